@@ -18,8 +18,8 @@ import starcert as sc
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from starcert.models.gcn import GCN
-    from starcert.models.training import accuracy, train
+    from starcert.models.fitting import accuracy, train
+    from starcert.models.networks import GCN
 
 NOISE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from starcert.runs import forecast
 from starcert.runs.certification import certify_run, certify_settings
 from starcert.runs.example import write_example
+from starcert.runs.forecast import RunWork, Timings, seconds_of_run
 from starcert.runs.run_file import RunFile, read_run_file
-from starcert.runs.run_time import RunWork, Timings, seconds_of_run
-from starcert.runs.settings import check_options
+from starcert.runs.setting_values import check_options
+from starcert.runs.settings import SETTINGS
 
 MODELS = """
 import torch
@@ -100,7 +101,7 @@ def recorded(name: str, options: dict[str, object], folder: Path) -> dict[str, o
     else:
         write_example(folder, name.partition(",")[0])
         file = read_run_file(folder / "run.toml")
-    settings = certify_settings(file, check_options(options | {"out": str(folder / "results")}))
+    settings = certify_settings(file, check_options(options | {"out": str(folder / "results")}, SETTINGS))
     certify_run(settings, note=lambda _text: None, before=lambda _text: None)
     work, timings, begun = found[0]
     seconds = time.perf_counter() - begun

@@ -28,7 +28,7 @@ from floors import Load, Rates, dense_gcn, edges_left, gin, sparse_gcn
 from gnn import molecule, obvious, vectorised
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
-from starcert.models.gcn import GCN
+from starcert.models.networks import GCN
 from starcert.objects.regions.groups import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import count_chunk

@@ -20,7 +20,7 @@ from floors import FLOAT, Load, Rates, edges_left
 from starcert.objects.laws import Flip
 from starcert.voting.counting import count_chunk
 from starcert.voting.jobs import Chunk, Job
-from starcert_studies.cora_votes import NOISES, CoraSettings, cora, smoothed_network
+from starcert_studies.cora import NOISES, Cora, cora
 from table import Table, Work
 
 
@@ -84,7 +84,7 @@ def main() -> None:
     about = "A vote on all nodes of Cora-ML; the loop draws a dense copy with torch, asks the network and counts."
     table = Table("nodes", about, device=device, copies=copies, copies_of_the_loop=few, **rates.words())
     for name, noise in NOISES.items():
-        smoothed, graph = smoothed_network(cora(), name, CoraSettings(epochs=20))
+        smoothed, graph = Cora(epochs=20).smoothed(name)
         problem = smoothed.problem([graph])
         job = Job(smoothed.classifier, problem, seed=1, chunk_size=copies)
         chunks = [Chunk(0, "estimation", number, copies) for number in range(3)]

@@ -20,10 +20,10 @@ import torch
 
 import starcert as sc
 from layers import WIDTH, Bench
-from starcert.classifiers.edge_sums import EdgeSums
-from starcert.classifiers.known_layers import known_layers_in, stand_in
-from starcert.classifiers.shadow import shadow_of
-from starcert.classifiers.torch import CACHED_NODES, from_pyg
+from starcert.classifiers.torch import from_pyg
+from starcert.classifiers.torch.edge_sums import EdgeSums
+from starcert.classifiers.torch.graphs import CACHED_NODES
+from starcert.classifiers.torch.known_layers import known_layers_in, replace_layers
 from starcert.sampling.streams import WordStream
 from table import Table, Work, shown
 
@@ -56,7 +56,7 @@ def pieces(bench: Bench, n: int) -> dict[str, float]:
 
     def forward() -> torch.Tensor:
         sums = EdgeSums(edge_index, [(len(copies), n)], torch.float32, sorted_by_target=False)
-        found: torch.Tensor = shadow_of(model, {layer: stand_in(layer, sums) for layer in known})(x, edge_index, batch)
+        found: torch.Tensor = replace_layers(model, known, sums)(x, edge_index, batch)
         return found
 
     module = shortest(lambda: model(x, nothing, batch), len(copies), 200)

@@ -69,7 +69,7 @@ def networks() -> Table | None:
     import torch  # noqa: PLC0415
 
     from starcert.classifiers.torch import from_dense  # noqa: PLC0415
-    from starcert.models.gcn import GCN  # noqa: PLC0415
+    from starcert.models.networks import GCN  # noqa: PLC0415
 
     if not torch.cuda.is_available():
         return None

@@ -64,7 +64,7 @@ def module() -> sc.classifiers.Classifier:
     import torch  # noqa: PLC0415
 
     from starcert.classifiers.features import degree  # noqa: PLC0415
-    from starcert.models.gcn import GCN  # noqa: PLC0415
+    from starcert.models.networks import GCN  # noqa: PLC0415
 
     torch.manual_seed(0)
     return sc.classifiers.from_pyg(GCN(1, 2, hidden=64), n_classes=2, features=degree())

@@ -19,7 +19,7 @@ import starcert as sc
 from starcert.pages.plots.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert_studies.digits import INNER, DigitsData
+from starcert_studies.digits import INNER, TAUGHT, digits
 
 __all__ = ["draw_kinds"]
 
@@ -186,8 +186,8 @@ def _nodes(ax: Axes, graph: sc.Graph, result: sc.Certificates) -> None:
 
 def _digit(ax: Axes) -> None:
     """An image of a digit; its border is one region, its centre the other."""
-    data = DigitsData.split(1)
-    image = data.tested[int(np.flatnonzero(data.tested_labels == 3)[0])].row.reshape(8, 8)
+    rows, labels = (some[TAUGHT:] for some in digits(1))
+    image = rows[labels.tolist().index(3)].row.reshape(8, 8)
     for row, column in np.ndindex(8, 8):
         colour = COLOURS[0] if INNER.reshape(8, 8)[row, column] else COLOURS[1]
         ax.add_patch(

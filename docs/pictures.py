@@ -22,8 +22,8 @@ import examples
 import starcert as sc
 from kind_pictures import draw_kinds
 from starcert.pages.plots.drawing import style
-from starcert_studies.arcs_study import ArcsSettings, data_of, graphs_figure
-from starcert_studies.digits import DigitsData, images_figure
+from starcert_studies.arcs import Arcs
+from starcert_studies.digits import Digits
 from starcert_studies.reproduce import reproduce
 
 HERE = Path(__file__).parent
@@ -104,13 +104,13 @@ def opened(page: Path) -> Iterator[webdriver.Chrome]:
 def draw_digits(path: Path) -> None:
     """Images of digits, and a noisy copy of each."""
     with style():
-        images_figure(DigitsData.split(1)).savefig(path)
+        Digits().images_figure().savefig(path)
 
 
 def draw_arcs(path: Path) -> None:
     """A directed graph of each class."""
     with style():
-        graphs_figure(data_of("arcs", ArcsSettings())).savefig(path)
+        Arcs().graphs_figure().savefig(path)
 
 
 def draw_gallery(folder: Path) -> None:

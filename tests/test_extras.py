@@ -68,7 +68,6 @@ for name, builder in sc.regions.BUILDERS.items():
         ("sc.classifiers.from_pyg", "torch"),
         ("sc.classifiers.from_dense", "torch"),
         ("sc.classifiers.from_torch", "torch"),
-        ("sc.classifiers.features", "torch"),
         ("sc.models.GCN", "torch"),
         ("sc.models.train", "torch"),
         ("sc.Graph(2, []).to_pyg()", "torch"),

@@ -1,406 +1,301 @@
-"""The study of molecules: its figures, its tables, the paper's claims about MUTAG and what it does not show."""
+"""Molecules of MUTAG and graph neural networks: one split, all molecules by cross-validation, a sweep of the noise.
+
+Two certificates come from the same votes. The *sparsity-aware* one counts deletions and additions of any bond
+(`Flip(delete, add)`). The *anisotropic* one of the paper has the present bonds and the absent ones as two regions:
+it is anchored, because an attacked molecule has other bonds and would have other regions.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from starcert.certificates.metrics import accuracy, certified_ratio, right
-from starcert.certificates.slack import slack
-from starcert.pages.plots.drawing import COLUMN, MAJORITY, PAGE, colour_of, new_figure
-from starcert.pages.plots.maps import NumberGrid
-from starcert_studies.mutag_votes import (
-    BOX,
-    MODELS,
-    JudgedMolecules,
-    MutagResults,
-    MutagSettings,
-    compute,
-    settings,
-)
-from starcert_studies.outcome import Check, Outcome, Picture, Table, published
-from starcert_studies.parts import StudyParts
+import starcert as sc
+from starcert.classifiers import Classifier, from_dense
+from starcert.datasets import tu
+from starcert.models.fitting import own_generator
+from starcert.pages.plots.drawing import COLUMN, colour_of, new_figure
+from starcert_studies.figures import majority_line, number_grids
+from starcert_studies.outcome import Check, Outcome, Words, published
+from starcert_studies.study import Study, Tested, Trial, fold_splits, train_on
+from starcert_studies.voted import Grid, Voted
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "SHOWN_RADIUS",
-    "TITLE",
-    "MutagSettings",
-    "best",
-    "certified_at",
-    "checks",
-    "clearly_better",
-    "pictures",
-    "run",
-    "settings",
-    "summary",
-    "tables",
-]
+__all__ = ["STUDY", "Mutag", "train_network"]
 
-CERTIFICATES = ("anisotropic", "sparsity_aware")
-TITLES = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aware"}
+BOX = (5, 10)
+"""Deletions and additions in the paper's tables."""
 
+MODELS: dict[str, tuple[str, Literal["max", "sum"], float, int]] = {
+    "max": ("max pooling, rate 0.001 (the paper's text)", "max", 1e-3, 50),
+    "sum": ("sum pooling, rate 0.01", "sum", 1e-2, 100),
+}
+"""Title, pooling, learning rate, and after how many epochs the rate is halved."""
 
-def pictures(found: MutagResults) -> list[Picture]:
-    """Every figure."""
-    about = (
-        "Share of right molecules that are certified, by deletions and additions. Left: anisotropic, anchored at the "
-        "clean molecule. Right: sparsity-aware."
-    )
-    return [
-        Picture(
-            "split",
-            f"{about} One test set of {len(found.split.labels)} molecules. Above: here. Below: in the paper.",
-            partial(_split, found),
-        ),
-        Picture(
-            "every",
-            f"{about} Of {found.tested}, {found.every.accuracy:.1%} are answered right; the majority class has "
-            f"{found.majority_share:.1%}.",
-            partial(_every, found),
-        ),
-        Picture(
-            "sweep",
-            "Accuracy of the smoothed network by cross-validation, for each noise. The share of the majority class is "
-            "marked on the scale: darker cells are no better than a constant answer.",
-            partial(_sweep, found),
-        ),
-        Picture(
-            "trade_off",
-            f"Accuracy against the share that is right and certified at {SHOWN_RADIUS[0]} deletion and "
-            f"{SHOWN_RADIUS[1]} addition (sparsity-aware), one point a noise. Those that no other beats are named "
-            "delete/add. The dotted line is a constant answer.",
-            partial(_trade_off, found),
-        ),
-    ]  # fmt: skip
+KINDS = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aware"}
+LEVEL = 0.01
+"""Two shares differ, or one is clearly better than a constant answer, where chance would do it once in a hundred."""
+
+Setting = tuple[str, float, float]
+"""A network with the probabilities to delete and to add a bond."""
+
+Key = tuple[str, float, float, int | None]
+"""The same for one fold; None: the paper's one split."""
 
 
-def _panel(ax: Axes, values: npt.ArrayLike, title: str, *, left: bool, bottom: bool) -> None:
-    grid = NumberGrid(
-        np.asarray(values, float),
-        range(BOX[0] + 1),
-        range(BOX[1] + 1),
-        "deletions" if left else "",
-        "additions" if bottom else "",
-        "share of right molecules certified",
-        (0.0, 1.0),
-        2,
-    )
-    grid.plot(ax, bar=False, font_size=5).set_title(title)
+@dataclass(frozen=True)
+class Mutag(Study):
+    """Networks trained with noise on MUTAG."""
 
+    words = Words("mutag")
+    quick: ClassVar = {"samples": 2_000, "sweep_samples": 1_000, "epochs": 100, "deletes": (0.04,), "adds": (0.02, 0.2),
+                       "folds": 2}  # fmt: skip
 
-def _scale(figure: Figure) -> None:
-    """One scale for all panels."""
-    figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="share of right molecules certified", pad=0.02)
+    samples: int = 100_000  # estimation votes for each molecule at the paper's noise
+    sweep_samples: int = 10_000  # the same at each noise of the sweep
+    epochs: int = 500  # of training
+    deletes: tuple[float, ...] = (0.04, 0.1, 0.3)  # deletion probabilities of the sweep
+    adds: tuple[float, ...] = (0.02, 0.05, 0.2)  # addition probabilities of the sweep
+    folds: int = 10  # how many of the ten folds are tested
+    seed: int = 1  # of weights, splits, training and votes
 
+    @override
+    @classmethod
+    def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
+        study = super().from_options(samples, seed, quick)
+        return study if samples is None else replace(study, sweep_samples=samples if quick else min(samples, 10_000))
 
-def _split(found: MutagResults) -> Figure:
-    figure = new_figure(PAGE, 3.8)
-    axes = figure.subplots(2, 2)
-    for column, name in enumerate(CERTIFICATES):
-        ours = certified_ratio(found.split.certificates[name], found.split.labels, max_radius=BOX)
-        _panel(axes[0][column], ours, f"{TITLES[name]}, here", left=column == 0, bottom=False)
-        theirs = published("mutag")[name]
-        _panel(axes[1][column], theirs, f"{TITLES[name]}, in the paper", left=column == 0, bottom=True)
-    _scale(figure)
-    return figure
+    @override
+    def trials(self) -> dict[str | Setting, list[Trial]]:
+        def trial(name: str, model: str, delete: float, add: float, fold: int | None, samples: int) -> Trial:
+            noise = sc.Noise(pairs=sc.Flip(delete=delete, add=add))
+            return Trial(name, (model, delete, add, fold), noise, samples, self.seed, clean=True)
 
+        paper: Setting = ("max", published("mutag")["delete"], published("mutag")["add"])
+        folds = range(self.folds)
+        return {
+            "split": [trial("split", *paper, None, self.samples)],
+            "every": [trial(f"paper-{fold}", *paper, fold, self.samples) for fold in folds],
+        } | {
+            (model, d, a): [trial(f"{model}-{d}-{a}-{fold}", model, d, a, fold, self.sweep_samples) for fold in folds]
+            for model, d, a in product(MODELS, self.deletes, self.adds)
+        }
 
-def _every(found: MutagResults) -> Figure:
-    figure = new_figure(PAGE, 2.1)
-    for column, (ax, name) in enumerate(zip(figure.subplots(1, 2), CERTIFICATES, strict=True)):
-        ours = certified_ratio(found.every.certificates[name], found.every.labels, max_radius=BOX)
-        _panel(ax, ours, TITLES[name], left=column == 0, bottom=True)
-    _scale(figure)
-    return figure
+    @override
+    def data(self, key: Key) -> Tested:
+        _, _, tested, numbers = fold_splits(tu("MUTAG").all, key[-1], self.seed)
+        return Tested.of(tested.graphs, tested.labels, sc.Noise(pairs=0.1), None, numbers)
 
+    @override
+    def model(self, key: Key) -> Classifier:
+        return train_network(*key, self.epochs, self.seed)
 
-def _sweep(found: MutagResults) -> Figure:
-    figure = new_figure(PAGE, 2.1)
-    deletes, adds = found.settings.deletes, found.settings.adds
-    for column, (ax, (name, model)) in enumerate(zip(figure.subplots(1, len(MODELS)), MODELS.items(), strict=True)):
-        values = np.array([[found.sweep[name, d, a].accuracy for a in adds] for d in deletes])
-        grid = NumberGrid(
-            values, deletes, adds, "probability of deletion" if column == 0 else "", "probability of addition",
-            "accuracy", (0.5, 1.0), 3,
+    @override
+    def outcome(self, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> Outcome:
+        majority, paper = tu("MUTAG").all.majority_share, published("mutag")
+        sweep: dict[Setting, Voted] = {at: voted for at, voted in found.items() if isinstance(at, tuple)}
+        ours = {name: {kind: _ratio(each) for kind, each in both(found[name]).items()} for name in ("split", "every")}
+        ratios = [
+            {"molecules": name, "deletions": i, "additions": j,
+             "anisotropic_anchored": float(some["anisotropic"][i, j]),
+             "sparsity_aware": float(some["sparsity_aware"][i, j]),
+             "published_anisotropic_anchored": paper["anisotropic"][i][j],
+             "published_sparsity_aware": paper["sparsity_aware"][i][j]}
+            for name, some in ours.items()
+            for i, j in np.ndindex(BOX[0] + 1, BOX[1] + 1)
+        ]  # fmt: skip
+        settings = [
+            {"network": MODELS[model][0], "delete": delete, "add": add, "accuracy_without_noise": voted.clean_accuracy,
+             "accuracy": voted.accuracy, "majority_share": majority, "largest_share_of_answers": _largest_share(voted),
+             "clearly_better_than_constant": clearly_better(voted, majority)[0],
+             "right_and_certified_at_1_1": voted.share((1, 1))}
+            for (model, delete, add), voted in sweep.items()
+        ]  # fmt: skip
+        every, n = found["every"], len(found["every"])
+        whole = f"all {n} molecules by 10-fold cross-validation"
+        values = {
+            "tested": whole if self.folds == 10 else f"{n} molecules, {self.folds} of 10 folds",
+            "n": len(found["split"]),
+            "every": every,
+            "majority": majority,
+            "best": _described(sweep, best_of(sweep)),
+            "most": _described(sweep, max(sweep, key=lambda at: sweep[at].share((1, 1)))),
+        }
+        grids = partial(
+            number_grids, rows=range(BOX[0] + 1), columns=range(BOX[1] + 1), limits=(0.0, 1.0), digits=2, font_size=5,
+            names=("deletions", "additions", "share of right molecules certified"),
         )  # fmt: skip
-        grid.plot(ax, bar=False, font_size=7).set_title(model.title)
-    bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="accuracy", pad=0.02)
-    bar.ax.axhline(found.majority_share, color=MAJORITY, lw=2)
-    bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
-    return figure
+        split = [
+            {f"{title}, {where}": some[kind] for kind, title in KINDS.items()}
+            for where, some in (("here", ours["split"]), ("in the paper", paper))
+        ]
+        accuracies = {
+            title: [[sweep[model, d, a].accuracy for a in self.adds] for d in self.deletes]
+            for model, (title, *_) in MODELS.items()
+        }
+        of_sweep = partial(
+            number_grids, [accuracies], self.deletes, self.adds, limits=(0.5, 1.0), digits=3, height=2.1, font_size=7,
+            names=("probability of deletion", "probability of addition", "accuracy"),
+        )  # fmt: skip
+        cross_validated = [{title: ours["every"][kind] for kind, title in KINDS.items()}]
+        return Outcome(
+            [self.words.summary(number, **values) for number in range(3)],
+            [
+                self.words.picture("split", partial(grids, split, height=3.8), **values),
+                self.words.picture("every", partial(grids, cross_validated, height=2.1), **values),
+                self.words.picture("sweep", of_sweep, **values),
+                self.words.picture("trade_off", partial(trade_off, sweep, majority)),
+            ],
+            [self.words.table("sweep", settings), self.words.table("ratios", ratios, shown=False)],
+            self.checks(found, sweep, majority),
+            {"majority_share": majority, "graphs": n},
+        )
+
+    def checks(self, found: Mapping[Any, Voted], sweep: Mapping[Setting, Voted], majority: float) -> list[Check]:
+        """The paper's claims, and what it does not show."""
+        paper, every, check = published("mutag"), found["every"], self.words.check
+        enough, whole = self.samples >= 100_000, self.folds == 10 and self.epochs >= 500
+        certified = both(every)
+        ours, theirs = (
+            {kind: _ratio(each) for kind, each in certified.items()},
+            {k: np.array(paper[k], float) for k in KINDS},
+        )
+        reached = (ours["anisotropic"] > 0) & (ours["sparsity_aware"] > 0)
+        fewer = reached & (ours["anisotropic"] < ours["sparsity_aware"])
+        values = {
+            "held": int(reached.sum() - fewer.sum()),
+            "reached": int(reached.sum()),
+            "fewer": f"; fewer at {_radii(fewer)}" if fewer.any() else "",
+            "slacks": [sc.slack(each.noise, (1, 0)) for each in certified.values()],
+        }
+        made = [check("where_both_reach", not fewer.any(), enough=enough and whole, **values)]
+        for one, other, number in (("anisotropic", "sparsity_aware", "five"), ("sparsity_aware", "anisotropic", "two")):
+            here, there = ((some[one] > 0) & (some[other] == 0) for some in (ours, theirs))
+            values = {"number": number, "kind": one.replace("_", "-"), "here": _radii(here), "there": _radii(there)}
+            made.append(check("alone", (here == there).all(), enough=enough, **values))
+        reach = [int(max(np.flatnonzero((ours["anisotropic"] > 0).any(axis=axis)), default=0)) for axis in (1, 0)]
+        made.append(check("reach", reach[1] > reach[0], enough=any(reach), reach=reach))
+        right, n, n_paper = int(every.right.sum()), len(every), paper["test_graphs"]
+        hits = round(paper["accuracy"] * n_paper)
+        p = _fisher(hits, n_paper, right, n)
+        values = {"hits": hits, "paper": paper, "right": right, "n": n, "p": p, "n_split": len(found["split"])}
+        made.append(check("accuracy", p > LEVEL, enough=whole, every=every, split=found["split"], **values))
+        answered = round(paper["accuracy_in_stored_run"] * n_paper)  # the paper's tables come from a stored run
+        for kind, each in certified.items():
+            share, count = paper[kind][1][3], int((each.certificates.certified((1, 3)) & each.right).sum())
+            hits = round(share * answered)
+            p = _fisher(hits, answered, count, right)
+            values = {"hits": hits, "answered": answered, "count": count, "right": right, "p": p, "share": share}
+            measured = count / right if right else math.nan
+            made.append(
+                check("certified", p > LEVEL, enough=enough, kind=kind.replace("_", "-"), measured=measured, **values)
+            )
+        better, p = clearly_better(every, majority)
+        values = {"every": every, "majority": majority, "largest": _largest_share(every), "p": p}
+        made.append(check("constant", better, enough=whole, **values))
+        at = best_of(sweep)
+        better, p = clearly_better(sweep[at], majority, len(sweep))
+        values = {
+            "voted": sweep[at],
+            "at": at,
+            "title": MODELS[at[0]][0],
+            "majority": majority,
+            "tried": len(sweep),
+            "p": p,
+        }
+        return [*made, check("setting", better, enough=whole, **values)]
 
 
-def _trade_off(found: MutagResults) -> Figure:
+def train_network(model: str, delete: float, add: float, fold: int | None, epochs: int, seed: int) -> Classifier:
+    """A network that was trained with noise on the molecules that a fold does not test, in its dense form."""
+    data, (_, pooling, learning_rate, halve_every) = tu("MUTAG"), MODELS[model]
+    taught, held, _, _ = fold_splits(data.all, fold, seed)
+    with own_generator(1000 * seed + (10 if fold is None else fold), "cpu"):
+        network = sc.models.GCN(7, data.n_classes, pooling=pooling)
+    base = from_dense(network.dense(), n_classes=data.n_classes)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=delete, add=add)))
+    settings = {"epochs": epochs, "learning_rate": learning_rate, "halve_every": halve_every, "seed": seed}
+    train_on(smoothed, taught, held, settings, network)
+    return base
+
+
+def both(voted: Voted) -> dict[str, Voted]:
+    """The two certificates of one set of votes, by the names that the published figures have."""
+    flip = voted.noise["pairs"]
+    two = sc.Noise(bonds=flip.change(1), gaps=flip.change(0))
+    reason = "The regions bonds and gaps are the present and the absent edges of the clean graph."
+    return {"anisotropic": replace(voted, noise=two, anchored=[reason] * len(voted)), "sparsity_aware": voted}
+
+
+def clearly_better(voted: Voted, majority: float, tried: int = 1) -> tuple[bool, float]:
+    """Whether a constant answer would do as well once in a hundred at most, if the best of `tried` settings is shown.
+
+    Beside the verdict, the binomial probability of at least as many right answers, times `tried`.
+    """
+    from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
+
+    test = binomtest(int(voted.right.sum()), len(voted), majority, alternative="greater")
+    p = min(1.0, tried * float(test.pvalue))
+    return p < LEVEL, p
+
+
+def best_of(sweep: Mapping[Setting, Voted]) -> Setting:
+    """The setting with the most right answers; of equals, the one with the most noise."""
+    return max(sweep, key=lambda at: (sweep[at].right.sum(), at[1] * at[2]))
+
+
+def trade_off(sweep: Mapping[Setting, Voted], majority: float) -> Figure:
+    """Accuracy against the certified share, a point for each setting."""
     figure = new_figure(COLUMN, 2.8)
     ax = figure.add_subplot()
-    points = {at: (certified_at(judged), judged.accuracy) for at, judged in found.sweep.items()}
-    for number, (name, model) in enumerate(MODELS.items()):
+    points = {at: (voted.share((1, 1)), voted.accuracy) for at, voted in sweep.items()}
+    for number, (name, (title, *_)) in enumerate(MODELS.items()):
         own = [point for at, point in points.items() if at[0] == name]
-        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=model.title)
-    unbeaten = [
-        at
-        for at, (x, y) in points.items()
-        if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values())
-    ]
-    for number, at in enumerate(sorted(unbeaten, key=lambda at: points[at])):
-        place = (points[at][0] + 0.15 * (number - len(unbeaten) / 2), points[at][1] + 0.05)  # side by side, above them
-        line = {"arrowstyle": "-", "lw": 0.5, "color": "#555555"}
-        ax.annotate(f"{at[1]:g}/{at[2]:g}", points[at], xytext=place, fontsize=6, ha="center", arrowprops=line)
-    ax.axhline(found.majority_share, color=MAJORITY, lw=0.8, ls=":")
-    ax.text(0.0, found.majority_share, "majority class", fontsize=6, color=MAJORITY, va="top")
-    ax.set(xlabel=f"share right and certified at {SHOWN_RADIUS}", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.6, 0.95))
+        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=title)
+    for (_, delete, add), (x, y) in points.items():
+        if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values()):
+            ax.annotate(f"{delete:g}/{add:g}", (x, y), xytext=(2, 3), textcoords="offset points", fontsize=6)
+    majority_line(ax, majority, 0.0)
+    ax.set(xlabel="share right and certified at (1, 1)", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.6, 0.95))
     ax.legend(frameon=False, loc="upper left")
     return figure
 
 
-def tables(found: MutagResults) -> list[Table]:
-    """Every number that a figure shows."""
-    ratios = []
-    for where, judged in (("split", found.split), ("every", found.every)):
-        shares = [certified_ratio(each, judged.labels, max_radius=BOX) for each in judged.certificates.values()]
-        for radius in np.ndindex(shares[0].shape):
-            theirs = [published("mutag")[name][radius[0]][radius[1]] for name in CERTIFICATES]
-            ratios.append([where, *radius, *(float(share[radius]) for share in shares), *theirs])
-    sweep: list[list[object]] = [
-        [MODELS[model].title, delete, add, accuracy(judged.clean, judged.labels), judged.accuracy,
-         found.majority_share, judged.largest_share,
-         clearly_better(judged, found.majority_share)[0], certified_at(judged)]
-        for (model, delete, add), judged in found.sweep.items()
-    ]  # fmt: skip
-    return [
-        Table(
-            "sweep",
-            "Cross-validation by network and noise. A setting is clearly better than a constant answer where the "
-            "binomial probability of so many right answers by a constant one is below 0.01.",
-            ["network", "delete", "add", "accuracy_without_noise", "accuracy", "majority_share",
-             "largest_share_of_answers", "clearly_better_than_constant", "right_and_certified_at_1_1"],
-            sweep,
-        ),
-        Table(
-            "ratios",
-            "Share of right molecules that are certified, by deletions and additions; the paper's beside ours.",
-            ["molecules", "deletions", "additions", "anisotropic_anchored", "sparsity_aware",
-             "published_anisotropic_anchored", "published_sparsity_aware"],
-            ratios,
-            shown=False,
-        ),
-    ]  # fmt: skip
+def _fisher(hits: int, n: int, other_hits: int, other_n: int) -> float:
+    """The p-value of Fisher's exact test that two shares are alike."""
+    from scipy.stats import fisher_exact  # noqa: PLC0415  (slow to import)
+
+    return float(fisher_exact([[hits, n - hits], [other_hits, other_n - other_hits]]).pvalue)
 
 
-TITLE = "MUTAG: bonds that break and bonds that form"
-
-
-def run(settings: MutagSettings, parts: StudyParts) -> Outcome:
-    """The whole study."""
-    found = compute(settings, parts)
-    values = {"majority_share": found.majority_share, "graphs": len(found.every.labels)}
-    return Outcome(summary(found), pictures(found), tables(found), checks(found), values)
-
-
-SHOWN_RADIUS = (1, 1)
-"""One deletion and one addition: the radius that settings of the sweep are compared at."""
-
-LEVEL = 0.01
-"""Two shares differ, or one is clearly better than a constant answer, where chance would do it once in a hundred."""
-
-_SHORT = "Fewer folds or epochs than the whole study has."
-
-
-def checks(found: MutagResults) -> list[Check]:
-    """Every claim."""
-    return [*_side_by_side(found), *_shares(found), *_against_a_constant(found)]
-
-
-def _side_by_side(found: MutagResults) -> list[Check]:
-    ours = {
-        name: certified_ratio(certificates, found.every.labels, max_radius=BOX)
-        for name, certificates in found.every.certificates.items()
-    }
-    theirs = {name: np.array(published("mutag")[name], float) for name in ours}
-    both = (ours["anisotropic"] > 0) & (ours["sparsity_aware"] > 0)
-    fewer = both & (ours["anisotropic"] < ours["sparsity_aware"])
-    enough = found.settings.samples >= 100_000
-    few = "The claim is about 100,000 votes."
-    told = [
-        Check(
-            "where both certificates reach, the anisotropic one certifies as many molecules or more",
-            "at every radius",
-            f"at {int(both.sum() - fewer.sum())} of {int(both.sum())} radii"
-            + (f"; fewer at {_radii(fewer)}" if fewer.any() else ""),
-            not fewer.any() if enough and _whole(found) else None,
-            False,
-            _for_deletions(found),
-        )
-    ]
-    for one, other, word in (
-        ("anisotropic", "sparsity_aware", "five"),
-        ("sparsity_aware", "anisotropic", "two"),
-    ):
-        alone, paper = ((t[one] > 0) & (t[other] == 0) for t in (ours, theirs))
-        told.append(
-            Check(
-                f"{word} radii (deletions, additions) are certified by the {one.replace('_', '-')} certificate alone",
-                _radii(paper),
-                _radii(alone),
-                bool((alone == paper).all()) if enough else None,
-                True,
-                "Unanimous votes decide how far a certificate reaches: the noise and the number of votes alone."
-                if enough
-                else few,
-            )
-        )
-    reach = [int(max(np.flatnonzero((ours["anisotropic"] > 0).any(axis=axis)), default=0)) for axis in (1, 0)]
-    told.append(
-        Check(
-            "certificates reach further where there is more noise",
-            "2 deletions, 9 additions",
-            f"{reach[0]} deletions, {reach[1]} additions",
-            reach[1] > reach[0] if any(reach) else None,
-            True,
-            "" if any(reach) else "Too few votes for a single flip.",
-        )
-    )
-    return told
-
-
-def _for_deletions(found: MutagResults) -> str:
-    """Why deletions alone are easier for the sparsity-aware certificate."""
-    slacks = [slack(each.noise, (1, 0)) for each in (found.every.anisotropic, found.every.sparsity_aware)]
+def _described(sweep: Mapping[Setting, Voted], at: Setting) -> str:
     return (
-        "For deletions alone it is the other way round, whatever the votes: a deleted bond is seen as deleted with "
-        "0.04 and 0.96 by the anisotropic certificate, with 0.04 and 0.8 by the sparsity-aware one, which is harder to "
-        f"tell apart. At (1, 0) they ask for 1 − p_A below {slacks[0]:.4f} and {slacks[1]:.4f}; the paper's 14 "
-        "molecules have none in between."
+        f"{sweep[at].accuracy:.1%}, and {sweep[at].share((1, 1)):.1%} right and certified at 1 deletion and 1 addition "
+        f"({MODELS[at[0]][0]}, delete {at[1]:g}, add {at[2]:g})"
     )
+
+
+def _ratio(voted: Voted) -> Grid:
+    return sc.metrics.certified_ratio(voted.certificates, voted.labels, max_radius=BOX)
+
+
+def _largest_share(voted: Voted) -> float:
+    """How many of the smoothed answers are of one class: 1 for a constant network."""
+    return sc.metrics.majority_share(voted.votes.counts.argmax(axis=1))
 
 
 def _radii(where: npt.NDArray[np.bool_]) -> str:
     return " ".join(f"({i}, {j})" for i, j in np.argwhere(where)) or "none"
 
 
-def _shares(found: MutagResults) -> list[Check]:
-    """The paper's shares are of 19 and of 14 molecules; ours, of all, must not differ from those significantly.
-
-    Its text has 16 of 19 right, its tables come from a stored run with 14 of 19.
-    """
-    from scipy.stats import fisher_exact  # noqa: PLC0415  (slow to import)
-
-    paper = published("mutag")
-    judged = found.every
-    n_right, n = judged.right, len(judged.labels)
-    theirs = round(paper["accuracy"] * paper["test_graphs"])
-    p = float(fisher_exact([[theirs, paper["test_graphs"] - theirs], [n_right, n - n_right]]).pvalue)
-    told = [
-        Check(
-            "accuracy of the smoothed network",
-            f"{theirs} of {paper['test_graphs']}, {paper['accuracy']:.0%}",
-            f"{n_right} of {n}, {n_right / n:.1%}",
-            p > LEVEL if _whole(found) else None,
-            True,
-            f"Fisher's exact test: p = {p:.2f}. On one split of {len(found.split.labels)} molecules: "
-            f"{found.split.accuracy:.1%}." + ("" if _whole(found) else " " + _SHORT),
-        )
-    ]
-    correct = round(paper["accuracy_in_stored_run"] * paper["test_graphs"])
-    for name, certificates in judged.certificates.items():
-        ours = int((certificates.certified((1, 3)) & right(certificates, judged.labels)).sum())
-        share = ours / n_right if n_right else math.nan
-        hits = round(paper[name][1][3] * correct)
-        p = float(fisher_exact([[hits, correct - hits], [ours, n_right - ours]]).pvalue)
-        told.append(
-            Check(
-                f"share of right molecules certified at 1 deletion and 3 additions, {name.replace('_', '-')}",
-                f"{paper[name][1][3]:.0%}",
-                f"{share:.0%}",
-                p > LEVEL if found.settings.samples >= 100_000 else None,
-                True,
-                f"Fisher's exact test on {hits} of {correct} and {ours} of {n_right}: p = {p:.2f}.",
-            )
-        )
-    return told
-
-
-def clearly_better(judged: JudgedMolecules, majority: float, tried: int = 1) -> tuple[bool, float]:
-    """Whether a constant answer would do as well once in a hundred at most, if the best of `tried` settings is shown.
-
-    Returns:
-        The verdict, and the binomial probability of at least so many right answers, times `tried`.
-    """
-    from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
-
-    p = min(1.0, tried * float(binomtest(judged.right, len(judged.labels), majority, alternative="greater").pvalue))
-    return p < LEVEL, p
-
-
-def best(found: MutagResults) -> tuple[str, float, float]:
-    """The setting of the sweep with the most right answers; of equals, the one with the most noise."""
-    return max(found.sweep, key=lambda at: (found.sweep[at].right, at[1] * at[2]))
-
-
-def certified_at(judged: JudgedMolecules) -> float:
-    """The share that is right and certified at `SHOWN_RADIUS`, sparsity-aware."""
-    return judged.sparsity_aware.certified_accuracy(judged.labels, SHOWN_RADIUS)
-
-
-def _against_a_constant(found: MutagResults) -> list[Check]:
-    share = found.majority_share
-    verdict, p = clearly_better(found.every, share)
-    paper = Check(
-        "the paper's network, smoothed with its noise, is clearly better than a constant answer",
-        "84% (without the majority class beside it)",
-        f"{found.every.accuracy:.1%}, majority class {share:.1%}; "
-        f"{found.every.largest_share:.0%} of the answers are one class",
-        verdict,
-        False,
-        f"Binomial probability of so many right answers by a constant: {p:.3f}. Max pooling keeps only the largest "
-        "value of each feature, and a learning rate of 0.001 that is halved every 50 epochs hardly moves; the same "
-        "network with sum pooling and rate 0.01 is clearly better.",
-    )
-    at = best(found)
-    verdict, p = clearly_better(found.sweep[at], share, len(found.sweep))
-    sweep = Check(
-        "a noise setting makes the smoothed network clearly better than a constant answer",
-        "not in the paper",
-        f"{found.sweep[at].accuracy:.1%} at delete {at[1]:g}, add {at[2]:g}, {MODELS[at[0]].title}; "
-        f"majority class {share:.1%}",
-        verdict,
-        True,
-        f"Binomial probability, times the {len(found.sweep)} settings tried: {p:.1g}.",
-    )
-    return [paper, sweep] if _whole(found) else [paper.undecided(_SHORT), sweep.undecided(_SHORT)]
-
-
-def _whole(found: MutagResults) -> bool:
-    return found.settings.folds == 10 and found.settings.epochs >= 500
-
-
-def summary(found: MutagResults) -> list[str]:
-    """What was found, in sentences."""
-    at, most = best(found), max(found.sweep, key=lambda each: certified_at(found.sweep[each]))
-    return [
-        "Two certificates of the same votes. The anisotropic one is anchored: its regions are the present and the "
-        "absent bonds of the clean molecule, and it speaks of a classifier whose regions stay as they are there, while "
-        "an attacked molecule would have others. The sparsity-aware one (Flip(delete, add)) needs no anchor.",
-        f"Of {found.tested}, the paper's network smoothed with its noise (delete 0.04, add 0.2) is right on "
-        f"{found.every.accuracy:.1%}; always answering the majority class is right on {found.majority_share:.1%}.",
-        f"Most right answers of the sweep: {_told(found, at)}. Most that are certified too: "
-        f"{_told(found, most)}. A constant answer certifies every radius, so a certificate is worth "
-        "no more than the accuracy beside it.",
-    ]
-
-
-def _told(found: MutagResults, at: tuple[str, float, float]) -> str:
-    judged = found.sweep[at]
-    share = certified_at(judged)
-    return (
-        f"{judged.accuracy:.1%}, and {share:.1%} right and certified at {SHOWN_RADIUS[0]} deletion and "
-        f"{SHOWN_RADIUS[1]} addition ({MODELS[at[0]].title}, delete {at[1]:g}, add {at[2]:g})"
-    )
+STUDY = Mutag

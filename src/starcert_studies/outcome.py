@@ -1,18 +1,18 @@
-"""What a study ends with: tables, pictures and checks of the paper's claims, in the order of reading; and its page.
+"""What a study ends with: tables, pictures and checks of claims; and its page.
 
-A check has what was published, what is measured here, and whether that is what we document. Numbers are compared by
-prediction intervals. The machine of the synthetic study hangs on two to nine support vectors, so that another draw of
-the training graphs moves every figure by far more than the votes' own error. The study is therefore repeated on
-independent draws of the data; the published value, which comes from one more draw, must lie where the next draw is
-expected.
+A check has what was published, what is measured here, and whether that is what the project documents. Numbers are
+compared by prediction intervals: the machine of the synthetic study depends on two to nine support vectors, so another
+draw of the training graphs moves every figure by far more than the votes' own error. The study is therefore repeated on
+independent draws of the data, and the published value, from one more draw, must lie where the next draw is expected.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "LEVEL",
     "Check",
     "Finished",
     "Outcome",
     "Picture",
     "Table",
+    "Words",
     "all_page",
+    "decided_if",
     "failure_within",
     "next_draw",
     "published",
@@ -41,21 +42,13 @@ __all__ = [
     "within",
 ]
 
-LEVEL = 0.999
-"""A true figure of the paper falls out of a prediction interval once in a thousand."""
+PREDICTION = 0.999
+"""The probability with which a prediction interval holds a true figure of the paper."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One claim of the paper, and what became of it.
-
-    Attributes:
-        claim: the claim in words.
-        published: what the paper has.
-        measured: what was found here.
-        holds: whether it holds here; None: this run has too few votes or draws to tell.
-        documented: whether the project documents that it holds.
-        note: how it was decided, or why a claim that does not hold fails.
+    """One claim, and whether it holds.
 
     Example:
         >>> check = Check("the sky is blue", "blue", "grey", holds=False, documented=False, note="Clouds.")
@@ -63,12 +56,12 @@ class Check:
         (True, 'does not hold, as documented')
     """
 
-    claim: str
-    published: str
-    measured: str
-    holds: bool | None
-    documented: bool
-    note: str = ""
+    claim: str  # the claim in words
+    published: str  # what the paper has
+    measured: str  # what was found here
+    holds: bool | None  # whether it holds here; None: this run has too few votes or draws to tell
+    documented: bool = True  # whether the project documents that it holds
+    note: str = ""  # how it was decided, or why a claim that does not hold fails
 
     @property
     def as_documented(self) -> bool:
@@ -85,16 +78,15 @@ class Check:
             return outcome + ", UNLIKE DOCUMENTED"
         return outcome if self.documented else outcome + ", as documented"
 
-    def undecided(self, reason: str) -> Check:
-        """The same claim where this run cannot tell."""
-        return replace(self, holds=None, note=f"{self.note} {reason}".strip())
 
-    def to_dict(self) -> dict[str, Any]:
-        """As `results.json` has it."""
-        return asdict(self)
+def decided_if(enough: bool, checks: Iterable[Check], reason: str) -> list[Check]:
+    """The checks; undecided, with the reason, where a run has not enough votes, objects or draws."""
+    if enough:
+        return list(checks)
+    return [replace(check, holds=None, note=f"{check.note} {reason}".strip()) for check in checks]
 
 
-def next_draw(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+def next_draw(values: Sequence[float], level: float = PREDICTION) -> tuple[float, float]:
     """Where one more value is expected, with probability `level`, if all are normal and independent (Student's t).
 
     Fewer than three values predict nothing: anywhere.
@@ -109,8 +101,8 @@ def next_draw(values: Sequence[float], level: float = LEVEL) -> tuple[float, flo
     n = len(values)
     if n < 3:
         return -math.inf, math.inf
-    centre, spread = float(np.mean(values)), float(np.std(values, ddof=1))
-    reach = float(t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+    centre, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+    reach = float(t.ppf((1 + level) / 2, n - 1)) * deviation * math.sqrt(1 + 1 / n)
     return centre - reach, centre + reach
 
 
@@ -118,7 +110,6 @@ def within(
     claim: str,
     value: float,
     draws: Iterable[float],
-    measured: float,
     *,
     rounding: float = 0.0,
     digits: int = 3,
@@ -126,44 +117,31 @@ def within(
 ) -> Check:
     """Checks that a published number lies where the next draw of the data is expected.
 
-    Args:
-        claim: what the number is, in words.
-        value: the published number.
-        draws: the same number from independent draws of the data, the study's own among them.
-        measured: the study's own.
-        rounding: half a unit of the last published digit.
-        digits: after the point, in the words.
-        limits: the least and the greatest value there can be.
+    The draws are the same number from independent draws of the data, the study's own first; the published number is
+    known up to its `rounding`, half a unit of its last digit, and can only lie within `limits`.
     """
     found = list(draws)
     low, high = (min(max(end, limits[0]), limits[1]) for end in next_draw(found))
     decided = len(found) >= 3
     note = (
         f"{len(found)} draws of the data, the study's own among them, predict {low:.{digits}f} to "
-        f"{high:.{digits}f} for the next one ({LEVEL:.1%} prediction interval); "
+        f"{high:.{digits}f} for the next one ({PREDICTION:.1%} prediction interval); "
         f"{sum(each > value for each in found)} of them are greater than the published one."
         if decided
         else "Fewer than three draws of the data, which predict nothing."
     )
     holds = low - rounding <= value <= high + rounding if decided else None
-    return Check(claim, f"{value:.{digits}f}", f"{measured:.{digits}f}", holds, True, note)
+    return Check(claim, f"{value:.{digits}f}", f"{found[0]:.{digits}f}", holds, True, note)
 
 
 def failure_within(claim: str, p_lower: float, draws: Sequence[float], *, rounding: float) -> Check:
-    """The same for a bound near 1: 1 − p_lower is compared by its logarithm, which is closer to normal.
-
-    Args:
-        claim: what the bound is, in words.
-        p_lower: the published bound.
-        draws: the same bound from independent draws of the data, the study's own first.
-        rounding: half a unit of the last published digit.
-    """
+    """The same for a bound near 1: 1 − p_lower is compared by its logarithm, which is closer to normal."""
 
     def log(bound: float) -> float:
         return math.log10(1 - bound)
 
     unit = rounding / (1 - p_lower) / math.log(10)
-    check = within(claim, log(p_lower), map(log, draws), log(draws[0]), rounding=unit, limits=(-math.inf, 0.0))
+    check = within(claim, log(p_lower), map(log, draws), rounding=unit, limits=(-math.inf, 0.0))
     note = check.note.replace("them, predict ", "them, predict log10(1 − p_lower) from ")
     return replace(check, published=f"{p_lower:.5f}", measured=f"{draws[0]:.5f}", note=note)
 
@@ -183,21 +161,13 @@ def published(study: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under column names, for a CSV file and the page.
+    """Rows under column names, for a CSV file and the page."""
 
-    Attributes:
-        name: the name of the file.
-        caption: what it shows, a sentence or two.
-        columns: the names of the columns.
-        rows: the values, one for each column. Numbers are written so that they can be read back exactly.
-        shown: whether the page shows it; long tables are linked only.
-    """
-
-    name: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    shown: bool = True
+    name: str  # the name of the file
+    caption: str  # what it shows, a sentence or two
+    columns: Sequence[str]  # the names of the columns
+    rows: Sequence[Sequence[object]]  # the values, one for each column
+    shown: bool = True  # whether the page shows it; long tables are linked only
 
     def to_csv(self) -> str:
         r"""The table as CSV; floats in the shortest form that reads back exactly.
@@ -212,30 +182,56 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn when it is written.
-
-    Attributes:
-        name: the name of the files.
-        caption: what it shows, a sentence or two.
-        draw: makes the figure.
-    """
+    """A figure: the name of its files, its caption, and the function that draws it."""
 
     name: str
     caption: str
     draw: Callable[[], Figure]
 
 
+class Words:
+    """The words of a study in `studies.toml`, filled with the values of a run.
+
+    Example:
+        >>> words = Words("samples")
+        >>> words.check("rises", True, bounds="0.5, 0.9").measured
+        '0.5, 0.9'
+    """
+
+    def __init__(self, study: str) -> None:
+        text = resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8")
+        self._words: dict[str, Any] = tomllib.loads(text)[study]
+        self.title, self.about, self.alone = (self._words.get(key, "") for key in ("title", "about", "alone"))
+
+    def summary(self, number: int = 0, /, **values: Any) -> str:  # noqa: ANN401
+        """A sentence of the summary."""
+        return str(self._words["summary"][number].format(**values))
+
+    def picture(self, name: str, draw: Callable[[], Figure], /, **values: Any) -> Picture:  # noqa: ANN401
+        """A figure with its caption."""
+        return Picture(name, self._words["pictures"][name].format(**values), draw)
+
+    def table(self, name: str, records: Sequence[Mapping[str, object]], *, shown: bool = True) -> Table:
+        """A table of records, whose keys are the columns, with its caption."""
+        rows = [list(record.values()) for record in records]
+        return Table(name, self._words["tables"][name], list(records[0]), rows, shown)
+
+    def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: Any) -> Check:  # noqa: ANN401
+        """A claim with its outcome; undecided where a run has not enough votes, objects or draws."""
+        found = {"published": "not in the paper", "note": ""} | self._words["claims"][name]
+        documented, few = found.pop("documented", True), found.pop("few", self._words.get("few", ""))
+        texts = {key: text.format(**values) for key, text in found.items()}
+        made = Check(holds=bool(holds), documented=documented, **texts)
+        return decided_if(enough, [made], few.format(**values))[0]
+
+    def undecided_unless(self, enough: bool, checks: Iterable[Check]) -> list[Check]:
+        """The checks; undecided where a run has not enough votes, objects or draws."""
+        return decided_if(enough, checks, self._words["few"])
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """All that a study found.
-
-    Attributes:
-        summary: sentences that say what was found.
-        pictures: its figures.
-        tables: its tables.
-        checks: the paper's claims.
-        values: more for `results.json`.
-    """
+    """All that a study found: sentences, figures, tables, checks of claims, and more values for `results.json`."""
 
     summary: Sequence[str]
     pictures: Sequence[Picture]
@@ -246,23 +242,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finished:
-    """A study that was written to its folder.
+    """A study that was written to its folder."""
 
-    Attributes:
-        name: what it is called.
-        about: what it shows.
-        folder: where its `index.html` is.
-        checks: the paper's claims.
-        seconds: how long this run took, without what was there before.
-        peak_bytes: the most memory that this process held, with the largest of its workers for each of them.
-    """
-
-    name: str
-    about: str
-    folder: Path
-    checks: Sequence[Check]
-    seconds: float
-    peak_bytes: int
+    name: str  # what it is called
+    about: str  # what it shows
+    folder: Path  # where its `index.html` is
+    checks: Sequence[Check]  # the claims
+    seconds: float  # how long this run took, without what was there before
+    peak_bytes: int  # peak memory of this process, with the largest of its workers for each of them
 
 
 def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""The work of a study in parts that are finished one by one: a run that was killed goes on after the last of them.
+"""The work of a study in parts: a run that was killed continues after the last part that it finished.
 
-A part is a function and its arguments; what it returns is kept in a small JSON file of its own, written at once or not
-at all. Parts that are there are not computed again. The rest is spread over worker processes.
+A part is a function and its arguments; its result is kept in a small JSON file of its own, written whole or not at all.
+Finished parts are not computed again. The others are computed here or by worker processes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,12 @@ __all__ = ["Part", "StudyParts"]
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of work.
+    """A piece of work."""
 
-    Attributes:
-        name: the name of its file, its own in the study.
-        function: at the top of a module, so that it can travel; returns what JSON can hold.
-        arguments: for the function.
-        weight: how much work it is next to the others, for the progress bar.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    weight: int = 1
+    name: str  # the name of its file, unique in the study
+    function: Callable[..., Any]  # at the top of a module, so that workers can import it; returns what JSON can hold
+    arguments: tuple[Any, ...]  # for the function
+    weight: int = 1  # how much work it is next to the others, for the progress bar
 
 
 class StudyParts:
@@ -61,21 +54,21 @@ class StudyParts:
         """What a finished part returned."""
         try:
             return json.loads(self._path(name).read_text("utf-8"))
-        except ValueError as error:  # not by a killed run: somebody wrote there
+        except ValueError as error:  # a killed run leaves no half-written file: something else wrote there
             raise StarcertError(
                 f"{self._path(name)}: is damaged ({error}). Delete it, and run the same again."
             ) from error
 
     def run(self, parts: Sequence[Part], title: str) -> dict[str, Any]:
-        """What each part returned, by name; computed here and now where it is not there yet.
+        """What each part returned, by name; computed now where it is missing.
 
-        When a part fails, what is finished or under way is kept, and then its error is raised.
+        When a part fails, what is finished or in progress is kept, and then its error is raised.
         """
         assert len({part.name for part in parts}) == len(parts), "each part has a name of its own"
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = [part for part in parts if not self.has(part.name)]
         total, left = (sum(part.weight for part in some) for some in (parts, missing))
-        # Closed at once, also when a result cannot be written: nobody waits for the parts after it.
+        # Closed at once, also when a result cannot be written: the workers stop and do not finish the other parts.
         bar, computed = progress_bar(title, total, total - left, shown=self.progress), closing(self._computed(missing))
         with bar as advance, computed as results:
             for part, result in results:

@@ -10,80 +10,49 @@ import time
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.provenance import versions
-from starcert_studies.outcome import Finished, Outcome, study_page
+from starcert_studies.outcome import Finished, Outcome, Words, study_page
 from starcert_studies.parts import StudyParts
 
-__all__ = ["STUDIES", "Study", "reproduce"]
+if TYPE_CHECKING:
+    from starcert_studies.study import Study
 
-
-class StudyModule(Protocol):
-    """What the module of a study has: its settings lead to results, checks and figures."""
-
-    TITLE: str
-
-    def settings(self, samples: int | None, seed: int, quick: bool) -> Any:  # noqa: ANN401  (each study has its own)
-        """The settings that a command line asks for, a dataclass."""
-
-    def run(self, settings: Any, parts: StudyParts) -> Outcome:  # noqa: ANN401
-        """The whole study."""
+__all__ = ["STUDIES", "ListedStudy", "reproduce"]
 
 
 @dataclass(frozen=True)
-class Study:
-    """A study of the paper.
+class ListedStudy:
+    """A study in the list of all, which is loaded when it is run."""
 
-    Attributes:
-        name: what it is called on the command line.
-        module: where it is, a `StudyModule`.
-        about: what it shows, for a list of studies.
-        alone: why it is run by itself only, and not with all others; "" if it is one of all.
-    """
+    name: str  # what it is called on the command line
+    module: str  # where it is; its `STUDY` is a `Study`
+    about: str  # what it shows, for a list of studies
+    alone: str = ""  # why it is run by itself only, and not with all others; "" if it is one of all
 
-    name: str
-    module: str
-    about: str
-    alone: str = ""
-
-    def load(self) -> StudyModule:
-        """Its module, with what it needs; without that, an error that says what to install."""
+    def load(self) -> type[Study]:
+        """The study, with what it needs; without that, an error that says what to install."""
         try:
             import_module("matplotlib")  # before hours of votes, not after
-            return cast("StudyModule", import_module(self.module))
+            return cast("type[Study]", import_module(self.module).STUDY)
         except ModuleNotFoundError as error:
             raise StarcertError(
                 f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
             ) from error
 
 
-STUDIES = {
-    study.name: study
-    for study in (
-        Study("synthetic", "starcert_studies.synthetic", "noise levels on the motif data, main text"),
-        Study("samples", "starcert_studies.samples", "the effect of the number of votes, appendix"),
-        Study("kernels", "starcert_studies.kernels_study", "three kernels as base classifiers, appendix"),
-        Study("mutag", "starcert_studies.mutag", "molecules and a graph neural network, main text and beyond"),
-        Study(
-            "evidence",
-            "starcert_studies.evidence_study",
-            "certificates from where the flips fell, beyond the paper",
-        ),
-        Study("digits", "starcert_studies.digits", "plain vectors: images of digits in two regions, beyond the paper"),
-        Study("bonds", "starcert_studies.bonds", "molecules with types of bonds, and their atoms, beyond the paper"),
-        Study("arcs", "starcert_studies.arcs_study", "graphs that direction alone tells apart, beyond the paper"),
-        Study(
-            "cora",
-            "starcert_studies.cora",
-            "the nodes of Cora-ML: words and links, beyond the paper",
-            alone="It needs a file of its own, and a GPU for all of its votes.",
-        ),
-    )
-}
+def _listed(name: str) -> ListedStudy:
+    words = Words(name)
+    return ListedStudy(name, f"starcert_studies.{name}", words.about, words.alone)
+
+
+_NAMES = ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora")
+STUDIES = {name: _listed(name) for name in _NAMES}
+"""All studies by name."""
 
 
 def reproduce(
@@ -96,11 +65,11 @@ def reproduce(
     quick: bool = False,
     progress: bool | None = None,
 ) -> Finished:
-    """Runs a study, or goes on with one, and writes figures, tables, `results.json` and `index.html`.
+    """Runs or continues a study, and writes figures, tables, `results.json` and `index.html`.
 
     Args:
         name: one of `STUDIES`.
-        out: the folder; one that holds the same study with the same settings is continued.
+        out: the folder; if it holds the same study with the same settings, that is continued.
         samples: estimation votes for each graph; by default as in the paper.
         seed: of all votes.
         workers: worker processes. The results do not depend on them.
@@ -112,18 +81,18 @@ def reproduce(
     for parameter, value, least in (("samples", samples, 10), ("seed", seed, 0), ("workers", workers, 1)):
         if value is not None and value < least:
             raise InvalidParameterError(parameter, f"be {least} or more", value)
-    study = STUDIES[name]
-    module = study.load()
-    settings = module.settings(samples, seed, quick)
-    _claim(out, {"study": name, **asdict(settings)})
+    study = STUDIES[name].load().from_options(samples, seed, quick)
+    _claim(out, {"study": name, **asdict(study)})
     start = time.perf_counter()
-    outcome = module.run(settings, StudyParts(out / "parts", workers=workers, progress=progress))
-    _write(outcome, out, module.TITLE)
-    finished = Finished(name, study.about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers))
+    outcome = study.run(StudyParts(out / "parts", workers=workers, progress=progress))
+    _write(outcome, out, study.words.title)
+    finished = Finished(
+        name, STUDIES[name].about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers)
+    )
     results = {
         "study": name,
-        "settings": asdict(settings),
-        "checks": [check.to_dict() for check in outcome.checks],
+        "settings": asdict(study),
+        "checks": [asdict(check) for check in outcome.checks],
         "summary": list(outcome.summary),
         "values": outcome.values,
         "seconds": round(finished.seconds, 1),
@@ -131,7 +100,7 @@ def reproduce(
         "provenance": versions(),
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
-    write_whole(out / "index.html", [study_page(module.TITLE, outcome, results)])
+    write_whole(out / "index.html", [study_page(study.words.title, outcome, results)])
     return finished
 
 
@@ -146,9 +115,9 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
                 raise TypeError(f"{record.name} holds no settings")
             if stored != wanted:
                 differ = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
-                told = "; ".join(f"{k}: there {stored.get(k)}, now {wanted.get(k)}" for k in differ)
+                reason = "; ".join(f"{k}: there {stored.get(k)}, now {wanted.get(k)}" for k in differ)
                 raise InvalidParameterError(
-                    "--out", "be a folder of the same study", f"{out} ({told})", "Take another."
+                    "--out", "be a folder of the same study", f"{out} ({reason})", "Give another."
                 )
         elif out.exists() and not is_empty(out):
             hint = "Give a new folder, or one that this command began."

@@ -18,7 +18,7 @@ from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-gcn = pytest.importorskip("starcert.models.gcn")
+gcn = pytest.importorskip("starcert.models.networks")
 device = pytest.importorskip("starcert.sampling.device")
 from_pyg, from_dense, features = sc.classifiers.from_pyg, sc.classifiers.from_dense, sc.classifiers.features
 

@@ -316,7 +316,7 @@ def test_what_cannot_be_told_is_to_be_named(value):
 
 
 def test_too_much_to_tell_is_to_be_named(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.identity.MOST", 1000)
+    monkeypatch.setattr("starcert.classifiers.identity.MAX_PARTS", 1000)
     with pytest.raises(InvalidParameterError, match="more than 1,000 parts"):
         identity([[i] for i in range(2000)])
 

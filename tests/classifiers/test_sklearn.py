@@ -182,9 +182,9 @@ def test_rounding_decides_nothing(monkeypatch):
     model = quiet_fit(vertex_histogram_svm(), [empty, two], [0, 1])
     base = from_sklearn(model)
     batch = draw(empty, sc.Noise(all=0.2), 100)
-    values, magnitudes = model.kernel_.weighed(batch, *base._weights())
+    values, magnitudes = model.kernel_.weighted_sums(batch, *base._weights())
     for error in (-1e-14, 1e-14):
-        monkeypatch.setattr(model.kernel_, "weighed", lambda *_, error=error: (values + error, magnitudes))
+        monkeypatch.setattr(model.kernel_, "weighted_sums", lambda *_, error=error: (values + error, magnitudes))
         assert base.classify(batch).tolist() == model.predict(listed(batch)).tolist()
 
 

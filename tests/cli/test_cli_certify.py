@@ -21,7 +21,7 @@ from runs_worlds import starcert
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates import metrics
-from starcert.runs.output_folder import OutputFolder
+from starcert.runs.run_file import OutputFolder
 
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 
@@ -421,14 +421,14 @@ BAD = [
     ((), "'model' must be given"),
     (("no.toml",), "no.toml: there is no such file"),
     (("graphs",), "is a folder"),
-    (("model.py",), "model.py: is no TOML"),
+    (("model.py",), "model.py: is not TOML"),
     (("run.toml", "--model", "model.py:clasifier"), "Did you mean classifier?"),
     (("run.toml", "--model", "mode.py:classifier"), "'--model' must name a Python file that exists"),
     (("run.toml", "--model", "model.py:shape"), "If it is itself the classifier of a graph, return it"),
     (("run.toml", "--data", "nothing/here"), "'--data' must name a file or a folder that exists"),
     (("run.toml", "--data", "."), "'data' must be a folder with graphs"),
     (("run.toml", "--data", "model.py"), "'data' must be graphs, not code"),
-    (("run.toml", "--data", "run.toml"), "is no file of tensors"),
+    (("run.toml", "--data", "run.toml"), "is not a file of tensors"),
     (("run.toml", "--noise", "a=2"), "--noise a"),
     (("run.toml", "--noise", "all=0.1"), "There is no region all. Give --regions too."),
     (("run.toml", "--noise", "hub=0.1,motif=0.1,est=0.2,bridge=0.1"), "There is no region est. Did you mean rest?"),

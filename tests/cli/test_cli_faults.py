@@ -39,8 +39,8 @@ def test_votes_beyond_all_counts(here, votes):
         ("--store", "~nosuchuser/x", "'--store' must begin with a home folder"),
         ("--data", "a" * 300, "'--data' must name a file or a folder that exists"),
         ("--model", f"{'a' * 300}.py:f", "'--model' must name a Python file that exists"),
-        ("--data", "/etc/passwd", "/etc/passwd: is no file of tensors"),
-        ("--data", "run.toml", "run.toml: is no file of tensors"),
+        ("--data", "/etc/passwd", "/etc/passwd: is not a file of tensors"),
+        ("--data", "run.toml", "run.toml: is not a file of tensors"),
         ("--regions", "~nosuchuser/x.py:f", "'--regions' must begin with a home folder"),
     ],
 )
@@ -60,10 +60,10 @@ def test_paths_that_lead_nowhere(project, here, option, value, words):
             "'noise.a' must be a probability, or the named numbers of a law. Got {'a': {'a'",
         ),
         ("#" * 2**21, "it has more than 524,288 bytes"),
-        ("samples = " + "9" * 100_000, "is no TOML: Invalid number"),
+        ("samples = " + "9" * 100_000, "is not TOML: Invalid number"),
         ("samples = 0x" + "f" * 100_000, "'samples' must be a whole number"),
         ("max_radius = [0x" + "f" * 100_000 + "]", "'max_radius"),
-        ("seed = 1\n\x00", "is no TOML"),
+        ("seed = 1\n\x00", "is not TOML"),
     ],
     ids=["lists", "tables", "dots", "fewer dots", "few dots", "long", "digits", "hexadecimal", "radius", "nul"],
 )
@@ -110,7 +110,7 @@ def test_memory_that_a_model_wants_is_told_with_its_size(project, here, words):
 
 
 def test_an_error_in_an_own_classifier_is_its_own(project, here):
-    code = "from starcert.classifiers.base import CallableClassifier\n"
+    code = "from starcert.classifiers.functions import CallableClassifier\n"
     code += "class Own(CallableClassifier):\n    description = property(lambda self: 1 // 0)\n"
     code += "def own():\n    return Own(shapes, 3, 'batch', 'own', 64)\n"
     (project / "model.py").write_text(worlds.MODEL + code)

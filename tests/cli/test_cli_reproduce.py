@@ -11,7 +11,7 @@ import pytest
 import study_worlds as worlds
 
 from starcert.cli import main
-from starcert_studies.reproduce import STUDIES, Study
+from starcert_studies.reproduce import STUDIES, ListedStudy
 
 pytest.importorskip("matplotlib")
 
@@ -24,7 +24,7 @@ def _tiny(monkeypatch):
     for name in list(STUDIES):
         monkeypatch.delitem(STUDIES, name)
     for name in ("tiny", "again"):
-        monkeypatch.setitem(STUDIES, name, Study(name, "study_worlds", f"the study {name}"))
+        monkeypatch.setitem(STUDIES, name, ListedStudy(name, "study_worlds", f"the study {name}"))
 
 
 @pytest.fixture

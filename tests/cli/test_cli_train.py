@@ -176,7 +176,7 @@ def test_two_trainings_into_one_file(untrained, here, monkeypatch):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
 @pytest.mark.parametrize("name", ["model.pt", "model.pt.partial"])
 def test_a_full_disk(untrained, here, monkeypatch, name):
-    monkeypatch.setattr("starcert.models.checkpoint.SECONDS", 0.0)
+    monkeypatch.setattr("starcert.models.files.SECONDS", 0.0)
     monkeypatch.setattr(os, "fsync", full_disk(name))
     with warnings.catch_warnings():
         warnings.simplefilter("default")

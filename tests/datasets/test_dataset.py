@@ -1,5 +1,6 @@
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,17 +88,18 @@ def test_what_is_no_split_is_refused(graphs, labels, problem):
 
 
 def test_a_data_set_without_a_split_says_how_to_make_one(split):
-    data = Dataset("letters", split, ("a", "b", "c"))
+    data = replace(split, name="letters", label_names=("a", "b", "c"))
     assert (data.n_classes, len(data), data.partition) == (3, 10, None)
     assert data.graphs == split.graphs
-    assert data.labels is split.labels
+    assert data.all is data
     for part in ("train", "validation", "test"):
         with pytest.raises(StarcertError, match=r"letters comes without a split.*data\.split\(seed=0\)"):
             getattr(data, part)
 
 
 def test_a_data_set_with_a_split_cuts_it_out_in_order(split):
-    data = Dataset("letters", split, ("a", "b", "c"), Partition.everything("all"), (5, 2, 3))
+    parts = ["train"] * 5 + ["validation"] * 2 + ["test"] * 3
+    data = replace(split, partition=Partition.everything("all"), parts=parts)
     assert data.train.graphs + data.validation.graphs + data.test.graphs == data.graphs
     assert [len(data.train), len(data.validation), len(data.test)] == [5, 2, 3]
     assert data.test.labels.tolist() == LABELS[7:]
@@ -107,13 +109,13 @@ def test_a_data_set_with_a_split_cuts_it_out_in_order(split):
 
 def test_data_sets_that_contradict_themselves_are_refused(split):
     with pytest.raises(InvalidParameterError, match="'label_names' must name every class"):
-        Dataset("letters", split, ("a", "b"))
-    with pytest.raises(InvalidParameterError, match="'sizes' must add up to the 10 graphs"):
-        Dataset("letters", split, ("a", "b", "c"), sizes=(5, 2, 2))
+        replace(split, label_names=("a", "b"))
+    with pytest.raises(InvalidParameterError, match="'parts' must be one for each of 10 graphs"):
+        replace(split, parts=["train"] * 9)
 
 
 def test_folds_and_splits_of_a_data_set_are_those_of_all_its_graphs(split):
-    data = Dataset("letters", split, ("a", "b", "c"))
+    data = replace(split, name="letters", label_names=("a", "b", "c"))
     for ours, theirs in zip(data.folds(3, 7), split.folds(3, seed=7), strict=True):
         np.testing.assert_array_equal(ours[0], theirs[0])
         np.testing.assert_array_equal(ours[1], theirs[1])
@@ -129,4 +131,21 @@ def test_folds_and_splits_of_a_data_set_are_those_of_all_its_graphs(split):
 def test_classes_far_apart_take_no_memory():
     split = Split([Graph(1, []), Graph(2, []), Graph(3, [])], [0, 10**11, 10**11])
     assert split.majority_share == 2 / 3
-    assert repr(split) == "Split(3 graphs, by class: 1, 2)"
+    assert repr(split) == "Dataset(3 graphs, by class: 1, 2)"
+
+
+def test_classes_that_are_not_known_are_none():
+    data = Dataset(GRAPHS[:3], [1, None, 0], names=("a", "b", "c"))
+    assert data.labels.tolist() == [1, None, 0] == [label for _, label in data]
+    assert data[[0, 2]].labels.dtype == np.int64
+    with pytest.raises(StarcertError, match="only where the class of every graph is known"):
+        data.split(seed=0)
+    assert Dataset(GRAPHS[:3]).known == []
+    assert [label for _, label in Dataset(GRAPHS[:3])] == [None] * 3
+
+
+def test_one_graph_has_the_classes_of_its_nodes():
+    data = Dataset(GRAPHS[2], [0, 1, 0], label_names=("end", "middle"))
+    assert (data.of_nodes, data.graph, len(data), data.labels.tolist()) == (True, GRAPHS[2], 1, [0, 1, 0])
+    assert replace(data, labels=[1, 1, 1]).of_nodes
+    assert repr(pickle.loads(pickle.dumps(data))) == repr(data) == "Dataset(Graph(3 nodes, 0 edges), by class: 2, 1)"

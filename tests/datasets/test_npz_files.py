@@ -55,7 +55,7 @@ def test_edges_have_no_direction_and_no_weight_and_features_are_bits(file):
     assert (data.labels.tolist(), data.label_names, data.n_classes) == (LABELS, ("0", "1", "2"), 3)
     assert data.said == ("1 self-loop is left out.", "2 of 3 edges are there in one direction only.")
     assert data.graph.node_data["test_mask"].tolist() == [True, False, True, False, True]
-    assert repr(data) == "NodeDataset(tiny, Graph(5 nodes, 3 edges, node data: test_mask, x), 3 classes)"
+    assert repr(data) == "Dataset(tiny, Graph(5 nodes, 3 edges, node data: test_mask, x), by class: 2, 2, 1)"
     assert data.graph.with_bits("x").layers[1].size == 10
 
 
@@ -236,6 +236,6 @@ def test_two_classes_of_one_name_are_refused(file):
     with pytest.raises(StarcertError, match=r"tiny.npz: 'label_names' must be different. Got \"'a' 2 times\""):
         sc.datasets.npz(file(arrays(class_names=np.array(["a", "b", "a"]))))
     with pytest.raises(InvalidParameterError, match="label_names"):
-        sc.datasets.NodeDataset("pair", sc.Graph(2, [(0, 1)]), np.array([0, 1]), ("a", "a"))
+        sc.datasets.Dataset(sc.Graph(2, [(0, 1)]), [0, 1], label_names=("a", "a"))
     with pytest.raises(InvalidParameterError, match=r"'1' 2 times.*merge them"):
-        sc.datasets.Dataset("pair", sc.datasets.Split([sc.Graph(1, []), sc.Graph(2, [])], [0, 1]), (1, "1"))
+        sc.datasets.Dataset([sc.Graph(1, []), sc.Graph(2, [])], [0, 1], label_names=(1, "1"))

@@ -21,7 +21,7 @@ from starcert.voting.jobs import Chunk, Job
 pytest.importorskip("torch_geometric")
 
 from starcert.classifiers.torch import from_dense, from_pyg
-from starcert.models.gcn import GCN
+from starcert.models.networks import GCN
 from starcert.objects.regions.groups import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
@@ -212,7 +212,7 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
         return forward(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(base), "gathers", 0)
+        patch.setattr(type(base), "max_batch_nodes", 0)
         alone = smoothed.vote(graphs, **wanted)
     monkeypatch.setattr(base.model, "forward", counted)
     together = smoothed.vote(graphs, **wanted)

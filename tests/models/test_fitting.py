@@ -9,6 +9,7 @@ from starcert.system.errors import InvalidParameterError
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 copies = pytest.importorskip("starcert.models.copies")
+fitting = pytest.importorskip("starcert.models.fitting")
 
 NOISE = sc.Noise(pairs=sc.Flip(delete=0.1, add=0.02))
 
@@ -44,6 +45,56 @@ def graph_gin():
 
 def node_gcn(**settings):
     return made(lambda: sc.models.NodeGCN(12, 3, hidden=16), n_classes=3, targets="nodes", **settings)
+
+
+def trained(smoothed=None, seed=0):
+    """A `GCN` that `train` has trained, for a smoothed classifier of any kind or on clean graphs."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = sc.models.GCN(4, 2, conv="gin", pooling="mean")
+    settings = {"validation": dense_or_not(20, 2), "epochs": 30, "learning_rate": 0.01, "seed": seed}
+    return model, sc.models.train(model, *dense_or_not(40, 1), smoothed=smoothed, **settings)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_plain_module_is_trained_for_whatever_form_votes(noisy):
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE) if noisy else None
+    state = torch.random.get_rng_state()
+    (model, report), (same, _), (other, _) = (trained(smoothed, seed) for seed in (0, 0, 1))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert sc.models.accuracy(model, *dense_or_not(60, 3)) > 0.85
+    shares = [share for _, _, share in report.history]
+    assert report.validation_accuracy == max(shares) == shares[report.best_epoch]
+    assert not model.training
+    assert all(map(torch.equal, model.parameters(), same.parameters()))
+    assert not all(map(torch.equal, model.parameters(), other.parameters()))
+
+
+def test_the_kept_weights_are_those_of_the_best_epoch_and_not_of_the_last():
+    model, report = trained()
+    graphs, labels = dense_or_not(20, 2)
+    base = sc.classifiers.from_pyg(model, n_classes=2)
+    logits = torch.cat([base.raw(fitting._unchanged(graph)) for graph in graphs])
+    loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels)).item()
+    assert loss == pytest.approx(report.history[report.best_epoch][1], rel=1e-5)
+    assert len({round(entry[1], 6) for entry in report.history}) > 20
+
+
+def test_training_noise_is_that_of_the_certificate_unless_another_is_given(monkeypatch):
+    seen = []
+
+    class Noted(copies.TrainingCopies):
+        def __init__(self, base, problem, noise, *rest):
+            seen.append(noise or problem.noise)
+            super().__init__(base, problem, noise, *rest)
+
+    monkeypatch.setattr(fitting, "TrainingCopies", Noted)
+    few, other = dense_or_not(4, 1), sc.Noise(pairs=0.01)
+    for noise in (None, other):
+        sc.models.train(sc.models.GCN(4, 2), *few, validation=few, smoothed=graph_gin(), noise=noise, epochs=1)
+    assert seen == [NOISE] * 2 + [other] * 2
+    with pytest.raises(InvalidParameterError, match="'smoothed' must come with noise"):
+        sc.models.train(sc.models.GCN(4, 2), *few, validation=few, noise=other)
 
 
 def test_graphs_are_learned_and_the_best_epoch_is_kept():
@@ -85,7 +136,7 @@ def test_nodes_are_learned_under_noise_on_features_and_edges_at_once():
     assert report.validation_accuracy > 0.6  # of single copies; a third is chance
     votes = smoothed.vote([featured], samples=100, seed=1)
     assert np.mean(votes.counts.argmax(axis=1) == labels) > 0.7
-    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([featured]), None, 0, together=64)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([featured]), None, 0, 64)
     seen = drawn.block(0, 0)[0].node_values("x")
     clean = np.asarray(graph.node_data["x"]) == 1
     assert abs(seen[:, clean].mean() - 0.8) < 0.02
@@ -136,7 +187,7 @@ def test_nodes_are_named_by_indices_or_by_a_mask():
 def test_every_step_sees_fresh_noise_that_no_vote_sees():
     graph, _ = communities()
     smoothed = node_gcn()
-    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), None, 5, together=8)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([graph]), None, 5, 8)
     counts = [edges for block in range(8) for edges in np.diff(drawn.block(0, 8 * block)[0].edges().starts)]
     assert len(set(counts)) > 10
     expected = 0.9 * graph.n_edges + 0.02 * (60 * 59 // 2 - graph.n_edges)
@@ -154,18 +205,18 @@ def test_graphs_put_together_are_answered_as_each_alone():
     smoothed = graph_gin()
     graphs, _ = dense_or_not(5, 4)
     graphs[2] = sc.Graph(3, [(0, 2)], node_data={"x": np.eye(4, dtype=np.float32)[:3]})
-    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem(graphs), None, 1)
-    shown = copies.ShownCopies(smoothed.classifier, drawn)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem(graphs), None, 1)
     with torch.no_grad():
-        together = smoothed.classifier.logits_from(copies.joined([shown.copy(i, 7) for i in range(5)]), 5, 0)
+        inputs = copies.block_diagonal([drawn.copy(i, 7) for i in range(5)])
+        joined = smoothed.classifier.logits_from(inputs, 5, 0)
     alone = torch.cat([smoothed.classifier.logits(drawn.block(i, 7)[0][7:8]) for i in range(5)])
-    torch.testing.assert_close(together, alone)
+    torch.testing.assert_close(joined, alone)
 
 
 def test_another_noise_for_training():
     graph, _ = communities()
     smoothed = node_gcn()
-    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
     assert (np.diff(drawn.block(0, 3)[0].edges().starts) == graph.n_edges).all()
 
 
@@ -194,12 +245,3 @@ def test_what_cannot_be_trained_is_refused():
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
     with pytest.raises(InvalidParameterError, match=r"from_pyg with targets='graph'. Got 'CallableClassifier' instead"):
         sc.models.fit_with_noise(smoothed, *dense_or_not(2, 1), validation=dense_or_not(2, 2))
-
-
-def test_bad_sizes_of_models_are_refused():
-    with pytest.raises(InvalidParameterError, match="'hidden'"):
-        sc.models.NodeGCN(3, 2, hidden=0)
-    with pytest.raises(InvalidParameterError, match="'layers'"):
-        sc.models.GIN(3, 2, layers=0)
-    with pytest.raises(InvalidParameterError, match="'edge_channels'"):
-        sc.models.GINE(3, 0, 2)

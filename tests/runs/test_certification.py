@@ -13,7 +13,8 @@ import starcert as sc
 from starcert.files.record import MOST_VOTES
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
-from starcert.runs.settings import check_values, run_settings
+from starcert.runs.setting_values import check_values
+from starcert.runs.settings import SETTINGS, run_settings
 from starcert.system.errors import StarcertError
 
 BYTES = ("results.csv", "certificates.json")
@@ -88,16 +89,16 @@ def nodes():
 
 def graph():
     path = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])
-    return sc.datasets.NodeDataset("path", path, np.array([0, 1, 1, 0]), ("end", "middle"))
+    return sc.datasets.Dataset(path, [0, 1, 1, 0], label_names=("end", "middle"), name="path")
 """
 
 
 def test_labels_that_cannot_be_told_apart_are_refused_before_the_first_vote(tmp_path, monkeypatch):
     run = worlds.project(tmp_path / "project", model=worlds.MODEL + PERMUTED)
     changes = {"model": "model.py:nodes", "data": "model.py:graph", "regions": None, "noise": sc.Noise(all=0.1)}
-    settings = settings_of(run, **check_values(changes, base=run.parent), targets="nodes")
+    settings = settings_of(run, **check_values(changes, SETTINGS, base=run.parent), targets="nodes")
     refuse_votes(monkeypatch)
-    with pytest.raises(StarcertError, match="'labels' must tell rows from nodes"):
+    with pytest.raises(StarcertError, match="'labels' must distinguish rows from nodes"):
         certify_run(settings)
 
 
@@ -152,7 +153,8 @@ def test_the_written_run_file_repeats_the_run_to_the_byte(done, tmp_path):
     assert contents(tmp_path / "again") == contents(outcome.folder)
 
 
-def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path):
+def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path, monkeypatch):
+    monkeypatch.setattr("starcert.runs.user_code.available_cores", lambda: 1)  # no worker needs to start
     run, outcome = done
     project = tmp_path / "elsewhere"
     shutil.copytree(run.parent, project)
@@ -270,7 +272,10 @@ def test_a_box_of_radii(run):
     ("change", "words"),
     [
         ({"regions": "comunities"}, "Did you mean communities?"),
-        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be had"),
+        (
+            {"split": "test", "limit": 1, "data": "NO_SUCH_DATA"},
+            "NO_SUCH_DATA is not a TU data set that could be found",
+        ),
     ],
 )
 def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):

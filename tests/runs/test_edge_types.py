@@ -9,7 +9,8 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.files import read
-from starcert.runs.settings import check_values
+from starcert.runs.setting_values import check_values
+from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, read_tensors
 from starcert.system.errors import StarcertError, StarcertWarning
 
@@ -194,7 +195,7 @@ def test_lists_of_edges_and_functions_have_no_use_for_it(tmp_path):
     with pytest.raises(StarcertError, match=r"'edge_types' must be left out: a.edges is a list of edges. *which carry"):
         load_graphs(tmp_path / "graphs", edge_types="kind")
     project = worlds.project(tmp_path / "project").parent
-    made = check_values({"data": "model.py:make"}, base=project)["data"]
+    made = check_values({"data": "model.py:make"}, SETTINGS, base=project)["data"]
     with pytest.raises(
         StarcertError, match=r"'edge_types' must be left out: model.py:make makes graphs with the types"
     ):

@@ -14,7 +14,7 @@ def test_an_example_is_a_whole_project(tmp_path, example):
     data = read_folder(settings.data)
     assert written[0] == tmp_path / "new" / "place" / "run.toml"
     assert data.class_names == ("clique", "ring", "star")
-    assert all(data.labels.count(label) == len(data) / 3 for label in range(3))
+    assert all(data.known.count(label) == len(data) / 3 for label in range(3))
     assert settings.model.file == written[1]
     assert settings.noise.regions == ("motif", "random")
 

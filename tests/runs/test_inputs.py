@@ -3,7 +3,7 @@ import sys
 import pytest
 
 import starcert as sc
-from starcert.runs.graph_files import RunData
+from starcert.datasets import Dataset
 from starcert.runs.inputs import describe_rule, needs_model, problem_of, rule_of
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertError
@@ -18,7 +18,7 @@ def _same_path(monkeypatch):
 
 def make_data():
     graphs = (sc.Graph(4, [(0, 1)]), sc.Graph(5, [(1, 2), (3, 4)]))
-    return RunData(graphs, ("four", "five"))
+    return Dataset(graphs, names=("four", "five"))
 
 
 def user_rule(folder, text):

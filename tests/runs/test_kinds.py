@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.datasets import Dataset
 from starcert.files import read
-from starcert.runs.example_kinds import KINDS
-from starcert.runs.graph_files import RunData
+from starcert.runs.example import KINDS
+from starcert.runs.inputs import with_node_labels
 from starcert.runs.sources import load_graphs
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -57,11 +58,11 @@ def test_nodes_are_named_after_their_graph_and_have_their_own_classes(here, tmp_
     here("init", "--kind", "nodes")
     assert here("certify", "run.toml", "--samples", "300")[0] == 0
     archive = read("results/certificates.json")
-    data = load_graphs(Path("graphs")).of_nodes()
+    data = with_node_labels(load_graphs(Path("graphs")))
     chosen = np.flatnonzero(data.graphs[0].node_data["test_mask"])
     assert archive.names == tuple(f"friends.{node}" for node in chosen)
     assert archive.nodes == tuple(chosen.tolist())
-    assert archive.labels == tuple(data.node_labels[node] for node in chosen)
+    assert archive.labels == tuple(data.labels[node] for node in chosen)
     assert archive.class_names == ("north", "south")
     assert "y" not in data.graphs[0].node_data
     with open("results/results.csv", encoding="utf-8") as file:
@@ -84,7 +85,7 @@ def test_nodes_are_named_after_their_graph_and_have_their_own_classes(here, tmp_
             "'nodes' must name node data of the graph, speaks, test_mask",
         ),
         ("nodes", 'nodes = "test_mask"', "nodes = 3", "'nodes' must be text. Got 3"),
-        ("nodes", 'targets = "nodes"', 'target = "nodes"', "There is no setting 'target'. Did you mean 'targets'?"),
+        ("nodes", 'targets = "nodes"', 'target = "nodes"', "There is no setting 'target'. Did you mean targets?"),
         ("directed", 'data = "graphs"', 'data = "graphs"\ntargets = "nodes"', "be graphs for data of 12 graphs"),
         ("directed", "motif = 0.1", "motif = { gone = 0.1 }", "'noise.motif' must be a probability, or the named"),
         ("vector", "centre = [18", "centre = [64, 18", "'regions[centre]' must hold numbers from 0 to 63"),
@@ -128,19 +129,19 @@ class TestDataOfFunctions:
 
     def test_objects_alone_or_with_their_classes(self, tmp_path):
         data = self.load(tmp_path, "[sc.Graph(2, [(0, 1)]), sc.Graph(3, [])]")
-        assert (len(data), data.names, data.labels) == (2, ("make 1", "make 2"), None)
+        assert (len(data), data.names, data.known) == (2, ("make 1", "make 2"), [])
         data = self.load(tmp_path, "sc.Bits.rows([[0, 1], [1, 1]]), ['b', None]")
-        assert (data.labels, data.class_names) == ((0, None), ("b",))
+        assert (tuple(data.labels), data.class_names) == ((0, None), ("b",))
         data = self.load(tmp_path, "sc.Bits.rows([[0, 1], [1, 1]]), [0, 1], ['one', 'two']")
         assert data.names == ("one", "two")
 
     def test_data_sets(self, tmp_path):
         data = self.load(tmp_path, "sc.datasets.motif(seed=0, train=2, validation=2, test=2)")
         assert (len(data.labels), data.class_names) == (6, ("negative", "positive"))
-        body = "sc.datasets.NodeDataset('path', sc.Graph(2, [(0, 1)]), __import__('numpy').array([1, 0]), ('a', 'b'))"
+        body = "sc.datasets.Dataset(sc.Graph(2, [(0, 1)]), [1, 0], label_names=('a', 'b'), name='path')"
         data = self.load(tmp_path, body)
-        assert (data.node_labels, data.class_names, data.names) == ((1, 0), ("a", "b"), ("path",))
-        assert data.of_nodes().node_labels == (1, 0)
+        assert (data.labels.tolist(), data.class_names, data.names) == ([1, 0], ("a", "b"), ("path",))
+        assert with_node_labels(data).labels.tolist() == [1, 0]
 
     @pytest.mark.parametrize(
         ("body", "words"),
@@ -162,8 +163,8 @@ class TestDataOfFunctions:
 def test_an_npz_file_is_one_graph_of_labelled_nodes(tmp_path):
     ring = {"adj_data": [1, 1, 1], "adj_indices": [1, 2, 0], "adj_indptr": [0, 1, 2, 3], "adj_shape": [3, 3]}
     np.savez(tmp_path / "ring.npz", labels=[0, 1, 1], class_names=["a", "b"], test_mask=[True, False, True], **ring)
-    data = load_graphs(tmp_path / "ring.npz").of_nodes()
-    assert (data.node_labels, data.class_names, data.labels) == ((0, 1, 1), ("a", "b"), None)
+    data = with_node_labels(load_graphs(tmp_path / "ring.npz"))
+    assert (data.labels.tolist(), data.class_names, data.of_nodes) == ([0, 1, 1], ("a", "b"), True)
     assert data.graphs[0].node_data["test_mask"].tolist() == [True, False, True]
 
 
@@ -174,8 +175,8 @@ def test_a_pyg_file_with_one_data_may_have_a_class_for_each_node(tmp_path):
     mask = torch.tensor([True, False, True])
     one = data.Data(x=torch.zeros(3, 2), edge_index=edges, y=torch.tensor([0, 2, 0]), test_mask=mask)
     torch.save(one.to_dict() and [one.to_dict()], tmp_path / "one.pt")
-    found = load_graphs(tmp_path / "one.pt", of_nodes=True).of_nodes()
-    assert (found.node_labels, found.class_names) == ((0, 2, 0), ("0", "1", "2"))
+    found = with_node_labels(load_graphs(tmp_path / "one.pt", of_nodes=True))
+    assert (found.labels.tolist(), found.class_names) == ([0, 2, 0], ("0", "1", "2"))
     assert sorted(found.graphs[0].node_data) == ["test_mask", "x"]
     with pytest.raises(StarcertError, match="its y must be one class"):
         load_graphs(tmp_path / "one.pt")
@@ -184,8 +185,8 @@ def test_a_pyg_file_with_one_data_may_have_a_class_for_each_node(tmp_path):
 def test_classes_of_nodes_belong_to_one_graph():
     graph = sc.Graph(2, [(0, 1)])
     with pytest.raises(InvalidParameterError, match=r"be graphs for data of 2 graphs. Got 'nodes'"):
-        RunData((graph, graph), ("a", "b")).of_nodes()
-    assert RunData((graph,), ("a",)).of_nodes().node_labels is None
+        with_node_labels(Dataset((graph, graph), names=("a", "b")))
+    assert with_node_labels(Dataset((graph,), names=("a",))).known == []
 
 
 def test_data_without_classes_of_nodes_certify_too(here, tmp_path, monkeypatch):

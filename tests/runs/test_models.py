@@ -8,8 +8,10 @@ import pytest
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.runs.graph_files import RunData
-from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
+from starcert.datasets import Dataset
+from starcert.runs.inputs import aligned, clean_answers
+from starcert.runs.models import ModelInputs, as_classifier, call_model
+from starcert.runs.tables import part_of
 from starcert.runs.user_code import Reference, UserCodeError
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
@@ -24,7 +26,9 @@ def make_data(n_classes=2, width=3):
     graphs = [sc.Graph.from_networkx(shapes[i % n_classes]) for i in range(6)]
     graphs = [sc.Graph(g.n_nodes, g.edges, node_data={"x": np.eye(6, width, dtype=np.float32)}) for g in graphs]
     names = tuple(f"g{i}" for i in range(6))
-    return RunData(tuple(graphs), names, tuple(i % n_classes for i in range(6)), tuple("abc"[:n_classes]))
+    return Dataset(
+        tuple(graphs), tuple(i % n_classes for i in range(6)), names=names, label_names=tuple("abc"[:n_classes])
+    )
 
 
 def made(folder, text, data, *, device=None, train=None, validation=None):
@@ -98,7 +102,7 @@ def test_a_plain_function_that_holds_what_cannot_be_told_is_to_be_named(tmp_path
 def test_training_data_are_given_to_who_asks(tmp_path):
     data = make_data()
     text = "def f(train):\n    n = len(train)\n    return lambda graph: n % 2"
-    classifier, reference = made(tmp_path, text, data, train=data.first(3))
+    classifier, reference = made(tmp_path, text, data, train=data[:3])
     assert answers(classifier, reference, data) == [1] * 6
     with pytest.raises(InvalidParameterError, match=r"'split' must be test for code\.py:f, which asks"):
         made(tmp_path, text, data)
@@ -107,7 +111,7 @@ def test_training_data_are_given_to_who_asks(tmp_path):
 def test_validation_data_are_given_to_who_asks(tmp_path):
     data = make_data()
     text = "def f(validation, train):\n    n = 10 * len(train) + len(validation)\n    return lambda graph: int(n == 42)"
-    classifier, reference = made(tmp_path, text, data, train=data.first(4), validation=data.first(2))
+    classifier, reference = made(tmp_path, text, data, train=data[:4], validation=data[:2])
     assert answers(classifier, reference, data) == [1] * 6
     alone = "def f(validation):\n    return lambda graph: 0"
     with pytest.raises(
@@ -120,7 +124,7 @@ def test_validation_data_are_given_to_who_asks(tmp_path):
         made(tmp_path, alone, data, train=data)
     own = replace(data, parts=("train", "test") * 3)
     with pytest.raises(InvalidParameterError, match=r"'splits' must have a validation part for code\.py:f, which asks"):
-        made(tmp_path, alone, own, train=own.part("train", 0))
+        made(tmp_path, alone, own, train=part_of(own, "train", 0))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +146,7 @@ def test_what_is_no_model_is_refused(tmp_path, text, words):
 
 
 def test_a_function_needs_to_know_how_many_classes_there_are(tmp_path):
-    data = replace(make_data(), labels=None, class_names=())
+    data = replace(make_data(), labels=None, label_names=())
     with pytest.raises(InvalidParameterError, match=r"from_callable\(function, n_classes=…\)"):
         made(tmp_path, "def f(): return lambda graph: 0", data)
 
@@ -241,7 +245,7 @@ class Dense(torch.nn.Module):
         classifier, _ = made(tmp_path, text, make_data())
         assert classifier.dense
         large = sc.Graph(200, [], node_data={"x": np.zeros((200, 3), dtype=np.float32)})
-        classifier, _ = made(tmp_path, text, RunData((large,), ("large",)))
+        classifier, _ = made(tmp_path, text, Dataset((large,), names=("large",)))
         assert not classifier.dense
 
     @pytest.mark.parametrize(
@@ -260,7 +264,7 @@ class Dense(torch.nn.Module):
         assert "\n" not in str(caught.value)
 
     def test_data_without_features_are_told_what_they_have(self, tmp_path):
-        bare = RunData((sc.Graph(3, [], node_data={"part": ["a", "b", "c"]}),), ("bare",))
+        bare = Dataset((sc.Graph(3, [], node_data={"part": ["a", "b", "c"]}),), names=("bare",))
         with pytest.raises(StarcertError, match=r"the graph has no node data 'x'; it has \['part'\]"):
             made(tmp_path, self.MODULE + "def f(): return Net()", bare)
 
@@ -291,7 +295,7 @@ class TestSklearn:
     def test_classes_go_by_their_names(self, tmp_path):
         data = make_data(3)
         classifier, reference = made(tmp_path, self.TEXT.format(labels="['c', 'b', 'a', 'c', 'b', 'a']"), data)
-        own = aligned(replace(data, class_names=("c", "b", "a")), classifier)
+        own = aligned(replace(data, label_names=("c", "b", "a")), classifier)
         assert own.class_names == ("a", "b", "c")
         assert list(own.labels) == answers(classifier, reference, own) == [2, 1, 0, 2, 1, 0]
 
@@ -314,7 +318,7 @@ def test_an_estimator_s_classes_go_by_their_names():
     named = Fake(3)
     named.class_names = ("c", "b", "a")
     found = aligned(make_data(2), named)
-    assert (found.class_names, found.labels) == (("c", "b", "a"), tuple(2 - label for label in make_data(2).labels))
+    assert (found.class_names, found.known) == (("c", "b", "a"), [2 - label for label in make_data(2).known])
 
 
 def test_names_are_answers_and_votes_know_them(tmp_path):
@@ -322,7 +326,7 @@ def test_names_are_answers_and_votes_know_them(tmp_path):
     classifier, reference = made(tmp_path, text, make_data())
     assert answers(classifier, reference, make_data()) == [0, 1, 0, 1, 0, 1]
     assert classifier.description.endswith(" answering a, b")
-    turned = replace(make_data(), class_names=("b", "a"))
+    turned = replace(make_data(), label_names=("b", "a"))
     again, _ = made(tmp_path, text, turned)
     assert answers(again, reference, turned) == [1, 0, 1, 0, 1, 0]
     assert again.description != classifier.description
@@ -335,7 +339,7 @@ def test_classes_in_another_order_are_noticed(tmp_path, capsys):
         return capsys.readouterr().err
 
     edges = "graph.number_of_edges()"
-    named = replace(make_data(3), class_names=("depot", "factory", "shop"))
+    named = replace(make_data(3), label_names=("depot", "factory", "shop"))
     assert asked(f"{{6: 0, 15: 1, 5: 2}}[{edges}]", named) == ""
     assert asked("0", named) == ""
     assert asked(f"{{6: 0, 15: 2, 5: 1}}[{edges}]", named) == (
@@ -356,8 +360,8 @@ def test_five_logits_for_three_classes_are_told_what_answers_mean():
 def test_classes_of_data_and_model_must_agree():
     data = make_data(2)
     assert aligned(data, Fake(2)) is data
-    assert aligned(replace(data, labels=None, class_names=()), Fake(3)).class_names == ("0", "1", "2")
-    numbered = replace(data, class_names=("0", "1"), numbered=True)
+    assert aligned(replace(data, labels=None, label_names=()), Fake(3)).class_names == ("0", "1", "2")
+    numbered = replace(data, label_names=("0", "1"), numbered=True)
     assert aligned(numbered, Fake(4)).class_names == ("0", "1", "2", "3")
     with pytest.raises(InvalidParameterError, match=r"have the 2 classes of the data, a, b.*class numbers from 0"):
         aligned(data, Fake(3))

@@ -9,8 +9,9 @@ import typer
 import starcert as sc
 from starcert.cli import app
 from starcert.objects.noise import AnyFlips
-from starcert.runs.run_file import RunFileError, differences, read_run_file, run_file_text
-from starcert.runs.settings import SETTINGS, RunSettings, check_options, check_values, option_name, run_settings
+from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, run_file_text
+from starcert.runs.setting_values import check_options, check_values, option_name
+from starcert.runs.settings import SETTINGS, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError
 
 
@@ -48,11 +49,11 @@ def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
     folder = tmp_path / "else" / "where"
     folder.mkdir(parents=True)
     digests = {"model": "m", "data": "d", "classifier": 'a "b" \n c', "regions": "r"}
-    (folder / "run.toml").write_text(run_file_text(settings, digests, folder=folder))
+    (folder / "run.toml").write_text(run_file_text(RunRecord(settings, digests), folder=folder))
     back = read_run_file(folder / "run.toml")
     assert back.expected == digests
     assert run_settings(back.values | {"out": settings.out, "store": settings.store}) == settings
-    assert differences(back, settings, digests) == []
+    assert differences(back, RunRecord(settings, digests)) == []
     assert str(tmp_path) not in (folder / "run.toml").read_text()
 
 
@@ -60,10 +61,10 @@ def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
     values = read_run_file(run).values
     settings, folder = run_settings(values), run.parent / "results"
     folder.mkdir()
-    (folder / "run.toml").write_text(run_file_text(settings, {"data": "1"}, folder=folder))
+    (folder / "run.toml").write_text(run_file_text(RunRecord(settings, {"data": "1"}), folder=folder))
     there = read_run_file(folder / "run.toml")
     other = run_settings(values | {"workers": 3, "store": tmp_path / "v.db", "out": tmp_path / "o"})
-    assert differences(there, other, {"data": "1"}) == []
+    assert differences(there, RunRecord(other, {"data": "1"})) == []
     more = run_settings(
         values
         | {
@@ -73,7 +74,7 @@ def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
             "noise": sc.Noise.from_dict(settings.noise.to_dict() | {"hub": 0.020000000000000004}),
         }
     )
-    found = " ".join(differences(there, more, {"data": "2"}))
+    found = " ".join(differences(there, RunRecord(more, {"data": "2"})))
     for words in (
         "samples: there 400, now 401",
         "alpha: there 0.01",
@@ -89,7 +90,7 @@ BAD = [
     (
         "samples = 400",
         "sampels = 400",
-        "There is no setting 'sampels'. Did you mean 'samples'?",
+        "There is no setting 'sampels'. Did you mean samples?",
     ),
     ("samples = 400", 'samples = "many"', "'samples' must be a whole number from 1"),
     ("samples = 400", "samples = 0", "'samples' must be a whole number from 1"),
@@ -122,7 +123,7 @@ BAD = [
     ("hub = 0.02", "hub = { delete = 0.1 }", "'noise.hub' must be a probability, or the named numbers of a law"),
     ("hub = 0.02", "hub = true", "'noise.hub' must be a probability"),
     ("hub = 0.02", '"h.b" = 0.1', "'noise' must have region names without"),
-    ("seed = 3", "seed = ", "is no TOML: "),
+    ("seed = 3", "seed = ", "is not TOML: "),
     ("[noise]", "[expected]\nfoo = 1\n[noise]", "'expected' must be the table that a run wrote"),
 ]
 
@@ -160,13 +161,13 @@ def test_a_radius_must_fit_the_noise_and_regions_must_be_said(run):
 
 def test_options_are_called_by_their_names(tmp_path):
     with pytest.raises(InvalidParameterError, match=re.escape("'--split-seed' must be a whole number")):
-        check_values({"split_seed": -1}, base=tmp_path, named=lambda key: f"--{key.replace('_', '-')}")
+        check_values({"split_seed": -1}, SETTINGS, base=tmp_path, named=lambda key: f"--{key.replace('_', '-')}")
 
 
 def test_a_folder_goes_before_a_tu_name(tmp_path):
-    assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": "MUTAG"}
+    assert check_values({"data": "MUTAG"}, SETTINGS, base=tmp_path) == {"data": "MUTAG"}
     (tmp_path / "MUTAG").mkdir()
-    assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
+    assert check_values({"data": "MUTAG"}, SETTINGS, base=tmp_path) == {"data": tmp_path / "MUTAG"}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_defaults_are_shown_as_they_are():
 def test_a_misfit_is_called_what_the_user_called_it(run):
     values = read_run_file(run).values
     with pytest.raises(InvalidParameterError, match=r"'--max-radius'.*Missing: motif"):
-        run_settings(values, check_options({"max_radius": "hub=1"}))
+        run_settings(values, check_options({"max_radius": "hub=1"}, SETTINGS))
     with pytest.raises(InvalidParameterError, match=r"'max_radius'.*Missing: motif"):
         run_settings({**values, "max_radius": {"hub": 1}})
 
@@ -202,45 +203,47 @@ def test_a_misfit_is_called_what_the_user_called_it(run):
 def test_a_threat_is_read_written_and_compared(run, tmp_path):
     file = read_run_file(run)
     assert run_settings(file.values).threat is None
-    assert "threat" not in run_file_text(run_settings(file.values), {}, folder=tmp_path)
-    asked = run_settings(file.values, check_options({"threat": "flips:2"}))
+    assert "threat" not in run_file_text(RunRecord(run_settings(file.values), {}), folder=tmp_path)
+    asked = run_settings(file.values, check_options({"threat": "flips:2"}, SETTINGS))
     assert asked.threat == AnyFlips(2)
     again = tmp_path / "again.toml"
-    again.write_text(run_file_text(asked, {}, folder=tmp_path))
+    again.write_text(run_file_text(RunRecord(asked, {}), folder=tmp_path))
     assert 'threat = "flips:2"' in again.read_text()
     assert read_run_file(again).values["threat"] == AnyFlips(2)
-    assert differences(read_run_file(again), run_settings(file.values), {}) == ["threat: there flips:2, now None"]
+    assert differences(read_run_file(again), RunRecord(run_settings(file.values), {})) == [
+        "threat: there flips:2, now None"
+    ]
     with pytest.raises(
         InvalidParameterError, match=r"'--threat' must be flips:K, for at most K flips anywhere\. Got 'two'"
     ):
-        check_options({"threat": "two"})
+        check_options({"threat": "two"}, SETTINGS)
 
 
 def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_path):
     values = read_run_file(run).values
     plain = run_settings(values)
     assert (plain.evidence, plain.own_samples, plain.plan) == (False, None, "fixed")
-    text = run_file_text(plain, {}, folder=tmp_path)
+    text = run_file_text(RunRecord(plain, {}), folder=tmp_path)
     for word in ("evidence", "own_samples", "plan"):
         assert word not in text
     asked = {"evidence": True, "own_samples": 0, "plan": "decided"}
-    settings = run_settings(values, check_options(asked))
-    text = run_file_text(settings, {}, folder=run.parent)
+    settings = run_settings(values, check_options(asked, SETTINGS))
+    text = run_file_text(RunRecord(settings, {}), folder=run.parent)
     for line in ("evidence = true", "own_samples = 0", 'plan = "decided"'):
         assert line in text.splitlines()
     run.write_text(text)
     back = read_run_file(run)
     assert run_settings({**back.values, "out": settings.out}) == settings
-    found = " ".join(differences(back, plain, {}))
+    found = " ".join(differences(back, RunRecord(plain, {})))
     for words in ("evidence: there True, now False", "own_samples: there 0, now None", "plan: there decided"):
         assert words in found
     # Without evidence a run file's own samples mean nothing; those of the command line are a mistake.
-    assert run_settings(back.values, check_options({"evidence": False})).own_samples is None
+    assert run_settings(back.values, check_options({"evidence": False}, SETTINGS)).own_samples is None
     for given in ({"own_samples": 5}, {"own_samples": 0, "evidence": False}):
         with pytest.raises(
             InvalidParameterError, match=r"'own_samples' must be left out without evidence\. .*--evidence"
         ):
-            run_settings(values, check_options(given))
+            run_settings(values, check_options(given, SETTINGS))
 
 
 @pytest.mark.parametrize(
@@ -257,22 +260,22 @@ def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_
 )
 def test_columns_that_mean_nothing(text, words):
     with pytest.raises(InvalidParameterError) as caught:
-        check_options({"columns": text})
+        check_options({"columns": text}, SETTINGS)
     assert words in str(caught.value)
 
 
 def test_columns_of_an_option_join_those_of_a_run_file(run):
     run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\nname = "id"\n')
     values = read_run_file(run).values
-    joined = run_settings(values, check_options({"columns": "label=z,part=fold"}))
+    joined = run_settings(values, check_options({"columns": "label=z,part=fold"}, SETTINGS))
     assert joined.columns == {"label": "z", "name": "id", "part": "fold"}
     assert run_settings(values).columns == {"label": "y", "name": "id"}
     alone = {key: value for key, value in values.items() if key != "columns"}
-    assert run_settings(alone, check_options({"columns": "label=z"})).columns == {"label": "z"}
+    assert run_settings(alone, check_options({"columns": "label=z"}, SETTINGS)).columns == {"label": "z"}
 
 
 def test_columns_of_an_option_and_of_a_run_file(run):
-    assert check_options({"columns": "part=split, label=y"})["columns"] == {"label": "y", "part": "split"}
+    assert check_options({"columns": "part=split, label=y"}, SETTINGS)["columns"] == {"label": "y", "part": "split"}
     run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\n')
     assert read_run_file(run).values["columns"] == {"label": "y"}
     run.write_text(run.read_text().replace('label = "y"', "label = 3"))

@@ -1,9 +1,10 @@
 import pytest
 
 import starcert as sc
-from starcert.runs.graph_files import RunData, number_labels
-from starcert.runs.inputs import RunInputs
+from starcert.datasets import Dataset
+from starcert.runs.inputs import RunInputs, with_node_labels
 from starcert.runs.sources import load_graphs
+from starcert.runs.tables import number_labels
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertError
 
@@ -15,7 +16,7 @@ def test_a_list_of_molecules(tmp_path):
     data = load_graphs(tmp_path / "m.smi")
     assert data.names == ("aniline", "CCO", "salt acid")
     assert [graph.n_edges for graph in data.graphs] == [7, 2, 0]
-    assert data.labels is None
+    assert data.known == []
     # Columns C, Cl, N, O.
     assert data.graphs[1].node_data["x"].tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
 
@@ -24,7 +25,7 @@ def test_a_table_with_classes(tmp_path):
     (tmp_path / "m.csv").write_text("id,smiles,label\n1,CCO,toxic\n2,CC,\n3,C,harmless\n")
     data = load_graphs(tmp_path / "m.csv")
     assert data.names == ("CCO", "CC", "C")
-    assert (data.labels, data.class_names) == ((1, None, 0), ("harmless", "toxic"))
+    assert (tuple(data.labels), data.class_names) == ((1, None, 0), ("harmless", "toxic"))
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,11 @@ def test_columns_by_name(tmp_path):
     columns = {"smiles": "SMILES", "label": "activity", "name": "mol_id", "part": "split"}
     data = load_graphs(tmp_path / "m.csv", columns=columns)
     assert data.names == ("m1", "m2", "m3")
-    assert (data.labels, data.class_names, data.numbered) == ((1, 0, None), ("0", "1"), True)
+    assert (tuple(data.labels), data.class_names, data.numbered) == ((1, 0, None), ("0", "1"), True)
     assert data.parts == ("train", "test", "validation")
     # Upper and lower case need not be told apart; without a word, there are no labels, names or parts here.
     plain = load_graphs(tmp_path / "m.csv")
-    assert (plain.names, plain.labels, plain.parts) == (("CCO", "CC", "C"), None, None)
+    assert (plain.names, plain.known, plain.parts) == (("CCO", "CC", "C"), [], None)
 
 
 def test_upper_and_lower_case_are_told_apart_where_both_are_there(tmp_path):
@@ -154,14 +155,14 @@ def test_measurements_of_a_function_and_of_nodes_are_no_classes(tmp_path):
     )
     with pytest.raises(StarcertError, match=r"d.py:f: 0.1 is a measurement, not a class"):
         load_graphs(Reference(tmp_path / "d.py", "f"))
-    nodes = RunData((sc.Graph(2, [(0, 1)], node_data={"y": [0.25, 1.0]}),), ("pair",))
+    nodes = Dataset((sc.Graph(2, [(0, 1)], node_data={"y": [0.25, 1.0]}),), names=("pair",))
     with pytest.raises(StarcertError, match=r"pair, node data y: 0.25 is a measurement"):
-        nodes.of_nodes()
+        with_node_labels(nodes)
 
 
 def test_names_that_several_graphs_have_are_reported(tmp_path):
     (tmp_path / "m.csv").write_text("smiles,name\nC,a\nCC,b\nCCC,a\nCCCC,b\nCO,c\n")
     data = load_graphs(tmp_path / "m.csv")
-    (sentence,) = RunInputs(None, data, None, None, data).said
+    (sentence,) = RunInputs(None, data, None, None, data).notes
     assert sentence == "2 graphs have the name 'a', and other names are shared too: their numbers tell them apart."
-    assert RunInputs(None, data.first(2), None, None, data.first(2)).said == ()
+    assert RunInputs(None, data[:2], None, None, data[:2]).notes == ()

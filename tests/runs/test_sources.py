@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import runs_worlds as worlds
 
-from starcert.runs.settings import check_values
+from starcert.runs.setting_values import check_values
+from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError
 
@@ -24,7 +25,7 @@ def test_the_folder_of_a_tu_data_set(tmp_path, place):
     tiny(tmp_path / "project" / place)
     data = load_graphs(tmp_path / "project")
     assert data.names == ("TINY 1", "TINY 2")
-    assert data.labels == (1, 0)
+    assert tuple(data.labels) == (1, 0)
     assert data.class_names == ("-1", "5")
 
 
@@ -35,9 +36,11 @@ def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys.modules["starcert.datasets.tu_files"], "_download", _no_download)
     with pytest.raises(StarcertError) as caught:
-        load_graphs(check_values({"data": "tini"}, base=tmp_path / "there")["data"])
+        load_graphs(check_values({"data": "tini"}, SETTINGS, base=tmp_path / "there")["data"])
     message = str(caught.value)
-    assert message.startswith(f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is no TU data set ")
+    assert message.startswith(
+        f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is not a TU data set "
+    )
     assert "Did you mean TINY?" in message
     assert "--data tini" in message
     assert "root=" not in message
@@ -78,6 +81,6 @@ def test_columns_of_what_has_none_are_refused(tmp_path, source):
     (folder / "ring.npz").touch()
     (folder / "graphs" / "labels.csv").unlink()
     (folder / "graphs").rename(folder / "project")
-    given = check_values({"data": source}, base=folder)["data"]
+    given = check_values({"data": source}, SETTINGS, base=folder)["data"]
     with pytest.raises(StarcertError, match=r"'columns' must be left out: .* Got 'label=y'"):
         load_graphs(given, columns={"label": "y"})

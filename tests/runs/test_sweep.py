@@ -13,12 +13,11 @@ import runs_worlds as worlds
 import starcert as sc
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.runs.certification import certify_run
-from starcert.runs.grid import noise_text, parse_grid
+from starcert.runs.grid import Goal, noise_text, parse_grid
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import read_run_file
-from starcert.runs.sweep import run_sweep, sweep_settings
-from starcert.runs.sweep_goal import Goal
-from starcert.runs.sweep_result import tie_sentence
+from starcert.runs.sweep import run_sweep
+from starcert.runs.sweep_result import sweep_settings, tie_sentence
 from starcert.system.errors import StarcertError
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"

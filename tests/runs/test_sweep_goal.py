@@ -10,10 +10,11 @@ from sweep_worlds import invented
 
 import starcert as sc
 from starcert.pages.intervals import mean_interval, paired_difference
-from starcert.runs.sweep_goal import ACCURACY, Goal, marks_of, standings
-from starcert.runs.sweep_levels import outcome_of
-from starcert.runs.sweep_page import write_sweep_page
-from starcert.runs.sweep_result import advice, sweep_rows, tie_sentence
+from starcert.pages.sweep_page import write_sweep_page
+from starcert.runs.grid import ACCURACY, Goal
+from starcert.runs.sweep import page_of, sweep_rows
+from starcert.runs.sweep_levels import marks_of, outcome_of, standings
+from starcert.runs.sweep_result import advice, tie_sentence
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)
@@ -153,7 +154,7 @@ def test_a_clear_winner_is_said_to_be_one():
 def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     rng = np.random.default_rng(4)
     sweep = with_goal("accuracy@motif=1", rng.random((6, 60)) < np.array([0.9, 0.88, 0.2, 0.3, 0.2, 0.1])[:, None])
-    write_sweep_page(tmp_path / "sweep.html", sweep)
+    write_sweep_page(tmp_path / "sweep.html", page_of(sweep))
     open_page(quiet, (tmp_path / "sweep.html").as_uri())
     assert texts(quiet, "h1") == ["Choosing the noise: MUTAG"]
     assert quiet.execute_script("return document.title") == "Choosing the noise: MUTAG"
@@ -184,7 +185,7 @@ def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
             right = one.label == truth and not one.abstained
             expected = float(right and one.any_flips >= most) if sum(one.capacity) >= most else None
             assert mark == expected
-    assert goal.words == "accuracy certified against any 14 flips"
+    assert goal.description == "accuracy certified against any 14 flips"
     with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
         marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
     with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):

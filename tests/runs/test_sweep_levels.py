@@ -1,11 +1,15 @@
+from itertools import product
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.certificates import metrics
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.runs import sweep_levels
-from starcert.runs.sweep_levels import measure_levels, out_of_reach, outcome_of
+from starcert.runs.sweep_levels import beaten_by, measure_levels, out_of_reach, outcome_of
 
 TRUTH = [0, 1, 2, 0, 1, 0, 0]
 CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
@@ -141,7 +145,7 @@ def test_a_constant_answer_is_found_out_however_robust():
 
 
 def test_large_boxes_have_no_volume(monkeypatch):
-    monkeypatch.setattr(sweep_levels, "MOST_CELLS", 3)
+    monkeypatch.setattr(sweep_levels, "MAX_CELLS", 3)
     (level,) = measure_levels([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), votes_of(0)), TRUTH, TRUTH, CAPACITY)])
     assert (level.volume, level.score) == (None, None)
     assert level.mean_radii[1] > 0
@@ -160,3 +164,29 @@ def test_the_axes_with_too_few_votes_for_a_flip_are_found():
     assert short(5, a=0.01, b=0.4).keys() == {"a", "b"}
     assert short(5, a=0.01, b=0.4, capacity=(9, 0)) == {"a": least}
     assert short(10_000, a=0.0, b=0.4) == {"a": None}
+
+
+few = st.integers(0, 3)  # so that there are ties
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[few] * n), max_size=12)))
+def test_the_front_is_what_brute_force_finds(rows):
+    found = beaten_by(rows)
+    for me, row in enumerate(rows):
+        beaters = [
+            other
+            for other, values in enumerate(rows)
+            if all(theirs >= mine for theirs, mine in zip(values, row, strict=True)) and values != row
+        ]
+        assert found[me] == next((other for other in beaters if found[other] is None), None)
+        assert (found[me] is None) == (not beaters)
+    if rows:
+        assert None in found  # somebody is always unbeaten
+        for criterion in range(len(rows[0])):  # and the best by one criterion is, or equals in it one that is
+            best = max(row[criterion] for row in rows)
+            assert best in [row[criterion] for row, by in zip(rows, found, strict=True) if by is None]
+
+
+def test_a_whole_grid_has_one_best_corner():
+    rows = list(product(range(3), repeat=3))
+    assert [row for row, by in zip(rows, beaten_by(rows), strict=True) if by is None] == [(2, 2, 2)]

@@ -13,7 +13,8 @@ from report_worlds import HOSTILE
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.runs.sweep_page import write_sweep_page
+from starcert.pages.sweep_page import write_sweep_page
+from starcert.runs.sweep import page_of
 from starcert.runs.sweep_result import OTHER, next_command, notices
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
@@ -24,7 +25,7 @@ def shown(quiet, tmp_path):
     """Writes the page of a sweep and opens it."""
 
     def show(sweep):
-        write_sweep_page(tmp_path / "sweep.html", sweep)
+        write_sweep_page(tmp_path / "sweep.html", page_of(sweep))
         open_page(quiet, (tmp_path / "sweep.html").as_uri())
         return quiet
 
@@ -247,7 +248,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
-    write_sweep_page(tmp_path / "sweep.html", invented(TWO, classes=HOSTILE[:2]))
+    write_sweep_page(tmp_path / "sweep.html", page_of(invented(TWO, classes=HOSTILE[:2])))
     page = Page((tmp_path / "sweep.html").read_text(encoding="utf-8"))
     assert len(page.scripts) == 3
     assert not set("<>&") & set(page.scripts[0])
@@ -257,8 +258,8 @@ def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
         assert attributes.get("href", "#").startswith("#")
     (policy,) = [a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    for each in files("starcert.runs").iterdir():
-        if each.name.endswith((".js", ".css", ".html")):
+    for each in files("starcert.pages").iterdir():
+        if each.name.startswith("sweep") and each.name.endswith((".js", ".css")):
             own = each.read_text(encoding="utf-8")
             assert not re.search(
                 r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|fetch\(|url\(|https?:", own

@@ -9,15 +9,15 @@ import pytest
 
 import starcert as sc
 from starcert.runs.run_file import read_run_file
-from starcert.runs.settings import UnknownSettingError, check_values
-from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
+from starcert.runs.setting_values import UnknownSettingError, check_values
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, TrainSettings
 from starcert.runs.training_run import train_run, training_settings
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 worlds = pytest.importorskip("training_worlds")
-checkpoint = pytest.importorskip("starcert.models.checkpoint")
+checkpoint = pytest.importorskip("starcert.models.files")
 fitting = pytest.importorskip("starcert.models.fitting")
 
 
@@ -64,7 +64,7 @@ def test_the_model_function_is_given_the_parts_that_it_asks_for(tmp_path):
         stream.write(
             "\ndef sized(train, validation):\n    return sc.models.GIN(2, 2, hidden=len(validation), layers=2)\n"
         )
-    made = trained(file, options=check_values({"model": "model.py:sized"}, base=tmp_path), epochs=1)
+    made = trained(file, options=check_values({"model": "model.py:sized"}, SETTINGS, base=tmp_path), epochs=1)
     widths = {each.shape[0] for each in tensors(made.weights).values() if each.dim()}
     assert max(widths) == 4  # graphs of the validation part
 
@@ -118,7 +118,7 @@ def test_a_file_that_another_training_writes_is_refused(tmp_path, monkeypatch, l
     options = {}
     if linked:  # another name of the same file
         (tmp_path / "link.pt").symlink_to(tmp_path / "weights" / "model.pt")
-        options = check_values({"weights": "link.pt"}, base=tmp_path)
+        options = check_values({"weights": "link.pt"}, SETTINGS, base=tmp_path)
     refused = []
 
     def second(*words, **more):
@@ -163,7 +163,7 @@ def test_nodes_are_learned_from_their_masks(tmp_path):
     assert found.made["settings"]["batch_size"] is None
     missing = "'data' must have the node data train_mask and val_mask"
     with pytest.raises(InvalidParameterError, match=f"{missing}.*There are: x"):
-        trained(file, options=check_values({"data": "maskless.pt", "nodes": None}, base=tmp_path))
+        trained(file, options=check_values({"data": "maskless.pt", "nodes": None}, SETTINGS, base=tmp_path))
     with pytest.raises(InvalidParameterError, match="'batch_size' must be left out where nodes are classified"):
         trained(file, batch_size=5)
 
@@ -180,7 +180,7 @@ def test_nodes_are_learned_from_their_masks(tmp_path):
 def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):
     file = worlds.project(tmp_path)
     with pytest.raises(InvalidParameterError, match=complaint):
-        trained(file, options=check_values({"model": f"model.py:{model}"}, base=tmp_path))
+        trained(file, options=check_values({"model": f"model.py:{model}"}, SETTINGS, base=tmp_path))
     assert not (tmp_path / "weights" / "model.pt").exists()
 
 
@@ -195,14 +195,14 @@ def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):
 def test_mistakes_are_told_before_any_work(tmp_path, values, complaint):
     file = worlds.project(tmp_path)
     with pytest.raises(InvalidParameterError, match=complaint):
-        trained(file, options=check_values(values, base=tmp_path))
+        trained(file, options=check_values(values, SETTINGS, base=tmp_path))
 
 
 def test_the_table_train_of_a_run_file(tmp_path):
     file = worlds.project(tmp_path)
     assert read_run_file(file).train == {"epochs": 12, "learning_rate": 0.01}
     for line, complaint in {
-        "epoch = 3": "There is no setting 'train.epoch'. Did you mean 'epochs'?",
+        "epoch = 3": "There is no setting 'train.epoch'. Did you mean epochs?",
         "epochs = 0": "'train.epochs' must be a whole number from 1",
         "learning_rate = -1": "'train.learning_rate' must be a number, 0 or more",
         "learning_rate = true": "'train.learning_rate' must be a number, 0 or more",
@@ -223,7 +223,7 @@ def test_defaults_are_those_that_the_help_shows():
         assert getattr(nodes, key) is None or str(getattr(nodes, key)) in setting.shown
     assert np.isclose(nodes.weight_decay, 5e-4)
     with pytest.raises(UnknownSettingError):
-        check_values({"rate": 1}, base=None, known=TRAIN_SETTINGS)
+        check_values({"rate": 1}, TRAIN_SETTINGS, base=None)
 
 
 def test_graphs_without_classes_cannot_be_learned_from(tmp_path):
@@ -305,5 +305,5 @@ def test_parts_of_ones_own_are_learned_from(tmp_path):
     file = worlds.project(tmp_path)
     parts = {"train": list(range(10)), "validation": list(range(10, 16)), "test": list(range(16, 20))}
     (tmp_path / "parts.json").write_text(json.dumps(parts))
-    options = check_values({"splits": "parts.json"}, base=tmp_path)
+    options = check_values({"splits": "parts.json"}, SETTINGS, base=tmp_path)
     assert trained(file, options=options, epochs=2).what == "10 graphs, 6 for validation"

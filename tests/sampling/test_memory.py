@@ -105,7 +105,7 @@ def test_the_messages_of_a_pyg_module_are_counted():
 
 def test_a_pyg_module_on_twenty_thousand_nodes_is_refused_before_it_is_asked(monkeypatch):
     base = gcn(64)
-    monkeypatch.setattr("starcert.classifiers.modules.available_bytes", lambda: 8 * GIGABYTE)
+    monkeypatch.setattr("starcert.classifiers.torch.module.available_bytes", lambda: 8 * GIGABYTE)
     monkeypatch.setattr(base, "classify", lambda _graphs: pytest.fail("it was asked"))
     graph = sc.Graph(20_000, LARGE.edges, node_data={"x": np.zeros(20_000, dtype=np.int64)})
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))

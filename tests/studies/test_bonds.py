@@ -6,26 +6,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import starcert as sc
+import study_worlds as worlds
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch_geometric")
 pytest.importorskip("grakel")  # brings MUTAG along
 
-from starcert.objects.binding import bind_all
 from starcert_studies import bonds
-from starcert_studies.levels import ALPHA, Level
-from starcert_studies.reproduce import STUDIES, reproduce
+from starcert_studies.reproduce import reproduce
 
 NOISE = (0.4, 0.05, 0.3)
-TINY = bonds.BondsSettings(120, 2, 2, (NOISE,))
+TINY = bonds.Bonds(120, 2, 2, (NOISE,))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bonds, "settings", lambda samples, seed, quick: replace(TINY, seed=seed))
+        patch.setattr(bonds.Bonds, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
         yield reproduce("bonds", tmp_path_factory.mktemp("bonds"), quick=True).folder
 
 
@@ -34,16 +31,15 @@ def table(folder, name):
 
 
 def test_settings_of_the_command_line():
-    assert bonds.settings(None, 1, False) == bonds.BondsSettings()
-    assert bonds.settings(None, 3, True) == bonds.BondsSettings(500, 20, 2, bonds.NOISES[-1:], 3)
-    assert bonds.settings(40, 2, False) == bonds.BondsSettings(40, seed=2)
-    assert TINY.trials == [("gine", NOISE), ("gin", NOISE), ("gine_atoms", NOISE)]
-    assert len(bonds.BondsSettings().trials) == 7
-    assert "bonds" in STUDIES
+    assert bonds.Bonds.from_options(None, 1, False) == bonds.Bonds()
+    assert bonds.Bonds.from_options(None, 3, True) == bonds.Bonds(500, 20, 2, bonds.NOISES[-1:], 3)
+    assert bonds.Bonds.from_options(40, 2, False) == bonds.Bonds(40, seed=2)
+    assert list(TINY.trials()) == [("gine", NOISE), ("gin", NOISE), ("gine_atoms", NOISE)]
+    assert len(bonds.Bonds().trials()) == 7
 
 
 def test_each_network_has_its_molecules_and_its_axes():
-    axes = {model: bonds.noise_of(model, NOISE)[0].axes for model in bonds.MODELS}
+    axes = {model: bonds.noise_of(model, NOISE).axes for model in bonds.MODELS}
     three = ("bonds.delete", "bonds.add", "bonds.change")
     assert axes == {"gine": three, "gin": three[:2], "gine_atoms": (*three, "atoms")}
     typed, plain, atoms = (bonds.molecules(model) for model in bonds.MODELS)
@@ -60,10 +56,10 @@ def test_every_molecule_is_tested_once_by_a_network_that_did_not_see_it(folder):
         parts = [json.loads((folder / "parts" / f"{model}-0.4-0.05-0.3-{k}.json").read_text("utf-8")) for k in range(2)]
         for fold, part in enumerate(parts):
             taught, test = data.folds(10, seed=1)[fold]
-            assert part["graphs"] == test.tolist()
-            assert not set(part["graphs"]) & set(taught.tolist())
+            assert part["numbers"] == test.tolist()
+            assert not set(part["numbers"]) & set(taught.tolist())
             assert [sum(row) for row in part["estimation"]] == [120] * len(test)
-        assert not set(parts[0]["graphs"]) & set(parts[1]["graphs"])
+        assert not set(parts[0]["numbers"]) & set(parts[1]["numbers"])
 
 
 def test_the_tables_have_a_row_for_each_network_and_radius(folder):
@@ -89,51 +85,44 @@ def test_the_folder_has_what_the_page_shows(folder):
     assert "GIN, no types, noise 0.4/0.05/0.3: right on" in kept["summary"][1]
 
 
-def result(model, answers, labels, doubt=1e-3, numbers=None):
-    noise = bind_all(bonds.molecules(model).graphs[:1], *bonds.noise_of(model, NOISE)).noise
-    bounds = sc.Bounds(answers, np.full(len(labels), doubt), np.full(len(labels), doubt), ALPHA, 2)
-    fold, numbers = np.arange(len(labels)) // 20, np.arange(len(labels)) if numbers is None else numbers
-    level = Level(noise, None, sc.certify(bounds, noise))
-    return bonds.BondsResult(model, NOISE, numbers, labels, fold, answers, level)
+def voted(model, answers, labels, wins=99_900, numbers=None):
+    numbers = np.arange(len(labels)) if numbers is None else numbers
+    more = {"clean": answers, "fold": np.arange(len(labels)) // 20, "numbers": numbers}
+    return worlds.voted(bonds.noise_of(model, NOISE), labels, answers, wins, **more)
 
 
 def test_changes_of_type_cost_nothing_where_no_type_is_seen():
     labels = np.arange(100) % 2
-    gin, gine, atoms = (result(model, labels, labels) for model in ("gin", "gine", "gine_atoms"))
-    many = {"bonds.change": 100}
-    assert gin.certified(many).all()
-    assert not gine.certified(many).any()
-    assert gine.certified({"bonds.change": 1}).all()
-    assert gin.certified({"atoms": 1}) is None
-    assert gine.certified({"bonds.delete": 1, "atoms": 1}) is None
-    assert atoms.certified({"bonds.delete": 1, "atoms": 1}).all()
-    assert not atoms.certified({"bonds.delete": 1, "bonds.add": 9, "atoms": 1}).any()
 
+    def certified(model, **radius):
+        return bonds.certified(model, voted(model, labels, labels), radius)
 
-def test_shares_are_means_and_spreads_over_folds():
-    labels = np.zeros(100, dtype=int)
-    one = result("gine", np.repeat([0, 1], [80, 20]), labels)
-    assert one.share(one.answered) == pytest.approx((0.8, 0.4))  # four folds all right, one all wrong
-    assert one.share(one.clean == labels)[0] == 0.8
+    assert certified("gin", change=100).all()
+    assert not certified("gine", change=100).any()
+    assert certified("gine", change=1).all()
+    assert certified("gin", atoms=1) is None
+    assert certified("gine", delete=1, atoms=1) is None
+    assert certified("gine_atoms", delete=1, atoms=1).all()
+    assert not certified("gine_atoms", delete=1, add=9, atoms=1).any()
 
 
 def test_claims_fail_where_they_are_not_so():
     labels = np.repeat([0, 1], [70, 30])
 
-    def checked(answers, doubt=1e-3):
-        found = [result("gine", answers, labels, doubt)]
-        return [check.holds for check in bonds.checks(found, 0.7, bonds.BondsSettings())]
+    def checked(answers, wins=99_900):
+        found = {("gine", NOISE): voted("gine", answers, labels, wins)}
+        return [check.holds for check in bonds.Bonds().outcome(found, {}).checks]
 
     assert checked(labels) == [True, True]
     assert checked(np.zeros(100, dtype=int)) == [False, True]
-    assert checked(labels, doubt=0.5) == [False, True]  # it abstains
+    assert checked(labels, wins=50_001) == [False, True]  # it abstains
 
 
 def test_molecules_that_are_tested_twice_or_by_one_network_only_are_noticed():
     labels = np.arange(100) % 2
     usual, twice, others = (
-        result("gine", labels, labels, numbers=numbers)
+        voted("gine", labels, labels, numbers=numbers)
         for numbers in (np.arange(100), np.arange(100) // 2, np.arange(100) + 1)
     )
-    for found, holds in (([usual, usual], True), ([usual, twice], False), ([twice], False), ([usual, others], False)):
-        assert bonds.checks(found, 0.5, TINY)[-1].holds is holds
+    for some, holds in (([usual, usual], True), ([usual, twice], False), ([twice], False), ([usual, others], False)):
+        assert bonds.tested_once(dict(enumerate(some))).holds is holds

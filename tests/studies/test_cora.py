@@ -15,16 +15,15 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 sparse = pytest.importorskip("scipy.sparse")
 
-votes = importlib.import_module("starcert_studies.cora_votes")
 study = importlib.import_module("starcert_studies.cora")
 
 
 @pytest.fixture(autouse=True)
 def forgotten():
     """Whichever file was read is read anew."""
-    votes.cora.cache_clear()
+    study.cora.cache_clear()
     yield
-    votes.cora.cache_clear()
+    study.cora.cache_clear()
 
 
 @pytest.fixture
@@ -46,12 +45,12 @@ def papers(tmp_path, monkeypatch):
 
 def test_a_split_gives_every_node_to_one_part():
     labels = np.random.default_rng(1).integers(4, size=400)
-    split = votes.split_nodes(labels, seed=2)
-    everything = np.concatenate([split.train, split.validation, split.test])
+    train, validation, test = study.split_nodes(labels, seed=2)
+    everything = np.concatenate([train, validation, test])
     assert sorted(everything.tolist()) == list(range(400))
-    for part in (split.train, split.validation):
+    for part in (train, validation):
         assert np.bincount(labels[part]).tolist() == [20] * 4
-    assert (votes.split_nodes(labels, seed=3).train != split.train).any()
+    assert (study.split_nodes(labels, seed=3)[0] != train).any()
 
 
 def test_the_whole_study_on_a_small_graph(papers):
@@ -76,4 +75,4 @@ def test_without_the_file_it_is_said_where_to_get_it(monkeypatch, tmp_path):
     for value in ("", str(tmp_path)):
         monkeypatch.setenv("STARCERT_DATA", value)
         with pytest.raises(StarcertError, match=r"a file cora_ml.npz .* environment variable STARCERT_DATA"):
-            votes.cora()
+            study.cora()

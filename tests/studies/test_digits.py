@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import study_worlds as worlds
 
 import starcert as sc
 
@@ -14,17 +15,16 @@ pytest.importorskip("sklearn")
 pytest.importorskip("torch_geometric")
 
 from starcert_studies import digits
-from starcert_studies.evidence_tallies import tallies
-from starcert_studies.levels import ALPHA
-from starcert_studies.reproduce import STUDIES, reproduce
+from starcert_studies.reproduce import reproduce
+from starcert_studies.voted import ALPHA, TWO_FLIPS, Question, tallies
 
-TINY = digits.DigitsSettings(200, 2_000, 12, 5)
+TINY = digits.Digits(200, 12, 5)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digits, "settings", lambda samples, seed, quick: replace(TINY, seed=seed))
+        patch.setattr(digits.Digits, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
         yield reproduce("digits", tmp_path_factory.mktemp("digits"), quick=True).folder
 
 
@@ -33,10 +33,9 @@ def table(folder, name):
 
 
 def test_settings_of_the_command_line():
-    assert digits.settings(None, 1, False) == digits.DigitsSettings()
-    assert digits.settings(None, 3, True) == digits.DigitsSettings(500, 5_000, 20, 20, 3)
-    assert digits.settings(40, 2, False) == digits.DigitsSettings(40, 400, seed=2)
-    assert "digits" in STUDIES
+    assert digits.Digits.from_options(None, 1, False) == digits.Digits()
+    assert digits.Digits.from_options(None, 3, True) == digits.Digits(500, 20, 20, 3)
+    assert digits.Digits.from_options(40, 2, False) == digits.Digits(40, seed=2)
 
 
 def test_the_border_is_the_outer_ring():
@@ -46,11 +45,11 @@ def test_the_border_is_the_outer_ring():
 
 
 def test_the_split_is_decided_by_the_seed():
-    one, same, other = (digits.DigitsData.split(seed) for seed in (1, 1, 2))
-    assert (len(one.taught), len(one.tested)) == (1297, 500)
-    assert one.tested == same.tested != other.tested
-    assert set(one.tested_labels.tolist()) == set(range(10))
-    assert {row.row.max() for row in one.tested} == {1}
+    (one, labels), (same, _), (other, _) = (digits.digits(seed) for seed in (1, 1, 2))
+    assert (len(one[: digits.TAUGHT]), len(one[digits.TAUGHT :])) == (1297, 500)
+    assert one == same != other
+    assert set(labels[digits.TAUGHT :].tolist()) == set(range(10))
+    assert {row.row.max() for row in one} == {1}
 
 
 def test_images_are_counted_once(folder):
@@ -67,18 +66,17 @@ def test_images_are_counted_once(folder):
 
 
 def test_verdicts_are_those_of_a_certificate(folder):
-    smoothed, data = digits.trained("network", TINY.epochs, TINY.seed)
+    rows = digits.digits(1)[0][digits.TAUGHT :][10:12]
+    smoothed = sc.SmoothedClassifier(TINY.model("network"), digits.NOISE, digits.REGIONS)
     kept = json.loads((folder / "parts" / "network-10.json").read_text("utf-8"))
     assert len(kept["judged"]) == 2
-    found = smoothed.certify(
-        data.tested[10:12], samples=2_000, alpha=ALPHA, seed=1, evidence=True, own_samples=2_000, max_flips=2
-    )
+    found = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1, evidence=True, own_samples=2_000, max_flips=2)
     for one, told in zip(found, kept["judged"], strict=True):
         assert one.label == told["class"]
-        assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in digits.TWO_FLIPS]
-    counts = smoothed.certify(data.tested[10:12], samples=2_000, alpha=ALPHA, seed=1)
+        assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in TWO_FLIPS]
+    counts = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1)
     assert counts.votes.counts.tolist() == kept["estimation"]
-    assert [[one.certified(r) for r in digits.TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
+    assert [[one.certified(r) for r in TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
 
 
 def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
@@ -101,7 +99,6 @@ def test_the_folder_has_what_the_page_shows(folder):
 
 
 def test_claims_fail_where_they_are_not_so():
-    whole = digits.DigitsSettings()
     labels = np.arange(100) % 10
 
     def entry(label, **told):
@@ -110,10 +107,9 @@ def test_claims_fail_where_they_are_not_so():
         return given | lists | told
 
     def checked(answers, **told):
-        found = sc.certify(sc.Bounds(answers, np.full(100, 0.2), np.full(100, 0.2), ALPHA, 10), digits.NOISE)
-        levels = {"svc": digits.Level(digits.NOISE, None, found)}
-        some = {"svc": tallies(digits.question_of("svc", whole), [entry(int(label), **told) for label in labels])}
-        return [check.holds for check in digits.checks(levels, some, labels, whole)]
+        found = {"svc": worlds.voted(digits.NOISE, labels, answers, 80_000)}
+        some = {"svc": tallies(Question(TWO_FLIPS, 0, 2), [entry(int(label), **told) for label in labels])}
+        return [check.holds for check in digits.Digits().checks(found, some)]
 
     assert checked(labels) == [True, True, True, True]
     assert checked((labels + 1) % 10) == [False, True, True, True]

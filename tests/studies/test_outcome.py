@@ -4,11 +4,14 @@ import csv
 import io
 import json
 import math
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from starcert_studies.outcome import LEVEL, Check, Table, failure_within, next_draw, within
+from starcert_studies.outcome import PREDICTION, Check, Table, Words, decided_if, failure_within, next_draw, within
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
@@ -38,7 +41,7 @@ def test_the_next_draw_falls_into_it_as_often_as_promised(n):
 
 def test_fewer_than_three_draws_predict_nothing():
     assert next_draw([1.0, 2.0]) == (-math.inf, math.inf)
-    check = within("a number", 7.0, [1.0, 2.0], 1.0)
+    check = within("a number", 7.0, [1.0, 2.0])
     assert (check.holds, check.verdict, check.as_documented) == (None, "not decided", True)
     assert "Fewer than three" in check.note
 
@@ -46,19 +49,19 @@ def test_fewer_than_three_draws_predict_nothing():
 def test_within_takes_a_published_number_as_far_as_it_is_rounded():
     same = [0.5] * 4  # no spread: the interval is a point
     for value, holds in ((0.5, True), (0.75, True), (0.25, True), (0.75 + 2**-40, False), (0.25 - 2**-40, False)):
-        assert within("a number", value, same, 0.5, rounding=0.25).holds is holds
-    assert within("a number", 0.5 + 2**-40, same, 0.5).holds is False
+        assert within("a number", value, same, rounding=0.25).holds is holds
+    assert within("a number", 0.5 + 2**-40, same).holds is False
 
 
 def test_within_compares_with_the_draws_and_tells_its_own_number():
-    draws = [0.9, 1.0, 1.1]
+    draws = [1.1, 0.9, 1.0]
     low, high = next_draw(draws)
-    inside, outside = within("x", high - 1e-9, iter(draws), 1.1, digits=2), within("x", high + 1e-9, draws, 1.1)
+    inside, outside = within("x", high - 1e-9, iter(draws), digits=2), within("x", high + 1e-9, draws)
     assert (inside.holds, outside.holds) == (True, False)
-    assert (within("x", low - 1e-9, draws, 1).holds, within("x", low + 1e-9, draws, 1).holds) == (False, True)
+    assert (within("x", low - 1e-9, draws).holds, within("x", low + 1e-9, draws).holds) == (False, True)
     assert (inside.published, inside.measured) == (f"{high:.2f}", "1.10")
     assert f"3 draws of the data, the study's own among them, predict {low:.2f} to {high:.2f}" in inside.note
-    assert f"{LEVEL:.1%}" == "99.9%"
+    assert f"{PREDICTION:.1%}" == "99.9%"
     assert "99.9% prediction interval" in inside.note
 
 
@@ -93,16 +96,18 @@ VERDICTS = [
 def test_verdicts(holds, documented, verdict, as_documented):
     check = Check("c", "p", "m", holds, documented, "note")
     assert (check.verdict, check.as_documented) == (verdict, as_documented)
-    assert json.loads(json.dumps(check.to_dict())) == {
+    assert json.loads(json.dumps(asdict(check))) == {
         "claim": "c", "published": "p", "measured": "m", "holds": holds, "documented": documented, "note": "note"
     }  # fmt: skip
 
 
 def test_a_check_can_be_left_undecided_with_a_reason():
-    check = Check("c", "p", "m", False, True, "By a test.").undecided("Too few votes.")
+    checks = [Check("c", "p", "m", False, True, "By a test."), Check("c", "p", "m", False)]
+    assert decided_if(True, checks, "Too few votes.") == checks
+    check, without_note = decided_if(False, checks, "Too few votes.")
     assert (check.holds, check.documented, check.note) == (None, True, "By a test. Too few votes.")
     assert check.as_documented
-    assert Check("c", "p", "m", False, True).undecided("Too few votes.").note == "Too few votes."
+    assert without_note.note == "Too few votes."
 
 
 def test_numbers_read_back_exactly():
@@ -114,3 +119,23 @@ def test_numbers_read_back_exactly():
     assert [float(cell) for cell in rows[0][:5]] == [0.1 + 0.2, 1 / 3, 1e-300, 5, 7]
     assert rows[0][3:] == ["5", "7", "True", 'a,b\n"c"', ""]
     assert "\r" not in text
+
+
+def test_a_claim_is_filled_with_the_values_of_a_run():
+    words = Words("arcs")
+    check = words.check("ten_flips", np.bool_(True), share=0.97)
+    assert (check.published, check.measured, check.holds, check.documented) == ("not in the paper", "97%", True, True)
+    few = words.check("ten_flips", False, enough=False, share=0.5)
+    assert (few.holds, few.note) == (None, "Documented of 10,000 votes on each of 100 graphs.")
+    assert not Words("kernels").check("most", False, bounds="").documented
+    assert words.table("models", [{"a": 1, "b": 2}]).to_csv() == "a,b\n1,2\n"
+
+
+def test_words_are_complete():
+    studies = tomllib.loads(Path(__file__).parents[2].joinpath("src/starcert_studies/studies.toml").read_text("utf-8"))
+    for study in studies.values():
+        assert {"title", "about", "summary", "pictures", "tables", "claims"} <= set(study)
+        for claim in study["claims"].values():
+            assert (
+                {"claim", "measured"} <= set(claim) <= {"claim", "published", "measured", "documented", "note", "few"}
+            )

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 import study_worlds as worlds
 
-import starcert as sc
 from starcert.system.errors import StarcertError
-from starcert_studies.levels import level_part
 from starcert_studies.parts import Part, StudyParts
 
 
@@ -134,16 +132,3 @@ def test_a_damaged_part_is_named(tmp_path):
 def test_two_parts_of_one_name_are_a_mistake(tmp_path, log):
     with pytest.raises(AssertionError, match="a name of its own"):
         StudyParts(tmp_path).run([Part("p", worlds.noted, (log, "a")), Part("p", worlds.noted, (log, "b"))], "all")
-
-
-def test_votes_do_not_depend_on_the_workers(tmp_path):
-    data = worlds.small_data(0)
-    base = sc.classifiers.from_callable(worlds.more_than_half, n_classes=2, on="batch", description="more than half")
-    several = [sc.SmoothedClassifier(base, sc.Noise(motif=p, random=0.4), data.partition) for p in (0.3, 0.4)]
-    levels = [level_part(each, each.problem(data.test.graphs), 60, 3) for each in several]
-    one, two = (StudyParts(tmp_path / str(workers), workers=workers) for workers in (1, 2))
-    found = one.run(levels, "votes")
-    assert found == two.run(levels, "votes")
-    assert len({json.dumps(votes) for votes in found.values()}) == 2
-    for path in (tmp_path / "1").iterdir():
-        assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()

@@ -9,9 +9,9 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert_studies import samples
-from starcert_studies.levels import ALPHA, read_votes
 from starcert_studies.outcome import published
 from starcert_studies.reproduce import reproduce
+from starcert_studies.voted import ALPHA
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
@@ -20,15 +20,23 @@ pytest.importorskip("grakel")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "draw_of_data", worlds.small_data)
+        patch.setattr(samples, "motif_machine", worlds.small_machine)
         return reproduce("samples", tmp_path_factory.mktemp("samples"), samples=150, quick=True).folder
 
 
 def test_settings_of_the_command_line():
-    assert samples.settings(None, 1, False) == samples.SamplesSettings(100_000, 9, 1)
-    assert samples.settings(None, 2, True) == samples.SamplesSettings(10_000, 4, 2)
-    assert samples.settings(150, 1, True).numbers == [10, 100]
-    assert samples.SamplesSettings().numbers == [10, 100, 1_000, *range(10_000, 100_001, 10_000)]
+    assert samples.Samples.from_options(None, 1, False) == samples.Samples(100_000, 9, 1)
+    assert samples.Samples.from_options(None, 2, True) == samples.Samples(10_000, 4, 2)
+    assert set(samples.Samples.from_options(150, 1, True).trials()) == {
+        (data, n) for data in (0, *range(10_001, 10_005)) for n in (10, 100)
+    }
+    assert len(samples.Samples().trials()) == 10 * 13
+
+
+def smallest_bound(folder, data, n):
+    kept = json.loads((folder / "parts" / f"draw-{data}-{n}.json").read_text("utf-8"))
+    assert {sum(votes) for votes in kept["estimation"]} == {n}
+    return sc.clopper_pearson(sc.Votes(kept["estimation"], selection=kept["selection"]), alpha=ALPHA).p_lower.min()
 
 
 def test_each_number_of_votes_has_votes_of_its_own(folder):
@@ -36,27 +44,20 @@ def test_each_number_of_votes_has_votes_of_its_own(folder):
     assert [int(row["votes"]) for row in table] == [10, 100]
     for row in table:
         n = int(row["votes"])
-        kept = json.loads((folder / "parts" / f"level-motif-0.01-random-0.45-{n}.json").read_text("utf-8"))
-        assert {sum(votes) for votes in kept["estimation"]} == {n}
-        lower = sc.clopper_pearson(read_votes(kept), alpha=ALPHA).p_lower.min()
+        lower, *others = (smallest_bound(folder, data, n) for data in (0, *range(10_001, 10_005)))
         assert float(row["smallest_p_lower"]) == lower
         assert float(row["published"]) == published("samples")["smallest_p_lower"][str(n)]
-        others = [
-            json.loads((folder / "parts" / f"draw-{seed}.json").read_text("utf-8")) for seed in range(10_001, 10_005)
-        ]
-        assert float(row["least_of_draws"]) == min(lower, *(draw[str(n)] for draw in others))
-        assert float(row["greatest_of_draws"]) == max(lower, *(draw[str(n)] for draw in others))
+        assert float(row["least_of_draws"]) == min(lower, *others)
+        assert float(row["greatest_of_draws"]) == max(lower, *others)
 
 
 def test_a_draw_again(folder):
-    data = worlds.small_data(10_002)
-    model = sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
+    model, data = worlds.small_machine(10_002)
     noise = sc.Noise(motif=0.01, random=0.45)
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_sklearn(model), noise, data.partition)
-    kept = json.loads((folder / "parts" / "draw-10002.json").read_text("utf-8"))
     for k, n in enumerate((10, 100)):
         found = smoothed.certify(data.test.graphs, samples=n, alpha=ALPHA, seed=1000 + k)
-        assert kept[str(n)] == found.bounds.p_lower.min()
+        assert smallest_bound(folder, 10_002, n) == found.bounds.p_lower.min()
 
 
 def test_figures_and_claims(folder):
@@ -77,8 +78,8 @@ def draws_around(factor=1.0, spread=1.1):
 
 
 def test_claims_hold_where_the_paper_is_among_the_draws_and_fail_where_it_is_not():
-    assert [check.holds for check in samples._checks(draws_around())] == [True] * 14
-    away = [check.holds for check in samples._checks(draws_around(1.5, 1.001))]
+    assert [check.holds for check in samples.checks(draws_around())] == [True] * 14
+    away = [check.holds for check in samples.checks(draws_around(1.5, 1.001))]
     assert away == [True] + [False] * 13
 
 
@@ -87,18 +88,18 @@ def test_a_figure_is_taken_as_far_as_it_was_rounded_and_no_further():
         told = published("samples")["smallest_p_lower"][str(n)]
         for units, holds in ((0.45, True), (-0.45, True), (0.6, False), (-0.6, False)):
             same = [{n: told + units * 10.0**-digits}] * 3
-            assert samples._checks(same)[1].holds is holds
+            assert samples.checks(same)[1].holds is holds
 
 
 def test_ten_votes_alone_show_no_rise():
-    assert samples._checks([{10: 0.6}])[0].holds is None
-    assert samples._checks([{10: 0.6, 100: 0.5}])[0].holds is False
+    assert samples.checks([{10: 0.6}])[0].holds is None
+    assert samples.checks([{10: 0.6, 100: 0.5}])[0].holds is False
     # From 10,000 to 20,000 is not ten times as many.
-    assert samples._checks([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
+    assert samples.checks([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
 
 
 def test_the_least_that_unanimous_votes_can_give_is_drawn():
-    ax = samples._bounds_figure([{10: 0.5, 100: 0.9}, {10: 0.4, 100: 0.8}]).axes[0]
+    ax = samples.bounds_figure([{10: 0.5, 100: 0.9}, {10: 0.4, 100: 0.8}]).axes[0]
     curves = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert curves["here"] == pytest.approx([0.5, 0.1])
     assert curves["other draws of the data"] == pytest.approx([0.6, 0.2])

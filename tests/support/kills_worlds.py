@@ -274,9 +274,9 @@ def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, o
 
     from starcert import files as archive  # noqa: PLC0415
     from starcert.cli import main  # noqa: PLC0415
-    from starcert_studies.reproduce import STUDIES, Study, reproduce  # noqa: PLC0415
+    from starcert_studies.reproduce import STUDIES, ListedStudy, reproduce  # noqa: PLC0415
 
-    STUDIES["tiny"] = Study("tiny", study_worlds.__name__, "a tiny study")
+    STUDIES["tiny"] = ListedStudy("tiny", study_worlds.__name__, "a tiny study")
 
     def command(*words):
         def work() -> None:

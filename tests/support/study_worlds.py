@@ -4,48 +4,86 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+import starcert as sc
 from starcert.datasets import motif
 from starcert.pages.plots.drawing import new_figure
 from starcert_studies.outcome import Check, Outcome, Picture, Table
 from starcert_studies.parts import Part, StudyParts
+from starcert_studies.study import Study, Tested, Trial
+from starcert_studies.voted import Voted
 
-TITLE = "A tiny <study> & 'so on'"
 CLAIMS = (True, False, None)
 """What becomes of the claims of the tiny study, which the project documents as true, false and true."""
 
 
+class TinyWords:
+    title = "A tiny <study> & 'so on'"
+
+
 @dataclass(frozen=True)
-class Settings:
-    samples: int = 10
+class Tiny(Study):
+    words = TinyWords
+    quick: ClassVar = {"samples": 20}
+
+    samples: int = 40
     seed: int = 1
     levels: tuple[float, ...] = (0.1, 0.2)
 
+    def trials(self):
+        return {}
 
-def settings(samples: int | None, seed: int, quick: bool) -> Settings:
-    return Settings(samples or (20 if quick else 40), seed)
+    def parts(self):
+        return [Part(f"part-{k}", drawn, (self.seed, k, self.samples)) for k in range(3)]
+
+    def outcome(self, found, results):
+        checks = [
+            Check(f"claim {k} <i>", "yes & no", str(results["part-0"]), holds, documented, "because x <y> & z")
+            for k, (holds, documented) in enumerate(zip(CLAIMS, (True, False, True), strict=True))
+        ]
+        rows = [[name, value, value / 3] for name, value in results.items()]
+        return Outcome(
+            ["It says: <b>nothing</b> & more."],
+            [Picture("bars", 'Bars, "so to speak" <one>.', lambda: _bars(list(results.values())))],
+            [
+                Table("shown", "Some numbers <shown>.", ["name", "value", "a <third>"], rows),
+                Table("linked", "The same.", ["name", "value", "third"], rows, shown=False),
+            ],
+            checks,
+            {"parts": len(results)},
+        )
 
 
-def run(settings: Settings, parts: StudyParts) -> Outcome:
-    work = [Part(f"part-{k}", drawn, (settings.seed, k, settings.samples)) for k in range(3)]
-    values = parts.run(work, "numbers")
-    checks = [
-        Check(f"claim {k} <i>", "yes & no", str(values["part-0"]), holds, documented, "because x <y> & z")
-        for k, (holds, documented) in enumerate(zip(CLAIMS, (True, False, True), strict=True))
-    ]
-    rows = [[name, value, value / 3] for name, value in values.items()]
-    return Outcome(
-        ["It says: <b>nothing</b> & more."],
-        [Picture("bars", 'Bars, "so to speak" <one>.', lambda: _bars(list(values.values())))],
-        [
-            Table("shown", "Some numbers <shown>.", ["name", "value", "a <third>"], rows),
-            Table("linked", "The same.", ["name", "value", "third"], rows, shown=False),
-        ],
-        checks,
-        {"parts": len(values)},
-    )
+STUDY = Tiny
+
+
+@dataclass(frozen=True)
+class Halves(Study):
+    """Votes on the small motif data, in blocks of four graphs, by a classifier that looks at the motif alone."""
+
+    samples: int = 60
+    seed: int = 3
+
+    def trials(self):
+        noises = {p: sc.Noise(motif=p, random=0.4) for p in (0.3, 0.4)}
+        votes = self.samples, self.seed
+        return {p: [Trial(f"at-{p}", 0, noise, *votes, 6, 4, clean=True)] for p, noise in noises.items()}
+
+    def data(self, key):
+        data = small_data(key)
+        return Tested.of(data.test.graphs, data.test.labels, sc.Noise(motif=0.1, random=0.1), data.partition)
+
+    def model(self, key):
+        return sc.classifiers.from_callable(more_than_half, n_classes=2, on="batch", description="more than half")
+
+    def fact_keys(self):
+        return {"clean": 0}
+
+    def outcome(self, found, results):
+        return found, results
 
 
 def _bars(heights):
@@ -102,6 +140,21 @@ def small_data(seed: int, train: int = 40):
 def more_than_half(batch):
     """Whether a noisy graph of the motif data has more than half of the motif's pairs; for a batch of them."""
     return (batch.adjacency()[:, :10, :10].sum(axis=(1, 2)) > 45).astype(int)
+
+
+def small_machine(seed: int, train: int = 40):
+    """The same, and the vertex-histogram machine trained on them."""
+    data = small_data(seed, train)
+    return sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels), data
+
+
+def voted(noise, labels, answers, wins=99_990, total=100_000, **more):
+    """Objects with these answers, each with some of the votes."""
+    labels, answers, wins = (np.broadcast_to(each, len(labels)) for each in (labels, answers, wins))
+    classes = np.arange(max(labels.max(), answers.max(), 1) + 1)
+    others = np.where(classes == (answers[:, None] + 1) % len(classes), (total - wins)[:, None], 0)
+    counts = np.where(classes == answers[:, None], wins[:, None], others)
+    return Voted(noise, np.array(labels), sc.Votes(counts, selection=counts), **more)
 
 
 def judged_entry(**told):

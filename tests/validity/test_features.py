@@ -14,7 +14,7 @@ from starcert.sampling.views import FlippedGraphs, PackedGraphs
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-gcn = pytest.importorskip("starcert.models.gcn")
+gcn = pytest.importorskip("starcert.models.networks")
 from validity.test_soundness import CASES, GRAPHS, ONE, SITES, World  # noqa: E402
 
 features = sc.classifiers.features

@@ -16,13 +16,12 @@ import starcert as sc
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch_geometric")
 
-unsorted_rho = importlib.import_module("starcert_studies.cora").unsorted_rho
-votes = importlib.import_module("starcert_studies.cora_votes")
-NOISES = votes.NOISES
+cora = importlib.import_module("starcert_studies.cora")
+unsorted_rho, NOISES = cora.unsorted_rho, cora.NOISES
 RADII = [(0, 0), (1, 0), (0, 1), (2, 1), (5, 3), (12, 0), (18, 0), (0, 6), (9, 4)]
 
 
-@pytest.mark.parametrize("law", [votes.WORDS, votes.LINKS, sc.Flip(delete=0.7, add=0.4)], ids=repr)
+@pytest.mark.parametrize("law", [cora.WORDS, cora.LINKS, sc.Flip(delete=0.7, add=0.4)], ids=repr)
 @pytest.mark.parametrize("radius", RADII)
 def test_what_is_left_of_p_is_what_is_published(law, radius):
     deleted, added = radius

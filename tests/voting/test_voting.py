@@ -282,7 +282,7 @@ def test_selection_votes_are_counted_exactly_however_few():
 class Several(Classifier):
     """Wants to see five chunks at once; two targets, or the graph itself."""
 
-    n_classes, description, together = 2, "several chunks at once", 5
+    n_classes, description, chunks_per_batch = 2, "several chunks at once", 5
 
     def __init__(self, targets: int | None = None) -> None:
         self.targets, self.asked = targets, worlds.Calls()
@@ -361,11 +361,11 @@ def test_a_classifier_that_fails_on_several_chunks_is_named_with_the_first():
 class Gathering(Several):
     """Wants to be asked about chunks of several graphs, so many nodes in all; may fail on those of one of them."""
 
-    together, batch_size = 1, 1024
+    chunks_per_batch, batch_size = 1, 1024
 
-    def __init__(self, gathers: int, fails_on: int | None = None) -> None:
+    def __init__(self, max_batch_nodes: int, fails_on: int | None = None) -> None:
         super().__init__()
-        self.gathers, self.fails_on = gathers, fails_on
+        self.max_batch_nodes, self.fails_on = max_batch_nodes, fails_on
         self.groups, self.nodes = worlds.Calls(), worlds.Calls()
 
     def classify(self, graphs):

@@ -90,7 +90,7 @@ class AuditSize(NamedTuple):
             AuditSize(graphs=100, copies=9206, alone=9206)
         """
         call = classifier.call_cost + 1
-        begin = GRAPH_CALLS * max(1, call // SHARED_CALLS if classifier.gathers else call)
+        begin = GRAPH_CALLS * max(1, call // SHARED_CALLS if classifier.max_batch_nodes else call)
         budget = votes // SHARE
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
@@ -310,7 +310,7 @@ def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
 def _grouped(job: Job, companies: Iterable[_Company]) -> Iterator[list[_Company]]:
     """Companies of several graphs that are asked about at once, where a classifier wants that; otherwise one by one."""
     found, nodes = list[_Company](), 0
-    most = job.classifier.gathers if job.batch_size is None else 0
+    most = job.classifier.max_batch_nodes if job.batch_size is None else 0
     for company in companies:
         own = len(company.batch) * max(1, company.batch.frame.n_nodes) if most else 1
         if found and nodes + own > most:

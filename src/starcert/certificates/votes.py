@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.agreement import named_errors
+from starcert.classifiers.agreement import CHANGED, KEEP_UNCHANGED, Unchanged, named_errors
 from starcert.classifiers.base import checked_answers
-from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.math.attack_axis import counted_sites
 from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies

@@ -1,4 +1,4 @@
-"""Base classifiers, one file an ecosystem; each is imported when it is first asked for."""
+"""Base classifiers, one file or folder an ecosystem; each is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.classifiers import features
-    from starcert.classifiers.base import Classifier, from_callable
-    from starcert.classifiers.node_functions import from_node_function
+    from starcert.classifiers.base import Classifier
+    from starcert.classifiers.functions import from_callable, from_node_function
     from starcert.classifiers.sklearn import from_sklearn
-    from starcert.classifiers.torch import from_dense, from_pyg
-    from starcert.classifiers.torch_rows import from_torch
+    from starcert.classifiers.torch import from_dense, from_pyg, from_torch
 
 __all__ = [
     "Classifier",
@@ -28,13 +27,13 @@ __all__ = [
 
 _HOME = {
     "Classifier": ("base", ""),
-    "features": ("features", "torch"),
-    "from_callable": ("base", ""),
+    "features": ("features", ""),
+    "from_callable": ("functions", ""),
     "from_dense": ("torch", "torch"),
-    "from_node_function": ("node_functions", ""),
+    "from_node_function": ("functions", ""),
     "from_pyg": ("torch", "torch"),
     "from_sklearn": ("sklearn", "kernels"),
-    "from_torch": ("torch_rows", "torch"),
+    "from_torch": ("torch", "torch"),
 }
 
 

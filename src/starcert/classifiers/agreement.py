@@ -1,64 +1,79 @@
-"""A copy has the same answer alone, in its batch, and in any other: the answer on a graph depends on that graph only.
+"""Checks that a classifier is one function of one graph: its answers depend on that graph only, and it stays the same.
 
-A certificate speaks of a classifier that is a function of one graph. One that looks at the other graphs of its batch,
-or draws at random, is none: its votes would be those of no smoothed classifier. Here answers are compared; which copies
-are asked about again, and how often, is decided in `voting/counting.py` (a few, before votes count) and
+A certificate speaks of such a function. A classifier that looks at the other graphs of its batch, draws at random or
+changes while it votes is none: its votes would be those of no smoothed classifier. Here answers are compared; which
+copies are classified again, and how often, is decided in `voting/counting.py` (a few, before votes count) and
 `certificates/auditing.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, Scores, checked_answers
-from starcert.system.errors import ClassifierError
+from starcert.classifiers.identity import identity
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.sampling.batch import NoisyGraphs
+    from starcert.sampling.batch import Copies, NoisyGraphs
 
 __all__ = [
-    "LEAST",
-    "asked_alone",
+    "CHANGED",
+    "KEEP_UNCHANGED",
+    "MIN_BATCH",
+    "Unchanged",
     "check_alone",
     "check_company",
     "checked_scores",
     "look_like_probabilities",
     "named_errors",
+    "places_to_check",
     "refuse_probabilities",
 ]
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
-FIRST = 8
-"""Copies of the first graph that are asked alone before its votes count. Where scores are compared it is one, as those
-of one copy say more than the answers on many."""
+N_CHECKED = 8
+"""Copies of the first graph that are classified alone before its votes count; one where scores are compared, which say
+more than the answers on many."""
 
-LEAST = 64
-"""At least so many copies are asked together where some are asked alone."""
+MIN_BATCH = 64
+"""The batch that copies are taken from to be classified alone has at least this many copies."""
+
+CHANGED = (
+    "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "
+    "votes are not those of one classifier"
+)
+
+KEEP_UNCHANGED = (
+    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
+    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
+)
+
+_ADVICE = (
+    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
+    "or ask about one copy at a time: batch_size=1."
+)
 
 
-def asked_alone(copies: int, *, scored: bool) -> list[int]:
-    """Which copies of the first graph are asked alone before its votes count: a few, spread over all batches.
-
-    Args:
-        copies: how many copies there are.
-        scored: whether scores are compared, and not answers.
+def places_to_check(copies: int, *, scored: bool) -> list[int]:
+    """Which of the first copies are classified alone before votes count: a few, evenly over all batches.
 
     Example:
-        >>> asked_alone(99, scored=True), asked_alone(99, scored=False)
+        >>> places_to_check(99, scored=True), places_to_check(99, scored=False)
         ([98], [0, 14, 28, 42, 56, 70, 84, 98])
     """
-    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, FIRST).astype(int).tolist()))
+    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, N_CHECKED).astype(int).tolist()))
 
 
 @contextmanager
 def named_errors(where: str) -> Iterator[None]:
-    """Whatever a user's code may raise is reported with the place where it happened."""
+    """Reports whatever a user's code may raise with the place where it happened."""
     try:
         yield
     except Exception as error:
@@ -67,51 +82,43 @@ def named_errors(where: str) -> Iterator[None]:
 
 
 def checked_scores(found: Scores, classifier: Classifier, graphs: NoisyGraphs) -> Scores:
-    """What a classifier found, its answers checked."""
+    """Scores with checked answers."""
     n_targets = classifier.n_targets(graphs.frame)
     return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes, n_targets))
 
 
-def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, place: int, *, name: str) -> None:
-    """Refuses a classifier that answers a copy differently alone than in its batch.
-
-    Args:
-        classifier: the base classifier.
-        batch: the copies that were asked together.
-        together: what was answered then.
-        place: which of them is asked alone now.
-        name: what the copy is called in a message.
-    """
+def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place: int, *, name: str) -> None:
+    """Refuses a classifier that answers one copy of a batch differently alone than was `found` for the batch."""
     copy = batch[place : place + 1]
 
-    def asked() -> Scores:
+    def answer_again() -> Scores:
         return checked_scores(classifier.scored(copy), classifier, copy)
 
     try:
-        alone = asked()
+        alone = answer_again()
     except Exception as error:
         raise ClassifierError(
             f"The base classifier answers {name} in a batch of {len(batch)}, but fails on it alone: "
             f"{type(error).__name__}: {error}. {_ADVICE}"
         ) from error
-    if _agree(alone, [0], together, [place]).all():
+    if _agree(alone, [0], found, [place]).all():
         return
     if len(batch) > 1:
         # Some more answers: one that is drawn from two classes is often the same twice.
-        more = (asked() for _ in range(16))
+        more = (answer_again() for _ in range(16))
         again = next((each for each in more if not _agree(each, [0], alone, [0]).all()), None)
     else:
-        alone, again = together, alone
+        alone, again = found, alone
     if again is not None:
-        first = _first_apart(alone, 0, again, 0)
+        first = _first_difference(alone, 0, again, 0)
         raise ClassifierError(
             f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0, first)}, "
             f"then {_shown(again, 0, first)}. Take the randomness out of it: dropout must follow model.eval(), a seed "
             "must start anew with every graph."
         )
-    first = _first_apart(together, place, alone, 0)
+    first = _first_difference(found, place, alone, 0)
     raise ClassifierError(
-        f"The base classifier answers {name} with {_shown(together, place, first)} in a batch of {len(batch)}, but "
+        f"The base classifier answers {name} with {_shown(found, place, first)} in a batch of {len(batch)}, but "
         f"with {_shown(alone, 0, first)} alone. {_ADVICE}"
     )
 
@@ -126,16 +133,9 @@ def check_company(
     *,
     name: Callable[[int], str],
 ) -> None:
-    """Refuses a classifier that answers a copy differently in another batch.
+    """Refuses a classifier that answers copies of a batch differently in another one.
 
-    Args:
-        classifier: the base classifier.
-        batch: the copies that were asked about first.
-        found: what was answered then.
-        other: some of them in other company.
-        again: what was answered there.
-        places: which copy of `batch` each of `other` is.
-        name: what a copy of `batch` is called in a message.
+    It `found` answers for the batch, and `again` for the other, whose copies are those at `places` of the first.
     """
     apart = np.flatnonzero(~_agree(again, np.arange(len(places)), found, places))
     if not len(apart):
@@ -143,7 +143,7 @@ def check_company(
     there, here = int(apart[0]), int(places[apart[0]])
     check_alone(classifier, batch, found, here, name=name(here))
     check_alone(classifier, other, again, there, name=name(here))
-    first = _first_apart(found, here, again, there)
+    first = _first_difference(found, here, again, there)
     raise ClassifierError(
         f"The base classifier answers {name(here)} with {_shown(found, here, first)} in a batch of {len(batch)}, but "
         f"with {_shown(again, there, first)} in another of {len(other)}. {_ADVICE}"
@@ -151,7 +151,7 @@ def check_company(
 
 
 def look_like_probabilities(scores: Scores) -> bool:
-    """Whether all that was taken for logits, without being said to be such, lies in [0, 1]."""
+    """Whether all numbers that were assumed to be logits lie in [0, 1]."""
     if not scores.assumed_logits or scores.numbers is None:
         return False
     outputs = scores.numbers[..., -1]
@@ -168,10 +168,38 @@ def refuse_probabilities(n_copies: int) -> NoReturn:
     )
 
 
-_ADVICE = (
-    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
-    "or ask about one copy at a time: batch_size=1."
-)
+class Unchanged:
+    """Remembers a classifier as it was before a run.
+
+    It classifies a copy before its content is digested: what it makes at its first call, such as lazy layers, is then
+    there. It classifies the same copy again before a difference counts: some kernels keep their last batch.
+
+    Args:
+        classifier: the classifier.
+        draw: draws the copy, the same every time.
+    """
+
+    def __init__(self, classifier: Classifier, draw: Callable[[], Copies]) -> None:
+        self._classifier, self._draw = classifier, draw
+        self._classify()
+        self._before = self._digest()
+
+    def holds(self) -> bool:
+        """Whether the classifier has the content that it had; True as well if its content cannot be digested."""
+        if self._before is None or self._digest() == self._before:
+            return True
+        self._classify()
+        return self._digest() == self._before
+
+    def _classify(self) -> None:
+        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+            self._classifier.classify(self._draw())
+
+    def _digest(self) -> str | None:
+        try:
+            return identity(self._classifier.content())
+        except InvalidParameterError:
+            return None
 
 
 def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.bool_]:
@@ -179,7 +207,7 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
     same = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
     if one.numbers is not None and other.numbers is not None:
         mine, its = one.numbers[i], other.numbers[j]
-        if not (same.all() and np.array_equal(mine, its)):  # they are equal as a rule
+        if not (same.all() and np.array_equal(mine, its)):  # they are usually equal
             finite = np.abs(other.numbers[np.isfinite(other.numbers)])
             rounding = other.rounding * float(finite.max(initial=0.0))
             ordered = np.sort(its, axis=-1)
@@ -188,8 +216,8 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
     return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 
-def _first_apart(one: Scores, i: int, other: Scores, j: int) -> int:
-    """The first target that was answered differently, or whose numbers differ most; 0 where there is but one."""
+def _first_difference(one: Scores, i: int, other: Scores, j: int) -> int:
+    """The first target that was answered differently, or whose numbers differ most; 0 where there is only one."""
     apart = np.asarray(np.asarray(one.answers)[i] != np.asarray(other.answers)[j])
     if apart.ndim == 0 or apart.any() or one.numbers is None or other.numbers is None:
         return int(apart.argmax())

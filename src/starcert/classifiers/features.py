@@ -1,12 +1,12 @@
 """Node features of noisy copies: what the `features` of `from_pyg` and `from_dense` may be.
 
-A feature that hangs on edges is a feature of the noisy copy: computed once, on the clean graph, it would make
-certificates false. Those of a node's degree are ready-made here, for whole batches at once; any other function of a
+A feature that depends on edges is a feature of the noisy copy: computed once, on the clean graph, it would make
+certificates false. Features of a node's degree are ready-made here, for whole batches at once; any other function of a
 graph is called for each copy, unless it shows that it needs no edges.
 
 | features | what x is |
 | --- | --- |
-| `"x"` | the node data of that name; those that are sites are those of the copy, in the form in which they came |
+| `"x"` | the node data of that name; data that are sites are those of the copy, in the form in which they came |
 | `one_hot("element")` | a column for each category of such node data |
 | `degree()`, `log_degree()`, `one_hot_degree(largest)`, `constant()` | ready-made, as fast as the model |
 | `in_degree()`, `out_degree()` | the arcs that end at a node, and those that begin there |
@@ -23,44 +23,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from starcert.classifiers.sparse_features import sparse
-from starcert.objects.rule import EdgesAskedError, without_edges
 from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
-    from starcert.objects import Graph, NodeFrame
-    from starcert.sampling.batch import NoisyGraphs
+    from starcert.objects import Graph
 
 __all__ = [
     "Constant",
     "DegreeFeatures",
     "Features",
     "OneHot",
+    "Source",
+    "SparseFeatures",
     "constant",
     "degree",
-    "features_of_copies",
-    "features_of_nodes",
     "in_degree",
     "log_degree",
-    "name_of",
     "one_hot",
     "one_hot_degree",
     "out_degree",
-    "side_by_side",
     "sources_of",
     "sparse",
 ]
-
-CATEGORIES = (torch.int32, torch.int64)
-"""The types of numbers that an embedding takes."""
 
 Source: TypeAlias = "str | Callable[[Graph], Any]"
 Features: TypeAlias = "Source | Sequence[Source]"
@@ -68,15 +58,15 @@ Features: TypeAlias = "Source | Sequence[Source]"
 
 @dataclass(frozen=True)
 class DegreeFeatures:
-    """Features that follow from the degree of a node.
-
-    Attributes:
-        kind: what the columns are.
-        largest: the last degree with a column of its own, if they are one-hot.
-    """
+    """Features that follow from the degree of a node; `largest` is the last one-hot degree with its own column."""
 
     kind: Literal["degree", "log degree", "one-hot degree", "in-degree", "out-degree"]
     largest: int = 0
+
+    @property
+    def side(self) -> int | None:
+        """Which end of an arc counts: 0 its source, 1 its target, None both."""
+        return {"out-degree": 0, "in-degree": 1}.get(self.kind)
 
     def table(self, count: int) -> npt.NDArray[np.float64]:
         """The features of nodes with the degrees 0, 1, …, count − 1, a row each."""
@@ -87,33 +77,14 @@ class DegreeFeatures:
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
         """The features of a graph's nodes, shape (nodes, columns)."""
-        side = _SIDES.get(self.kind) if graph.directed else None
+        side = self.side if graph.directed else None
         ends = graph.edges.reshape(-1) if side is None else graph.edges[:, side]
         return self.table(2 * graph.n_nodes)[np.bincount(ends, minlength=graph.n_nodes)]
-
-    def of_copies(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-        """The features of the nodes of noisy copies, shape (copies, nodes, columns)."""
-        n, directed = graphs.frame.n_nodes, graphs.frame.directed
-        if directed and self.kind in _SIDES:
-            ends = graphs.edge_index_on(device)[0][_SIDES[self.kind]]
-            degrees = torch.bincount(ends, minlength=len(graphs) * n).view(len(graphs), n)
-        else:
-            degrees = graphs.degrees_on(device)
-        table = torch.from_numpy(self.table(2 * n if directed else n)).to(device, dtype)
-        return torch.nn.functional.embedding(degrees, table)
-
-
-_SIDES = {"out-degree": 0, "in-degree": 1}
 
 
 @dataclass(frozen=True)
 class OneHot:
-    """A column for each category of node data.
-
-    Attributes:
-        name: the node data.
-        categories: all categories there may be; None for data that are sites, which know theirs.
-    """
+    """A column for each category of node data; `categories` is None for data that are sites, which know theirs."""
 
     name: str
     categories: tuple[Hashable, ...] | None = None
@@ -121,12 +92,13 @@ class OneHot:
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
         """The features of a graph's nodes, shape (nodes, columns)."""
         if self.categories is None:
-            raise ValueError(f"{self.name!r} are no sites: name all categories, one_hot({self.name!r}, ('C', 'N', …))")
+            hint = f"name all categories, one_hot({self.name!r}, ('C', 'N', …))"
+            raise ValueError(f"the node data {self.name!r} are not sites: {hint}")
         places = {category: place for place, category in enumerate(self.categories)}
         data = np.asarray(graph.node_data[self.name]).tolist()
         for each in data:
             if each not in places:
-                raise ValueError(f"the node data {self.name!r} has {each!r}, which one_hot was not told of")
+                raise ValueError(f"the node data {self.name!r} has {each!r}, which is not among one_hot's categories")
         return np.eye(len(places))[[places[each] for each in data]]
 
 
@@ -139,6 +111,17 @@ class Constant:
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
         """The features of a graph's nodes, shape (nodes, columns)."""
         return np.full((graph.n_nodes, 1), self.value)
+
+
+@dataclass(frozen=True)
+class SparseFeatures:
+    """Node data of zeros and ones as a sparse matrix."""
+
+    name: str
+
+    def __call__(self, graph: Graph) -> npt.NDArray[np.generic]:
+        """The features of a graph's nodes, shape (nodes, columns), as a dense array."""
+        return np.asarray(graph.node_data[self.name])
 
 
 def degree() -> DegreeFeatures:
@@ -178,7 +161,7 @@ def one_hot_degree(largest: int) -> DegreeFeatures:
 
 
 def in_degree() -> DegreeFeatures:
-    """One column: how many arcs of the noisy copy end at a node; of an undirected graph its degree.
+    """One column: how many arcs of the noisy copy end at a node; in an undirected graph its degree.
 
     Example:
         >>> from starcert.objects import Graph
@@ -189,7 +172,7 @@ def in_degree() -> DegreeFeatures:
 
 
 def out_degree() -> DegreeFeatures:
-    """One column: how many arcs of the noisy copy begin at a node; of an undirected graph its degree.
+    """One column: how many arcs of the noisy copy begin at a node; in an undirected graph its degree.
 
     Example:
         >>> from starcert.objects import Graph
@@ -204,7 +187,7 @@ def one_hot(name: str, categories: Sequence[Hashable] | None = None) -> OneHot:
 
     Args:
         name: the node data. Where they are sites, the category is that of the noisy copy.
-        categories: all categories there may be, in the order of the columns; data that are sites know theirs.
+        categories: all possible categories, in the order of the columns; data that are sites know theirs.
 
     Example:
         >>> from starcert.objects import Graph
@@ -232,8 +215,27 @@ def constant(value: float = 1.0) -> Constant:
     return Constant(float(value))
 
 
+def sparse(name: str) -> SparseFeatures:
+    """Node data of zeros and ones as a sparse matrix (`torch.sparse_csr`) with a row for each node of each copy.
+
+    It costs by entries, not by columns: the words of papers, say, are 2,810 nodes with 2,879 columns, of which one in
+    sixty is 1. A module whose first layer is linear (`torch.nn.Linear`, a graph convolution of PyG's) takes such a
+    matrix. It is the whole of x: no other features stand beside it.
+
+    Args:
+        name: the node data. Where they are sites, each copy shows them as noise left them.
+
+    Example:
+        >>> sparse("x")
+        SparseFeatures(name='x')
+    """
+    if not isinstance(name, str):
+        raise InvalidParameterError("name", "be the name of node data", name)
+    return SparseFeatures(name)
+
+
 def sources_of(features: Features) -> tuple[Source, ...]:
-    """What x is put together from, checked."""
+    """The sources that x is put together from, checked."""
     sources = tuple(features) if isinstance(features, list | tuple) else (features,)
     if not sources or not all(isinstance(source, str) or callable(source) for source in sources):
         raise InvalidParameterError(
@@ -244,106 +246,3 @@ def sources_of(features: Features) -> tuple[Source, ...]:
             "constant().",
         )
     return sources
-
-
-def name_of(source: Source) -> str:
-    """The node data that a source is; "" if it is something else."""
-    return source if isinstance(source, str) else source.name if isinstance(source, OneHot) else ""
-
-
-def features_of_nodes(source: Source, frame: NodeFrame) -> torch.Tensor | None:
-    """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
-
-    A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
-    """
-    if isinstance(source, str | OneHot):
-        name = name_of(source)
-        if name in frame.node_sites:
-            return None
-        if name not in frame.node_data:
-            raise ValueError(
-                f"the graph has no node data {name!r}; it has {sorted(frame.node_data) or 'none'}: "
-                "name others with features=…, or give a function of the graph, such as "
-                "starcert.classifiers.features.degree()"
-            )
-        if isinstance(source, OneHot):
-            return _given(source, frame.with_edges(()))
-        return _as_tensor(frame.node_data[name], frame.n_nodes, f"the node data {name!r}")
-    if isinstance(source, DegreeFeatures) or (frame.node_sites and not isinstance(source, Constant)):
-        return None
-    try:
-        one, other = (without_edges(partial(_given, source), frame) for _ in range(2))
-    except EdgesAskedError:
-        return None
-    return one if one.dtype == other.dtype and torch.equal(one, other) else None
-
-
-def features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Features of each noisy copy, shape (copies, nodes, …)."""
-    if isinstance(source, DegreeFeatures):
-        return source.of_copies(graphs, dtype, device)
-    if isinstance(source, str | OneHot):  # of the copy: they are sites
-        name = name_of(source)
-        return _site_features(name, graphs, dtype, device, one_hot=isinstance(source, OneHot))
-    given = [_given(source, copy) for copy in graphs.copies()]
-    kinds = dict.fromkeys((tuple(x.shape), x.dtype) for x in given)
-    if len(kinds) > 1:
-        told = " and ".join(f"shape {shape} of {dtype}" for shape, dtype in list(kinds)[:2])
-        raise ValueError(f"what {_name(source)} gave differs from copy to copy: {told}; it must be alike for all")
-    return torch.stack(given).to(device)
-
-
-def _site_features(
-    name: str, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device, *, one_hot: bool
-) -> torch.Tensor:
-    """Node data that are sites, as each copy shows them: in the form in which they came, or one-hot."""
-    form, values = graphs.frame.node_sites[name], graphs.node_values_on(name, device)
-    if one_hot or form.one_hot:
-        if form.values.shape[1] > 1:
-            raise ValueError(f"{name!r} has {form.values.shape[1]} columns; one_hot is for one category a node")
-        columns = torch.eye(form.alphabet, dtype=dtype, device=device)
-        return torch.nn.functional.embedding(values[..., 0].long(), columns)
-    if form.categories is not None:  # by their own numbers, where they are numbers
-        own = np.asarray(form.categories)
-        numbers = torch.as_tensor(own if own.dtype.kind in "biuf" else np.arange(form.alphabet), device=device)
-        return numbers[values[..., 0].long()]
-    if not form.flat:
-        return values.to(dtype, copy=True)  # a module may overwrite what it is given
-    return values[..., 0].to(torch.as_tensor(np.empty(0, form.dtype)).dtype, copy=True)  # as it came: a category
-
-
-def side_by_side(parts: Sequence[torch.Tensor], *, of_copies: bool) -> torch.Tensor:
-    """Several features as columns of one x; what has one number for each node is one column."""
-    if len(parts) == 1:
-        return parts[0]
-    flat = 2 if of_copies else 1
-    if any(x.dim() > flat + 1 for x in parts):
-        raise ValueError("features that are put side by side must be rows of numbers, one for each node")
-    return torch.cat([x.unsqueeze(-1) if x.dim() == flat else x for x in parts], dim=-1)
-
-
-def _given(function: Callable[[Graph], Any], graph: Graph) -> torch.Tensor:
-    return _as_tensor(function(graph), graph.n_nodes, f"what {_name(function)} gave")
-
-
-def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: ANN401  (whatever a function returns)
-    try:
-        # A copy: a function may write the features of the next graph into the very array that it gave for this one.
-        x = values.detach().clone() if isinstance(values, torch.Tensor) else _numbers(np.array(values))
-    except (TypeError, ValueError):  # texts, objects, rows of different lengths
-        raise ValueError(f"{what} is no array of numbers, but {type(values).__name__}") from None
-    if x.is_complex():
-        raise ValueError(f"{what} holds complex numbers; features are real")
-    if x.dim() == 0 or x.shape[0] != n_nodes:
-        raise ValueError(f"{what} has the shape {tuple(x.shape)}; it must have a row for each of the {n_nodes} nodes")
-    return x
-
-
-def _numbers(array: npt.NDArray[Any]) -> torch.Tensor:
-    """An array as a tensor: rows of whole numbers are counts, and one for each node is a category."""
-    x = torch.as_tensor(array)
-    return x.double() if x.dim() > 1 and x.dtype in CATEGORIES else x
-
-
-def _name(function: object) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))

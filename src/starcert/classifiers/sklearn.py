@@ -1,21 +1,21 @@
 """scikit-learn estimators on graphs or on rows as base classifiers; kernels of `starcert.kernels` see whole batches.
 
-Copies of `Bits` and `Categories` are rows of an array, which any estimator of scikit-learn's takes. Of graphs, a fitted
-`KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every other
-estimator, kernels of GraKeL among them, answers for a list of graphs.
+Copies of `Bits` and `Categories` are rows of an array, which any estimator of scikit-learn's takes. For graphs, a
+fitted `KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every
+other estimator, with kernels of GraKeL too, answers for a list of graphs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import override
 
-from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Classifier, Scores, rows_of
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelClassifier", "PipelineClassifier", "SklearnClassifier", "from_sklearn"]
 
+Estimator: TypeAlias = Any
+Rows: TypeAlias = Any
+"""The noisy copies as an estimator sees them: a list, an array or a matrix with a slice for each of them."""
+
 QUICK_CALL = 512
 """The `call_cost` of a machine that counts no features."""
 
-TOGETHER = 16
-"""Chunks that a machine sees as one batch whose answers on one chunk take less time than to ask for them."""
+QUICK_CHUNKS = 16
+"""The `chunks_per_batch` of such a machine: a chunk is answered in less time than a batch takes to begin."""
 
 ROUNDING = 1e-6
 """By how much the decisions on a graph may differ between one batch and another, relative to the largest."""
@@ -45,7 +49,7 @@ DOUBT = 1e-11
 class SklearnClassifier(Classifier):
     """A fitted estimator whose `predict` takes rows, or a list of starcert `Graph`s. See `from_sklearn`."""
 
-    def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401
+    def __init__(self, estimator: Estimator, batch_size: int) -> None:
         self.estimator = estimator
         self.n_classes = len(estimator.classes_)
         self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
@@ -53,46 +57,48 @@ class SklearnClassifier(Classifier):
         self.batch_size = batch_size
 
     @property
+    @override
     def description(self) -> str:
-        """Which classifier it is: the estimator's class, parameters and a digest of what was fitted, as of now."""
-        return _describe(self.estimator)
+        estimator = self.estimator
+        if not _is_graph_kernel(estimator):
+            return f"{type(estimator).__name__} {identity(estimator)}"
+        kernel, parameters, *_ = fitted = _fitted(estimator)
+        plain = {name: each for name, each in sorted(parameters.items()) if isinstance(each, int | float | str | None)}
+        shown = ", ".join(f"{name}={value!r}" for name, value in plain.items())
+        return f"{kernel.__name__}({shown}), SVC(C={estimator.svc_.C!r}) {identity(fitted)}"
 
+    @override
     def content(self) -> object:
-        """What was fitted."""
         return _fitted(self.estimator) if _is_graph_kernel(self.estimator) else self.estimator
 
+    @override
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
-        """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        estimator, copies = self._question(graphs)
-        answers = self._predicted(estimator, copies, len(graphs))
+        estimator, rows = self._estimator_and_rows(graphs)
+        answers = self._predict(estimator, rows, len(graphs))
         if len(graphs) > 1 and not _looks_at_its_batch(estimator):
-            self._check_one(estimator, copies, answers)
+            self._check_one(estimator, rows, answers)
         return answers
 
+    @override
     def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, and the decisions or probabilities of the estimator, if it tells any."""
-        estimator, copies = self._question(graphs)
-        return Scores(
-            self._predicted(estimator, copies, len(graphs)), _decisions(estimator, copies, len(graphs)), ROUNDING
-        )
+        estimator, rows = self._estimator_and_rows(graphs)
+        answers = self._predict(estimator, rows, len(graphs))
+        return Scores(answers, _decisions(estimator, rows, len(graphs)), ROUNDING)
 
-    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
-        """Who is asked, and what it sees of the copies: something with a slice for each of them."""
-        if isinstance(graphs, NoisyVectors):
-            return self.estimator, rows_of(graphs)
-        return self.estimator, list(graphs.copies())
+    def _estimator_and_rows(self, graphs: NoisyGraphs) -> tuple[Estimator, Rows]:
+        return self.estimator, rows_of(graphs) if isinstance(graphs, NoisyVectors) else list(graphs.copies())
 
-    def _predicted(self, estimator: Any, copies: Any, count: int) -> npt.NDArray[np.int64]:  # noqa: ANN401
+    def _predict(self, estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.int64]:
         if not count:
             return np.empty(0, dtype=np.int64)
         if _looks_at_its_batch(estimator):
-            return self._numbers(np.concatenate([estimator.predict([copy]) for copy in copies]))
-        return self._numbers(estimator.predict(copies))
+            return self._numbers(np.concatenate([estimator.predict([row]) for row in rows]))
+        return self._numbers(estimator.predict(rows))
 
-    def _check_one(self, estimator: Any, copies: Any, answers: npt.NDArray[np.int64]) -> None:  # noqa: ANN401
-        """One copy of every batch is asked alone too: in some kernels a rare graph changes a whole batch around it."""
+    def _check_one(self, estimator: Estimator, rows: Rows, answers: npt.NDArray[np.int64]) -> None:
+        """Checks one copy of every batch alone: in some kernels a rare graph changes a whole batch around it."""
         place = len(answers) // 2
-        (alone,) = self._numbers(estimator.predict(copies[place : place + 1]))
+        (alone,) = self._numbers(estimator.predict(rows[place : place + 1]))
         if alone != answers[place]:
             raise ValueError(
                 f"it answers a noisy copy with class {answers[place]} in a batch of {len(answers)}, but with class "
@@ -101,12 +107,10 @@ class SklearnClassifier(Classifier):
             )
 
     def _numbers(self, answers: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        classes = np.asarray(self.estimator.classes_)
+        classes, answers = np.asarray(self.estimator.classes_), np.asarray(answers)
         order = np.argsort(classes, kind="stable")
-        answers = np.asarray(answers)
-        numbers: npt.NDArray[np.int64] = order[
-            np.minimum(np.searchsorted(classes, answers, sorter=order), len(classes) - 1)
-        ]
+        places = np.searchsorted(classes, answers, sorter=order)
+        numbers: npt.NDArray[np.int64] = order[np.minimum(places, len(classes) - 1)]
         wrong = classes[numbers] != answers
         if np.any(wrong):
             raise ValueError(f"it answered {answers[wrong][0]!r}, which is none of its classes {classes.tolist()}")
@@ -116,12 +120,13 @@ class SklearnClassifier(Classifier):
 class PipelineClassifier(SklearnClassifier):
     """A fitted `Pipeline` that begins with a kernel of `starcert.kernels`. See `from_sklearn`."""
 
+    @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the kernel sees it."""
         size: float = self.estimator[0].copy_bytes(n_nodes, n_edges)
         return size
 
-    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
+    @override
+    def _estimator_and_rows(self, graphs: NoisyGraphs) -> tuple[Estimator, Rows]:
         return self.estimator[1:], self.estimator[0].transform(graphs)
 
 
@@ -133,41 +138,44 @@ class KernelClassifier(SklearnClassifier):
         Σ_i α_i κ(G, G_i) = ⟨w, φ(G)⟩,      w = Σ_i α_i φ(G_i).
     """
 
-    @property
-    def together(self) -> int:  # type: ignore[override]  # a number elsewhere
-        """See `Classifier`: as many as make a batch worth beginning, where no feature is ever counted."""
-        return TOGETHER if self.n_classes == 2 and self.estimator.kernel_.is_quick else 1
+    _collapsed: tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
     @property
+    @override
+    def chunks_per_batch(self) -> int:  # type: ignore[override]  # a number elsewhere
+        return QUICK_CHUNKS if self.n_classes == 2 and self.estimator.kernel_.is_quick else 1
+
+    @property
+    @override
     def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
-        """See `Classifier`: much, where a copy costs next to nothing."""
-        return QUICK_CALL if self.together > 1 else SklearnClassifier.call_cost
+        return QUICK_CALL if self.chunks_per_batch > 1 else SklearnClassifier.call_cost
 
+    @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the kernel sees it, with its row of the kernel matrix."""
-        svc, kernel = self.estimator.svc_, self.estimator.kernel_
-        size: float = kernel.copy_bytes(n_nodes, n_edges) + 8 * svc.shape_fit_[0]
+        row_of_kernel_matrix = 8 * self.estimator.svc_.shape_fit_[0]
+        size: float = self.estimator.kernel_.copy_bytes(n_nodes, n_edges) + row_of_kernel_matrix
         return size
 
+    @override
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
-        """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        return super().classify(graphs) if self.n_classes > 2 else self._decided(graphs)[0]
+        return super().classify(graphs) if self.n_classes > 2 else self._decide(graphs)[0]
 
+    @override
     def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, and their decisions."""
         if self.n_classes > 2:
             return super().scored(graphs)
-        numbers, decisions = self._decided(graphs)
+        numbers, decisions = self._decide(graphs)
         return Scores(numbers, _columns(decisions), ROUNDING)
 
-    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
+    @override
+    def _estimator_and_rows(self, graphs: NoisyGraphs) -> tuple[Estimator, Rows]:
         return self.estimator.svc_, self.estimator.matrix(graphs)
 
-    def _decided(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def _decide(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Classes and decisions between two classes."""
         svc = self.estimator.svc_
         intercept = float(svc.intercept_[0])
-        decisions, magnitudes = self.estimator.kernel_.weighed(graphs, *self._weights())
+        decisions, magnitudes = self.estimator.kernel_.weighted_sums(graphs, *self._weights())
         decisions += intercept
         # Of two classes, scikit-learn takes the first only where the decision is below zero.
         numbers = (decisions >= 0).astype(np.int64)
@@ -179,15 +187,13 @@ class KernelClassifier(SklearnClassifier):
     def _weights(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The weights of features, and their sizes before anything cancels out: of the machine as it is now."""
         svc = self.estimator.svc_
-        if self._weighed is None or self._weighed[0] is not svc:
+        if self._collapsed is None or self._collapsed[0] is not svc:
             support, coefficients = self.estimator.features_[svc.support_], np.asarray(svc.dual_coef_[0])
-            self._weighed = svc, support.T @ coefficients, support.T @ np.abs(coefficients)
-        return self._weighed[1:]
-
-    _weighed: tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+            self._collapsed = svc, support.T @ coefficients, support.T @ np.abs(coefficients)
+        return self._collapsed[1:]
 
 
-def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnClassifier:  # noqa: ANN401
+def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> SklearnClassifier:
     """A base classifier from a fitted scikit-learn estimator on rows or on graphs.
 
     Of `Bits` and `Categories`, any estimator sees noisy copies as an array of whole numbers, shape (copies, columns).
@@ -210,7 +216,15 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
         >>> from_sklearn(SVC().fit([[0, 0, 1], [1, 1, 0], [0, 1, 0]], ["a", "b", "c"])).class_names
         ('a', 'b', 'c')
     """
-    _check(estimator)
+    if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
+        hint = "starcert.classifiers.from_callable takes any function."
+        raise InvalidParameterError("estimator", "be a fitted scikit-learn classifier with predict", estimator, hint)
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
+    if len(getattr(estimator, "classes_", ())) < 2:
+        raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
     if batch_size is not None:
         batch_size = whole_number("batch_size", batch_size, 1)
     # A class derived from one of these may answer in another way.
@@ -221,20 +235,8 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
     return SklearnClassifier(estimator, batch_size or 256)
 
 
-def _check(estimator: object) -> None:
-    if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
-        hint = "starcert.classifiers.from_callable takes any function."
-        raise InvalidParameterError("estimator", "be a fitted scikit-learn classifier with predict", estimator, hint)
-    try:
-        check_is_fitted(estimator)
-    except (NotFittedError, TypeError):
-        raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
-    if len(getattr(estimator, "classes_", ())) < 2:
-        raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
-
-
-def _looks_at_its_batch(estimator: Any) -> bool:  # noqa: ANN401
-    """Whether an answer of GraKeL's is known to be meant for a graph alone.
+def _looks_at_its_batch(estimator: Estimator) -> bool:
+    """Whether an answer of GraKeL's is known to be right only for a graph alone.
 
     Normalised, these two kernels let the features that training has not seen, of all graphs of a batch, enter the norm
     of each. A graph's own norm is that of a batch of one.
@@ -251,12 +253,12 @@ def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.column_stack([np.zeros(len(decisions)), decisions])
 
 
-def _decisions(estimator: Any, copies: Any, count: int) -> npt.NDArray[np.float64] | None:  # noqa: ANN401
+def _decisions(estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.float64] | None:
     if _looks_at_its_batch(estimator):
         return None
     for name in ("decision_function", "predict_proba"):
         try:
-            values = np.asarray(getattr(estimator, name)(copies), dtype=np.float64)
+            values = np.asarray(getattr(estimator, name)(rows), dtype=np.float64)
         except Exception:  # noqa: BLE001  (not there, or not for graphs: answers are compared then)
             continue
         if values.ndim <= 2 and len(values) == count:
@@ -264,17 +266,8 @@ def _decisions(estimator: Any, copies: Any, count: int) -> npt.NDArray[np.float6
     return None
 
 
-def _is_graph_kernel(estimator: Any) -> bool:  # noqa: ANN401
+def _is_graph_kernel(estimator: Estimator) -> bool:
     return type(estimator) is KernelSVM and type(estimator.kernel_).__module__.startswith(("grakel.", "starcert."))
-
-
-def _describe(estimator: Any) -> str:  # noqa: ANN401
-    """Kernel, parameters and a digest of what was fitted: equal for equal models."""
-    if not _is_graph_kernel(estimator):
-        return f"{type(estimator).__name__} {identity(estimator)}"
-    kernel, parameters, *_ = fitted = _fitted(estimator)
-    told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
-    return f"{kernel.__name__}({told}), SVC(C={estimator.svc_.C!r}) {identity(fitted)}"
 
 
 def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any], tuple[object, ...], object]:
@@ -286,10 +279,5 @@ def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any
     parameters = kernel.get_params()
     if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):
         parameters["node_labels"] = estimator.node_labels_
-    return (
-        type(kernel),
-        parameters,
-        np.asarray(estimator.classes_),
-        (svc.support_, svc.dual_coef_, svc.intercept_),
-        estimator.training_digest_,
-    )
+    machine = svc.support_, svc.dual_coef_, svc.intercept_
+    return type(kernel), parameters, np.asarray(estimator.classes_), machine, estimator.training_digest_

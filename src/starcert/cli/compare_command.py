@@ -48,7 +48,7 @@ def compare(
     asked = None if threat is None else threat_of(threat, "--threat")
     from starcert import files as archive  # noqa: PLC0415  (numba and flint: only where they are needed)
     from starcert.pages.compare_page import write_comparison  # noqa: PLC0415
-    from starcert.runs.output_folder import CERTIFICATES  # noqa: PLC0415
+    from starcert.runs.run_file import CERTIFICATES  # noqa: PLC0415
 
     files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
     for name, file in files.items():

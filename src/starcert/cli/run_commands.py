@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, show
-from starcert.runs.settings import SETTINGS, check_options
+from starcert.runs.setting_values import check_options
+from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.output import say
@@ -108,7 +109,7 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
     starcert certify --model model.py:classifier --data MUTAG --noise bonds=0.04/0.2 --limit 20 --out results
     """
-    options = check_options(given)
+    options = check_options(given, SETTINGS)
     from starcert.cli.run_views import certified_object, certified_view  # noqa: PLC0415  (slow to import)
     from starcert.runs.certification import certify_run, certify_settings  # noqa: PLC0415
     from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
@@ -159,11 +160,12 @@ def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bo
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
-    options = check_options(given)
+    options = check_options(given, SETTINGS)
     from starcert.cli.run_views import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
     from starcert.runs.grid import parse_grid  # noqa: PLC0415
     from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
-    from starcert.runs.sweep import run_sweep, sweep_settings  # noqa: PLC0415
+    from starcert.runs.sweep import run_sweep  # noqa: PLC0415
+    from starcert.runs.sweep_result import sweep_settings  # noqa: PLC0415
 
     levels = parse_grid(grid) if grid else None
     file = RunFile() if run is None else read_run_file(run)
@@ -224,8 +226,7 @@ def init(
 
     starcert init citations --kind nodes && starcert certify citations/run.toml
     """
-    from starcert.runs.example import write_example  # noqa: PLC0415  (networkx: only where it is needed)
-    from starcert.runs.example_kinds import KINDS  # noqa: PLC0415
+    from starcert.runs.example import KINDS, write_example  # noqa: PLC0415  (networkx: only where it is needed)
 
     if kind is not None and kind not in KINDS:
         raise InvalidParameterError("--kind", f"be one of {', '.join(KINDS)}", kind)

@@ -274,7 +274,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     from rich.table import Table  # noqa: PLC0415
 
     from starcert.runs.grid import noise_text  # noqa: PLC0415
-    from starcert.runs.output_folder import RUN  # noqa: PLC0415
+    from starcert.runs.run_file import RUN  # noqa: PLC0415
     from starcert.runs.sweep import PAGE  # noqa: PLC0415
     from starcert.runs.sweep_result import about_graphs, advice, flip_counts, next_command, notices, tie_sentence  # noqa: PLC0415
 

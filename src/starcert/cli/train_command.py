@@ -12,8 +12,8 @@ import typer
 
 from starcert.cli.command_line import app, show
 from starcert.cli.run_commands import RunArgument, with_settings
-from starcert.runs.settings import SETTINGS, check_options, option_name
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.setting_values import check_options, option_name
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS
 from starcert.system.output import duration
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
     """
     how = {key: word for key, word in given.items() if key in TRAIN_SETTINGS}
     words = {key: word for key, word in given.items() if key not in TRAIN_SETTINGS}
-    checked, options = check_options(how, TRAIN_SETTINGS), check_options(words)
+    checked, options = check_options(how, TRAIN_SETTINGS), check_options(words, SETTINGS)
     from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415  (slow to import)
     from starcert.runs.training_run import train_run, training_settings  # noqa: PLC0415
 

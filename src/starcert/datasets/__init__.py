@@ -3,8 +3,8 @@
 The paper's motif data, directed graphs that only direction distinguishes, TU data sets, large graphs of labelled nodes.
 """
 
-from starcert.datasets.dataset import Dataset, Split
-from starcert.datasets.npz_files import NodeDataset, npz
+from starcert.datasets.dataset import Dataset, NodeDataset, Split
+from starcert.datasets.npz_files import npz
 from starcert.datasets.synthetic import arcs, motif
 from starcert.datasets.tu_files import tu
 

@@ -5,139 +5,148 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from numbers import Real
-from typing import overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects import Graph, Partition
+from starcert.objects import CleanObject, Graph, Partition
+from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["Dataset", "Split", "stratified_folds", "stratified_parts"]
+__all__ = ["Dataset", "NodeDataset", "Split", "stratified_folds", "stratified_parts"]
 
 Indices = npt.NDArray[np.int64]
 
-_SHOWN_CLASSES = 1000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Split:
-    """Some graphs and the class of each.
-
-    Attributes:
-        graphs: the graphs.
-        labels: their classes, numbers from 0, read-only.
-
-    Example:
-        >>> split = Split([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
-        >>> split[0], split[[2, 0]].labels.tolist(), round(split.majority_share, 3)
-        ((Graph(2 nodes, 1 edges), 1), [0, 1], 0.667)
-    """
-
-    graphs: tuple[Graph, ...]
-    labels: Indices
-
-    def __init__(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> None:
-        object.__setattr__(self, "graphs", tuple(graphs))
-        for position, graph in enumerate(self.graphs):
-            if not isinstance(graph, Graph):
-                hint = "Graph.from_networkx and its siblings make one."
-                raise InvalidParameterError(f"graphs[{position}]", "be a starcert Graph", graph, hint)
-        object.__setattr__(self, "labels", _as_labels(labels, len(self.graphs)))
-
-    def __len__(self) -> int:
-        return len(self.graphs)
-
-    def __iter__(self) -> Iterator[tuple[Graph, int]]:
-        return zip(self.graphs, self.labels.tolist(), strict=True)
-
-    @overload
-    def __getitem__(self, which: int) -> tuple[Graph, int]: ...
-
-    @overload
-    def __getitem__(self, which: slice | Sequence[int] | npt.NDArray[np.integer | np.bool]) -> Split: ...
-
-    def __getitem__(
-        self, which: int | slice | Sequence[int] | npt.NDArray[np.integer | np.bool]
-    ) -> tuple[Graph, int] | Split:
-        """One graph with its class; for a slice, indices or a mask, the split that they select."""
-        if isinstance(which, Sequence):
-            which = np.asarray(which) if len(which) else slice(0, 0)  # numpy takes an empty list for one of floats
-        chosen = np.arange(len(self))[which]
-        if np.ndim(chosen) == 0:
-            return self.graphs[chosen], int(self.labels[chosen])
-        return Split([self.graphs[index] for index in chosen], self.labels[chosen])
-
-    @property
-    def majority_share(self) -> float:
-        """The share of the most frequent class: the accuracy of a classifier that always says the same.
-
-        It is NaN without graphs.
-        """
-        return int(np.unique(self.labels, return_counts=True)[1].max()) / len(self) if len(self) else math.nan
-
-    def folds(self, k: int, seed: int) -> list[tuple[Indices, Indices]]:
-        """The (training, test) indices of a stratified k-fold cross-validation, a function of the seed.
-
-        Every graph is tested once; between two folds the counts of each class differ by one at most.
-        """
-        return stratified_folds(self.labels, k, seed)
-
-    def split(
-        self, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1), *, seed: int
-    ) -> tuple[Split, Split, Split]:
-        """Training, validation and test: shuffled, with as even a share of every class as whole graphs allow."""
-        if len(fractions) != 3:
-            raise InvalidParameterError("fractions", "be three numbers: train, validation, test", fractions)
-        train, validation, test = stratified_parts(self.labels, fractions, seed)
-        return self[train], self[validation], self[test]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Split, (self.graphs, self.labels)
-
-    def __repr__(self) -> str:
-        if not len(self):
-            return "Split(0 graphs)"
-        far = self.labels.max() > _SHOWN_CLASSES  # whoever left such gaps does not want the zeros in them
-        counts = np.unique(self.labels, return_counts=True)[1] if far else np.bincount(self.labels)
-        return f"Split({len(self)} graphs, by class: {', '.join(map(str, counts))})"
+_MAX_SHOWN_CLASS = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A named set of graphs with classes.
+    """Graphs with their classes, or one graph with the classes of its nodes; a part of a data set is one too.
+
+    `len(data)` is the number of graphs and `for graph, label in data` goes through them; a label is None where the
+    class is not known. An index selects a graph with its class; a slice, indices or a mask select a data set.
 
     Attributes:
-        name: what it is called.
-        all: every graph.
-        label_names: what each class is called where the data come from.
+        graphs: the graphs, or other objects such as `starcert.Bits`.
+        labels: the class of each graph, a whole number from 0, read-only; of each node where the data set was made
+            from one graph instead of a sequence. Where some classes are not known it holds objects, None for these.
+        label_names: what each class is called where the data come from; empty if that is not known.
+        name: what the data set is called.
+        names: what each graph is called; empty if they have no names.
         partition: regions that fit every graph, if the data come with some.
-        sizes: how many graphs at the beginning of `all` are for training, how many after those for validation, and
-            how many for testing, if the data come with such a split; they are `train`, `validation` and `test`.
+        parts: "train", "validation", "test" or None for each graph, if the data come divided.
         said: what was left out when it was read, a sentence each.
+        numbered: whether the labels are the class numbers of whoever made the data.
+        of_nodes: whether the labels are classes of the nodes of one graph.
 
     Example:
-        >>> every = Split([Graph(2, [(0, 1)]), Graph(3, [])], [1, 0])
-        >>> Dataset("pairs", every, ("apart", "joined"))
-        Dataset(pairs, 2 graphs, 2 classes)
+        >>> data = Dataset([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
+        >>> data[0], data[[2, 0]].labels.tolist(), round(data.majority_share, 3)
+        ((Graph(2 nodes, 1 edges), 1), [0, 1], 0.667)
+        >>> Dataset(Graph(3, [(0, 1), (1, 2)]), [0, 1, 0], label_names=("end", "middle"), name="path")
+        Dataset(path, Graph(3 nodes, 2 edges), by class: 2, 1)
     """
 
-    name: str
-    all: Split
+    graphs: tuple[Any, ...]
+    labels: npt.NDArray[Any]
     label_names: tuple[int | str, ...]
-    partition: Partition | None = None
-    sizes: tuple[int, int, int] | None = None
-    said: tuple[str, ...] = ()
+    name: str
+    names: tuple[str, ...]
+    partition: Partition | None
+    parts: tuple[str | None, ...] | None
+    said: tuple[str, ...]
+    numbered: bool
+    of_nodes: bool
 
-    def __post_init__(self) -> None:
-        if len(self.all) and self.all.labels.max() >= self.n_classes:
-            raise InvalidParameterError("label_names", "name every class", self.label_names)
-        check_label_names(self.label_names)
-        if self.sizes is not None and (min(self.sizes) < 0 or sum(self.sizes) != len(self.all)):
-            raise InvalidParameterError("sizes", f"add up to the {len(self.all)} graphs", self.sizes)
+    def __init__(
+        self,
+        graphs: Sequence[Any] | Graph,
+        labels: npt.ArrayLike | Sequence[int | None] | None = None,
+        *,
+        label_names: Sequence[int | str] = (),
+        name: str = "",
+        names: Sequence[str] = (),
+        partition: Partition | None = None,
+        parts: Sequence[str | None] | None = None,
+        said: Sequence[str] = (),
+        numbered: bool = False,
+        of_nodes: bool = False,
+    ) -> None:
+        of_nodes = of_nodes or isinstance(graphs, Graph)
+        objects = (graphs,) if isinstance(graphs, Graph) else tuple(graphs)
+        for position, graph in enumerate(objects):
+            if not isinstance(graph, Graph) and not isinstance(graph, CleanObject):
+                hint = "Graph.from_networkx and its siblings make one."
+                raise InvalidParameterError(f"graphs[{position}]", "be a starcert Graph", graph, hint)
+        n_targets, target = (objects[0].n_nodes, "node") if of_nodes else (len(objects), "graph")
+        classes = _as_labels([None] * n_targets if labels is None else labels, n_targets, target)
+        if label_names and max((each for each in classes if each is not None), default=-1) >= len(label_names):
+            raise InvalidParameterError("label_names", "name every class", label_names)
+        check_label_names(label_names)
+        for what, each in (("names", names or objects), ("parts", objects if parts is None else parts)):
+            if len(each) != len(objects):
+                raise InvalidParameterError(what, f"be one for each of {len(objects)} graphs", len(each))
+        values = (
+            *(objects, classes, tuple(label_names), name, tuple(names), partition),
+            *(None if parts is None else tuple(parts), tuple(said), numbered, of_nodes),
+        )
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __iter__(self) -> Iterator[tuple[Any, int | None]]:
+        return zip(self.graphs, [None] if self.of_nodes else self.labels.tolist(), strict=True)
+
+    @overload
+    def __getitem__(self, which: int) -> tuple[Any, int | None]: ...
+
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | npt.NDArray[np.integer | np.bool]) -> Dataset: ...
+
+    def __getitem__(
+        self, which: int | slice | Sequence[int] | npt.NDArray[np.integer | np.bool]
+    ) -> tuple[Any, int | None] | Dataset:
+        if isinstance(which, Sequence):
+            which = np.asarray(which) if len(which) else slice(0, 0)  # numpy takes an empty list for one of floats
+        chosen = np.arange(len(self))[which]
+        if np.ndim(chosen) == 0:
+            return list(self)[chosen]
+        return replace(
+            self,
+            graphs=tuple(self.graphs[index] for index in chosen),
+            labels=self.labels[chosen],
+            names=tuple(self.names[index] for index in chosen) if self.names else (),
+            parts=None if self.parts is None else tuple(self.parts[index] for index in chosen),
+        )
+
+    @property
+    def all(self) -> Dataset:
+        """Every graph."""
+        return self
+
+    @property
+    def graph(self) -> Any:  # noqa: ANN401  (a graph, or another object)
+        """The graph, of a data set that has one."""
+        if len(self) != 1:
+            raise StarcertError(f"The data set has {len(self)} graphs: use `graphs`.")
+        return self.graphs[0]
+
+    @property
+    def known(self) -> list[int]:
+        """The labels that are known."""
+        return [label for label in self.labels.tolist() if label is not None]
+
+    @property
+    def labelled(self) -> Dataset:
+        """The graphs whose class is known."""
+        return self[[place for place, label in enumerate(self.labels.tolist()) if label is not None]]
 
     @property
     def n_classes(self) -> int:
@@ -145,56 +154,105 @@ class Dataset:
         return len(self.label_names)
 
     @property
-    def graphs(self) -> tuple[Graph, ...]:
-        """Every graph."""
-        return self.all.graphs
+    def class_names(self) -> tuple[str, ...]:
+        """What each class is called, as text."""
+        return tuple(map(str, self.label_names))
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the graphs, their names and their classes; where they lie plays no part."""
+        labels = self.labels.tolist() if self.known else None
+        of_graphs, of_nodes = (None, [labels] if labels else []) if self.of_nodes else (labels, [])
+        keys = [graph.key for graph in self.graphs]
+        return digest("data", keys, self.names, of_graphs, self.class_names, *of_nodes)
 
     @property
-    def labels(self) -> Indices:
-        """The class of every graph."""
-        return self.all.labels
+    def majority_share(self) -> float:
+        """The share of the most frequent class: the accuracy of a classifier that always says the same.
 
-    def __len__(self) -> int:
-        return len(self.all)
-
-    @cached_property
-    def train(self) -> Split:
-        """The graphs for training, of data that come with a split."""
-        return self.all[: self._sizes[0]]
+        It is NaN without graphs.
+        """
+        return max(Counter(self.known).values()) / len(self.labels) if self.known else math.nan
 
     @cached_property
-    def validation(self) -> Split:
-        """The graphs for validation, of data that come with a split."""
-        train, validation, _ = self._sizes
-        return self.all[train : train + validation]
+    def train(self) -> Dataset:
+        """The graphs for training, of data that come divided."""
+        return self._part("train")
 
     @cached_property
-    def test(self) -> Split:
-        """The graphs for testing, of data that come with a split."""
-        train, validation, _ = self._sizes
-        return self.all[train + validation :]
+    def validation(self) -> Dataset:
+        """The graphs for validation, of data that come divided."""
+        return self._part("validation")
 
-    @property
-    def _sizes(self) -> tuple[int, int, int]:
-        if self.sizes is None:
+    @cached_property
+    def test(self) -> Dataset:
+        """The graphs for testing, of data that come divided."""
+        return self._part("test")
+
+    def _part(self, name: str) -> Dataset:
+        if self.parts is None:
             raise StarcertError(
                 f"{self.name} comes without a split. Make one: train, validation, test = data.split(seed=0), "
                 "or data.folds(10, seed=0) for cross-validation."
             )
-        return self.sizes
+        return self[[place for place, part in enumerate(self.parts) if part == name]]
 
     def folds(self, k: int, seed: int) -> list[tuple[Indices, Indices]]:
-        """The (training, test) indices into `all` of a stratified k-fold cross-validation; see `Split.folds`."""
-        return self.all.folds(k, seed)
+        """The (training, test) indices of a stratified k-fold cross-validation, a function of the seed.
+
+        Every graph is tested once; between two folds the counts of each class differ by one at most.
+        """
+        return stratified_folds(self._all_labels(), k, seed)
 
     def split(
         self, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1), *, seed: int
-    ) -> tuple[Split, Split, Split]:
-        """Training, validation and test, cut out of `all`; see `Split.split`."""
-        return self.all.split(fractions, seed=seed)
+    ) -> tuple[Dataset, Dataset, Dataset]:
+        """Training, validation and test: shuffled, with as even a share of every class as whole graphs allow."""
+        if len(fractions) != 3:
+            raise InvalidParameterError("fractions", "be three numbers: train, validation, test", fractions)
+        train, validation, test = stratified_parts(self._all_labels(), fractions, seed)
+        return self[train], self[validation], self[test]
+
+    def _all_labels(self) -> Indices:
+        if self.labels.dtype == object:
+            raise StarcertError("Data can be divided by class only where the class of every graph is known.")
+        return self.labels
+
+    def limited(self, n: int | None, seed: int) -> Dataset:
+        """At most n graphs: the first ones if every class has its share of them, within one graph; otherwise a draw.
+
+        The draw takes one graph of every class, then of each in proportion to its size; the draw of fewer graphs is
+        part of that of more. Graphs stay in their order.
+        """
+        if n is None or n >= len(self):
+            return self
+        labels = self.labels.tolist()
+        sizes, first = Counter(labels), Counter(labels[:n])
+        fair = all(abs(first[label] - n * size / len(self)) < 1 for label, size in sizes.items())
+        if not self.known or (fair and len(first) == min(n, len(sizes))):
+            return self[:n]
+        seen: Counter[int | None] = Counter()
+        places: list[tuple[float, int, int]] = []
+        for index in np.random.default_rng(seed).permutation(len(self)).tolist():
+            places.append((seen[labels[index]] / sizes[labels[index]], len(places), index))
+            seen[labels[index]] += 1
+        return self[sorted(index for *_, index in sorted(places)[:n])]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(Dataset, **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name}, {len(self)} graphs, {self.n_classes} classes)"
+        about = [self.name, repr(self.graphs[0]) if self.of_nodes else f"{len(self)} graphs"]
+        if counts := Counter(self.known):
+            # Classes in between that do not occur are listed too, unless there are very many of them.
+            listed = range(max(counts) + 1) if max(counts) <= _MAX_SHOWN_CLASS else sorted(counts)
+            about.append(f"by class: {', '.join(str(counts[label]) for label in listed)}")
+        return f"Dataset({', '.join(filter(None, about))})"
+
+
+Split: TypeAlias = Dataset
+NodeDataset: TypeAlias = Dataset
+"""A part of a data set, and one graph with labelled nodes, are data sets too."""
 
 
 def check_label_names(names: Sequence[int | str]) -> None:
@@ -205,19 +263,25 @@ def check_label_names(names: Sequence[int | str]) -> None:
             raise InvalidParameterError("label_names", "be different", f"{name!r} {count} times", hint)
 
 
-def _as_labels(values: npt.ArrayLike, n_graphs: int) -> Indices:
+def _as_labels(values: object, n_targets: int, target: str) -> npt.NDArray[Any]:
     array = np.asarray(values)
-    if array.shape != (n_graphs,):
-        raise InvalidParameterError("labels", f"be {n_graphs} classes, one for each graph", f"shape {array.shape}")
-    wrong = (array != array.astype(np.int64)) | (array < 0) if array.dtype.kind in "iuf" else np.ones(n_graphs, bool)
+    if array.shape != (n_targets,):
+        raise InvalidParameterError("labels", f"be {n_targets} classes, one for each {target}", f"shape {array.shape}")
+    unknown = np.array([each is None for each in array.tolist()], bool)
+    given = np.asarray(array[~unknown].tolist() or np.empty(0, int)) if array.dtype == object else array
+    whole = given.dtype.kind in "iuf"
+    wrong = (given != given.astype(np.int64)) | (given < 0) if whole else np.ones(len(given), bool)
     if wrong.any():
-        first = int(wrong.argmax())
+        first = np.flatnonzero(~unknown)[wrong.argmax()]
         number = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
-        hint = number if array.dtype.kind in "UO" else ""
+        hint = number if given.dtype.kind in "UO" else ""
         raise InvalidParameterError(
             f"labels[{first}]", "be a class, a whole number from 0", array[first:].tolist()[0], hint
         )
-    labels = array.astype(np.int64)
+    labels = given.astype(np.int64)
+    if unknown.any():
+        known, labels = labels, np.full(n_targets, None)
+        labels[~unknown] = known
     labels.setflags(write=False)
     return labels
 

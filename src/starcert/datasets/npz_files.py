@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -18,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from starcert.datasets.dataset import check_label_names
+from starcert.datasets.dataset import Dataset, check_label_names
 from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import read_header, read_numbers
 from starcert.system.processes import in_words
 
-__all__ = ["NodeDataset", "npz"]
+__all__ = ["npz"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -35,44 +34,9 @@ times as many bytes or features as the file has bytes, and as many classes as th
 _ADVICE = "Give a file that numpy.savez has written, with adj_data, adj_indices, adj_indptr, adj_shape and labels."
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NodeDataset:
-    """One graph whose nodes have classes.
-
-    Attributes:
-        name: what it is called.
-        graph: the graph; its nodes have the data `x`, features of 0 and 1, and masks such as `test_mask`, where there
-            are any.
-        labels: the class of each node, numbers from 0, read-only.
-        label_names: what each class is called where the data come from.
-        said: what was left out or merged when it was read, a sentence each.
-
-    Example:
-        >>> NodeDataset("path", Graph(3, [(0, 1), (1, 2)]), np.array([0, 1, 0]), ("end", "middle"))
-        NodeDataset(path, Graph(3 nodes, 2 edges), 2 classes)
-    """
-
-    name: str
-    graph: Graph
-    labels: Indices
-    label_names: tuple[str, ...]
-    said: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_label_names(self.label_names)
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self.label_names)
-
-    def __repr__(self) -> str:
-        return f"NodeDataset({self.name}, {self.graph!r}, {self.n_classes} classes)"
-
-
 def npz(
     path: str | os.PathLike[str], *, directed: bool = False, largest_component: bool = False, name: str | None = None
-) -> NodeDataset:
+) -> Dataset:
     """The graph, the features and the classes of a file in the sparse CSR layout.
 
     An entry other than 0 of the adjacency matrix is an edge, whatever its weight. Self-loops are left out. Edges are
@@ -96,7 +60,7 @@ def npz(
         ...     np.savez(f"{folder}/pair.npz", labels=[0, 1], **arrays)
         ...     data = npz(f"{folder}/pair.npz")
         >>> data, data.said
-        (NodeDataset(pair, Graph(2 nodes, 1 edges), 2 classes), ('1 self-loop is left out.',))
+        (Dataset(pair, Graph(2 nodes, 1 edges), by class: 1, 1), ('1 self-loop is left out.',))
     """
     given = _read(Path(path))
     rows, columns, shape = given.matrix("adj")
@@ -125,9 +89,8 @@ def npz(
         data["x"] = x[kept]
     nodes = kept.tolist() if len(kept) < n_nodes else None
     graph = Graph(len(kept), edges, nodes=nodes, node_data=data, directed=directed)
-    classes = labels[kept]
-    classes.setflags(write=False)
-    return NodeDataset(given.file.stem if name is None else name, graph, classes, label_names, tuple(said))
+    named = given.file.stem if name is None else name
+    return Dataset(graph, labels[kept], label_names=label_names, name=named, said=said, numbered=True)
 
 
 def _read(file: Path) -> _Arrays:

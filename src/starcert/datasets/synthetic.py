@@ -12,7 +12,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -54,7 +54,7 @@ def motif(
     Example:
         >>> data = motif(seed=0, train=4, validation=4, test=2)
         >>> data.train, data.partition
-        (Split(4 graphs, by class: 2, 2), Partition(motif, random))
+        (Dataset(motif, 4 graphs, by class: 2, 2), Partition(motif, random))
         >>> sorted(int((graph.edges < 10).all(axis=1).sum()) for graph in data.test.graphs)
         [10, 45]
     """
@@ -103,7 +103,7 @@ def arcs(
     Example:
         >>> data = arcs(seed=0, train=4, validation=4, test=2)
         >>> data.train, data.partition, data.graphs[0].directed
-        (Split(4 graphs, by class: 2, 2), Partition(motif, random), True)
+        (Dataset(arcs, 4 graphs, by class: 2, 2), Partition(motif, random), True)
         >>> [int((graph.edges < 9).all(axis=1).sum()) for graph in data.test.graphs]
         [36, 36]
     """
@@ -140,8 +140,14 @@ def _dataset(
             graphs.append(drawn(label, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(split, place)))))
         labels.extend(classes)
     regions = {"motif": range(n_motif), "random": range(n_motif, n_motif + n_random)}
-    every = Split(graphs, np.array(labels, dtype=np.int64))
-    return Dataset(name, every, label_names, Partition.from_node_sets(regions), sizes)
+    return Dataset(
+        graphs,
+        labels,
+        label_names=label_names,
+        name=name,
+        partition=Partition.from_node_sets(regions),
+        parts=np.repeat(("train", "validation", "test"), sizes).tolist(),
+    )
 
 
 def _balanced_classes(size: int, seed: np.random.SeedSequence) -> list[int]:

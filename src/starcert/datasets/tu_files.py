@@ -24,7 +24,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
@@ -69,7 +69,7 @@ def tu(
         ...         _ = Path(folder, f"TINY_{kind}.txt").write_text(text)
         ...     data = tu("TINY", root=folder)
         >>> data, data.label_names, data.graphs[0]
-        (Dataset(TINY, 2 graphs, 2 classes), (-1, 1), Graph(2 nodes, 1 edges))
+        (Dataset(TINY, 2 graphs, by class: 1, 1), (-1, 1), Graph(2 nodes, 1 edges))
     """
     if root is None and (isinstance(name, os.PathLike) or (isinstance(name, str) and _is_path(name))):
         found = raw_files(Path(name).expanduser())
@@ -88,7 +88,7 @@ def tu(
         said.append(f"Labels of edges are left out. They are types with {how}.")
     if _path(folder, name, "edge_attributes").is_file():
         said.append("Attributes of edges are left out: give them to Graph as edge_data.")
-    return Dataset(name, Split(graphs, labels), label_names, said=tuple(said))
+    return Dataset(graphs, labels, label_names=label_names, name=name, said=said)
 
 
 def _is_path(name: str) -> bool:

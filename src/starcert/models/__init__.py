@@ -9,23 +9,15 @@ from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
-    from starcert.models.checkpoint import TrainingCheckpoint
-    from starcert.models.fitting import fit_nodes_with_noise, fit_with_noise
-    from starcert.models.gcn import GCN
-    from starcert.models.gine import GIN, GINE
-    from starcert.models.node_gcn import NodeGCN
-    from starcert.models.training import Training, accuracy, train
-    from starcert.models.weights import how_made, load_weights, save_weights
+    from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
+    from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
+    from starcert.models.networks import GCN, GIN, GINE, NodeGCN
 
 _HOME = {
-    "starcert.models.checkpoint": ("TrainingCheckpoint",),
-    "starcert.models.fitting": ("fit_nodes_with_noise", "fit_with_noise"),
-    "starcert.models.gcn": ("GCN",),
-    "starcert.models.gine": ("GIN", "GINE"),
     "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
-    "starcert.models.node_gcn": ("NodeGCN",),
-    "starcert.models.training": ("Training", "accuracy", "train"),
-    "starcert.models.weights": ("how_made", "load_weights", "save_weights"),
+    "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
+    "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
+    "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
 }
 
 __all__ = [
@@ -57,7 +49,7 @@ def __getattr__(name: str) -> object:
             except ModuleNotFoundError as error:
                 if (error.name or "").startswith("starcert"):
                     raise
-                extra = "kernels" if module.endswith("kernel_svm") else "torch"
+                extra = "kernels" if "kernels" in module else "torch"
                 raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
     raise AttributeError(f"module 'starcert.models' has no attribute {name!r}")
 

@@ -1,7 +1,8 @@
-"""Training of the very classifier that will vote: it is shown noisy copies as votes show them.
+"""Training with noise: every epoch sees fresh noisy copies, and the weights of the best epoch are kept.
 
-Whatever the noise touches (edges, their types and directions, features of nodes), and whatever the module asks for by
-name, the copies are drawn and shown by the classifier's own code. Nothing that a vote sees differs from training.
+The classifier that will vote draws and shows the copies itself, whatever the noise touches (edges, their types and
+directions, features of nodes), so training shows a module what votes show it. `fit_with_noise` trains on graphs,
+`fit_nodes_with_noise` on the nodes of one graph; `train` is the first for a plain module.
 """
 
 from __future__ import annotations
@@ -9,16 +10,23 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from starcert.models.checkpoint import Stateful, TrainingCheckpoint
-from starcert.models.copies import DrawnCopies, ShownCopies, Trainable, joined
-from starcert.models.training import Training
+from starcert.classifiers.torch import TorchClassifier, from_pyg
+from starcert.models.copies import TrainingCopies, block_diagonal
+from starcert.models.files import Stateful, TrainingCheckpoint
+from starcert.objects import Partition
+from starcert.objects.binding import Problem, bind_all
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
 
@@ -26,20 +34,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starcert.objects import Graph
-    from starcert.objects.binding import Problem
-    from starcert.objects.noise import Noise
 
-__all__ = ["fit_nodes_with_noise", "fit_with_noise", "own_generator"]
+__all__ = ["Smoothed", "Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "own_generator", "train"]
 
-TOGETHER_LARGE = 8
-"""Noisy copies of a graph whose nodes are classified that are drawn together."""
+MAX_NODE_COPIES = 8
+"""Noisy copies of a graph whose nodes are classified that are drawn at once."""
 
-TESTED = 8
+VALIDATION_COPIES = 8
 """Noisy copies of each validation graph: the same ones in every epoch."""
 
 
 class Smoothed(Protocol):
-    """What training needs to know of a `SmoothedClassifier`."""
+    """The parts of a `SmoothedClassifier` that training needs."""
+
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
 
     @property
     def classifier(self) -> object:
@@ -47,6 +57,21 @@ class Smoothed(Protocol):
 
     def problem(self, graphs: Sequence[Graph]) -> Problem:
         """The graphs, their noise and their regions, bound."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training went.
+
+    Attributes:
+        best_epoch: the epoch whose weights were kept.
+        validation_accuracy: their accuracy on the validation graphs (noisy ones, if there was noise).
+        history: for each epoch, training loss, validation loss and validation accuracy.
+    """
+
+    best_epoch: int
+    validation_accuracy: float
+    history: list[tuple[float, float, float]] = field(repr=False)
 
 
 def fit_with_noise(
@@ -76,39 +101,105 @@ def fit_with_noise(
         epochs: how many.
         learning_rate: of AdamW.
         weight_decay: of AdamW.
-        halve_every: after so many epochs the rate is halved.
+        halve_every: the learning rate is halved after every `halve_every` epochs.
         batch_size: graphs in a step.
-        seed: of the order of graphs, of the noise and of dropout. (The weights a module starts with are its maker's
-            business.)
+        seed: of the order of graphs, of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
-        checkpoint: where the state is kept every so often; one of the same training goes on from there.
+        checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "graph")
-    shown = ShownCopies(base, DrawnCopies.of(base, smoothed.problem(graphs), noise, seed))
-    tests = ShownCopies(base, DrawnCopies.of(base, smoothed.problem(validation[0]), noise, seed + 1, together=TESTED))
-    classes = _classes(labels, len(shown), "labels", base.device)
-    right = _classes(validation[1], len(tests), "validation", base.device)
+    taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
+    tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, VALIDATION_COPIES)
+    classes = _classes(labels, len(taught), "labels", base.device)
+    right = _classes(validation[1], len(tested), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
-    orders = enumerate(_orders(seed, len(graphs)))
+    orders = enumerate(_orders(seed, len(taught)))
 
     def step(epoch: int) -> float:
         total = 0.0
-        order = next(each for number, each in orders if number == epoch)  # those of epochs before are passed over
-        for part in np.array_split(order, max(1, -(-len(graphs) // batch_size))):
-            whole = joined([shown.copy(i, epoch) for i in part])
-            loss = functional.cross_entropy(base.logits_from(whole, len(part), 0), classes[part])
+        order = next(each for number, each in orders if number == epoch)  # skips those of earlier epochs
+        for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
+            inputs = block_diagonal([taught.copy(i, epoch) for i in part])
+            loss = functional.cross_entropy(base.logits_from(inputs, len(part), 0), classes[part])
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
-        return total / len(graphs)
+        return total / len(taught)
 
-    asked = joined([tests.copy(i, k) for k in range(TESTED) for i in range(len(tests))])
+    copies = [tested.copy(i, number) for number in range(VALIDATION_COPIES) for i in range(len(tested))]
+    unseen = block_diagonal(copies)
 
     def evaluate() -> tuple[float, float]:
-        return _quality(base.logits_from(asked, TESTED * len(tests), 0), right.repeat(TESTED))
+        return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(VALIDATION_COPIES))
 
     parts: dict[str, Stateful] = {"optimizer": optimizer, "schedule": schedule}
     return _best(base, epochs, step, evaluate, parts, seed=seed, progress=progress, checkpoint=checkpoint)
+
+
+@dataclass(frozen=True)
+class _OnEdges:
+    """A `Smoothed` with another base."""
+
+    classifier: TorchClassifier
+    noise: Noise
+    problem: Callable[[Sequence[Graph]], Problem]
+
+
+def train(
+    model: torch.nn.Module,
+    graphs: Sequence[Graph],
+    labels: npt.ArrayLike,
+    *,
+    validation: tuple[Sequence[Graph], npt.ArrayLike],
+    smoothed: Smoothed | None = None,
+    noise: Noise | None = None,
+    features: str = "x",
+    epochs: int = 500,
+    **settings: Any,  # noqa: ANN401
+) -> Training:
+    """`fit_with_noise` for a module on `edge_index`, whichever form of it votes. The defaults are the paper's.
+
+    Args:
+        model: the module, on the device where it is to be trained. Its best version is left in it.
+        graphs: training graphs.
+        labels: their classes.
+        validation: graphs and classes that decide which epoch's weights are kept.
+        smoothed: the `SmoothedClassifier` that the module will serve, whatever its base: every epoch sees copies with
+            its noise in its regions. None: clean graphs.
+        noise: another noise for training than that of `smoothed`, in the same regions.
+        features: the node data that are x.
+        epochs: how many.
+        **settings: the other settings of `fit_with_noise`: learning_rate, weight_decay, halve_every, batch_size, seed,
+            progress.
+    """
+    if noise is not None and smoothed is None:
+        raise InvalidParameterError("smoothed", "come with noise", None, "It says where the regions of the noise are.")
+    base = _on_edges(model, graphs, features)
+    clean = Noise(all=0.0)
+    source = smoothed or _OnEdges(base, clean, partial(bind_all, noise=clean, regions=None))
+    on_edges = _OnEdges(base, source.noise, source.problem)
+    return fit_with_noise(on_edges, graphs, labels, validation=validation, noise=noise, epochs=epochs, **settings)
+
+
+def accuracy(model: torch.nn.Module, graphs: Sequence[Graph], labels: npt.ArrayLike, *, features: str = "x") -> float:
+    """The share of clean graphs that a trained module on `edge_index` answers right."""
+    base = _on_edges(model, graphs, features)
+    answers = [int(np.asarray(base.classify(_unchanged(graph)))[0]) for graph in graphs]
+    return float(np.mean(answers == np.asarray(labels)))
+
+
+def _on_edges(model: torch.nn.Module, graphs: Sequence[Graph], features: str) -> TorchClassifier:
+    """A classifier from the module, which is run once to see how many classes it has."""
+    if len(graphs) == 0:
+        raise InvalidParameterError("graphs", "be one graph or more", "none")
+    columns = from_pyg(model, n_classes=2, features=features).raw(_unchanged(graphs[0])).shape[-1]
+    return from_pyg(model, n_classes=max(2, columns), features=features)
+
+
+def _unchanged(graph: Graph) -> NoisyGraphs:
+    copies = clean_copy(Partition.everything("all").sites(graph))
+    assert isinstance(copies, NoisyGraphs)
+    return copies
 
 
 def fit_nodes_with_noise(
@@ -133,57 +224,49 @@ def fit_nodes_with_noise(
 
     Args:
         smoothed: a `SmoothedClassifier` whose base is from `from_pyg` with `targets="nodes"`: every epoch sees copies
-            with its noise. Which of the nodes are targets of votes plays no part.
+            with its noise. Which nodes are targets of votes does not matter.
         graph: the graph.
-        labels: the classes of all its nodes; those of nodes in neither set are not looked at.
-        train: the nodes that are learned from: their indices, or a truth value for each node.
+        labels: the classes of all its nodes; those of nodes in neither set are not used.
+        train: the nodes to learn from: their indices, or a truth value for each node.
         validation: the nodes that decide which epoch's weights are kept, likewise.
         noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many at most, one step each.
         copies: noisy copies in a step.
         learning_rate: of Adam.
         weight_decay: of Adam.
-        validate_every: after so many epochs the validation nodes are asked.
-        patience: after so many epochs without a better version training ends; None: never.
-        seed: of the noise and of dropout. (The weights a module starts with are its maker's business.)
+        validate_every: the validation nodes are evaluated every `validate_every` epochs.
+        patience: training ends after this many epochs without a better version; None: never.
+        seed: of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
-        checkpoint: where the state is kept every so often; one of the same training goes on from there.
+        checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "nodes")
-    whole_number("copies", copies, 1, TOGETHER_LARGE)
+    whole_number("copies", copies, 1, MAX_NODE_COPIES)
     problem = smoothed.problem([graph])
-    taught = DrawnCopies.of(base, problem, noise, seed, together=copies * (TOGETHER_LARGE // copies))
-    tested = DrawnCopies.of(base, problem, noise, seed + 1, together=TESTED)
+    taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
+    tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
     classes = _classes(labels, graph.n_nodes, "labels", base.device)
     learned = _nodes(train, graph.n_nodes, "train", base.device)
     deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
-    def logits(drawn: DrawnCopies, number: int, count: int, nodes: torch.Tensor) -> torch.Tensor:
-        together, place = drawn.block(0, number)
-        given = base.inputs(together[place : place + count])
-        return base.logits_from(given, count, graph.n_nodes)[:, nodes].flatten(0, 1)
+    def logits(drawn: TrainingCopies, number: int, count: int, nodes: torch.Tensor) -> torch.Tensor:
+        block, place = drawn.block(0, number)
+        inputs = base.inputs(block[place : place + count])
+        return base.logits_from(inputs, count, graph.n_nodes)[:, nodes].flatten(0, 1)
 
     def step(epoch: int) -> float:
         found = logits(taught, copies * epoch, copies, learned)
         return _descend(optimizer, functional.cross_entropy(found, classes[learned].repeat(copies)))
 
     def evaluate() -> tuple[float, float]:
-        found = torch.cat([logits(tested, number, 1, deciding) for number in range(TESTED)])
-        return _quality(found, classes[deciding].repeat(TESTED))
+        found = torch.cat([logits(tested, number, 1, deciding) for number in range(VALIDATION_COPIES)])
+        return _quality(found, classes[deciding].repeat(VALIDATION_COPIES))
 
     return _best(
-        base,
-        epochs,
-        step,
-        evaluate,
-        {"optimizer": optimizer},
-        every=whole_number("validate_every", validate_every, 1),
-        patience=patience,
-        seed=seed,
-        progress=progress,
-        checkpoint=checkpoint,
-    )
+        base, epochs, step, evaluate, {"optimizer": optimizer}, every=whole_number("validate_every", validate_every, 1),
+        patience=patience, seed=seed, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
 
 
 def _orders(seed: int, n_graphs: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -207,7 +290,7 @@ def _quality(logits: torch.Tensor, classes: torch.Tensor) -> tuple[float, float]
 
 
 def _best(
-    base: Trainable,
+    base: TorchClassifier,
     epochs: int,
     step: Callable[[int], float],
     evaluate: Callable[[], tuple[float, float]],
@@ -273,11 +356,10 @@ def own_generator(seed: int, device: torch.device | str) -> Iterator[None]:
         yield
 
 
-def _trainable(smoothed: Smoothed, targets: str) -> Trainable:
+def _trainable(smoothed: Smoothed, targets: str) -> TorchClassifier:
     base = smoothed.classifier
-    if not isinstance(base, Trainable) or base.dense or base.targets != targets:
-        said = "targets='nodes'" if targets == "nodes" else "targets='graph'"
-        requirement = f"smooth a classifier of starcert.classifiers.from_pyg with {said}"
+    if not isinstance(base, TorchClassifier) or base.dense or base.targets != targets:
+        requirement = f"smooth a classifier of starcert.classifiers.from_pyg with targets='{targets}'"
         hint = "A module on dense adjacency is trained in its form on edges: the weights are the same."
         raise InvalidParameterError("smoothed", requirement, type(base).__name__, hint)
     return base

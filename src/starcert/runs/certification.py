@@ -16,47 +16,35 @@ from starcert.files import Archive
 from starcert.pages.findings import Words
 from starcert.pages.verdict_data import flips_asked
 from starcert.runs.forecast import forecast_of
-from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
-from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
-from starcert.runs.run_file import RunFile
+from starcert.runs.inputs import TriedModel, check_expected, describe_rule, read_inputs, try_model
+from starcert.runs.models import other_noise
+from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 from starcert.system.provenance import versions
 from starcert.system.stages import StageClock, StageTimes, stages, unstaged
-from starcert.voting.jobs import Job
 
 if TYPE_CHECKING:
-    from starcert.certificates.certify import Certificates
-    from starcert.classifiers.base import Classifier
-    from starcert.objects import TargetNodes
-    from starcert.runs.graph_files import RunData
-    from starcert.runs.inputs import TriedModel
+    from concurrent.futures import Executor
 
-__all__ = ["CertifiedRun", "certify_run", "certify_settings", "result_rows"]
+    from starcert.certificates.certify import Certificates
+    from starcert.datasets.dataset import Dataset
+    from starcert.objects import TargetNodes
+    from starcert.objects.binding import Problem
 
 
 @dataclass(frozen=True)
 class CertifiedRun:
-    """What came out of a run.
+    """What came out of a run."""
 
-    Attributes:
-        archive: the certificates, and what they are about.
-        base: the base classifier's answer on each clean graph, or each of its targets.
-        fixed: how many sites of each graph, or other object, lie in no region.
-        words: what rows and sites are called.
-        folder: the output folder.
-        times: where the time went, up to the report, if that was asked.
-    """
-
-    archive: Archive
-    base: tuple[int, ...]
-    fixed: tuple[int, ...]
-    words: Words
-    folder: Path
-    times: StageTimes | None = None
+    archive: Archive  # the certificates, and what they are about
+    base: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
+    fixed: tuple[int, ...]  # how many sites of each graph, or other object, lie in no region
+    words: Words  # what rows and sites are called
+    folder: Path  # the output folder
+    times: StageTimes | None = None  # where the time went, up to the report, of a run with a profile
 
     @property
     def report(self) -> Path:
@@ -84,11 +72,10 @@ def certify_run(
 
     Args:
         settings: what to certify, and how.
-        expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
-        profile: whether to say where the time goes: in `profile.json`, and on the page.
-        note: is told what a user may want to know on the way.
-        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
-            measured.
+        expected: digests of what a repeated run was made from; others are refused.
+        profile: whether to report where the time goes: in `profile.json`, and on the page.
+        note: receives what a user may want to know on the way.
+        before: receives, sentence by sentence, what is known before the first vote; None: nothing is measured.
     """
     place = OutputFolder(settings.out)
     place.check_place()
@@ -105,52 +92,89 @@ def _certified(
     before: Callable[..., None] | None,
 ) -> CertifiedRun:
     inputs = read_inputs(settings)
-    for sentence in inputs.said:
+    for sentence in inputs.notes:
         note(sentence)
     ready = try_model(settings, inputs)
     for sentence in other_noise(settings.weights, [settings.noise]):
         note(sentence)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
-    place.begin(settings, digests)
-    smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
-    labels = _true_classes(Job(base, ready.problem, settings.seed).target_nodes, ready.data)
-    store = settings.store or place.votes
+    record = RunRecord(settings, digests)
+    place.begin(record)
+    labels = _true_classes(ready.job.target_nodes, ready.data)
+    store = settings.store or place.kept / VOTES
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
         with unstaged():
             for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
                 before(sentence)
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
+        certificates = certified(settings, ready, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
         names=_names(certificates, ready.data),
         labels=labels,
         class_names=ready.data.class_names,
-        settings=_record(settings, ready.problem.word, describe_rule(ready.rule), base, digests),
+        settings=_provenance(settings, ready),
     )
-    place.write_run_file(settings, digests)
+    place.write_run_file(record)
     archives.write(place.kept / CERTIFICATES, kept)
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
     times = None if clock is None else clock.times()
     if times is not None:
         write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-    _write_report(place.kept / REPORT, kept, ready, settings.data_title, times)
+    from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
+
+    title = f"Robustness certificates: {settings.data_title}"
+    write_report(place.kept / REPORT, kept, ready.problem, title=title, base=ready.answers, times=times)
     place.finish()
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
     return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
 
 
-def _true_classes(nodes: TargetNodes | None, data: RunData) -> Sequence[int | None] | None:
-    """The true class of each row, or None; checked before the first vote."""
-    if nodes is None:
-        return data.labels
-    return None if data.node_labels is None else nodes.labels(data.node_labels).tolist()
+def certified(
+    settings: RunSettings,
+    ready: TriedModel,
+    problem: Problem,
+    *,
+    seed: int,
+    store: Path,
+    executor: Executor | None,
+    title: str = "votes",
+) -> Certificates:
+    """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
+    return (
+        SmoothedClassifier(ready.base, problem.noise, ready.rule)
+        .certify(
+            problem,
+            samples=settings.samples,
+            selection_samples=settings.selection_samples,
+            alpha=settings.alpha,
+            family=settings.family,
+            seed=seed,
+            max_radius=settings.max_radius,
+            evidence=settings.evidence,
+            own_samples=settings.own_samples,
+            threat=settings.threat,
+            plan=settings.plan,
+            store=store,
+            executor=executor,
+            title=title,
+        )
+        .numbered
+    )
 
 
-def _names(certificates: Certificates, data: RunData) -> list[str]:
-    """What the rows are called: as the data call graphs, and a node after its graph."""
+def _true_classes(nodes: TargetNodes | None, data: Dataset) -> Sequence[int | None] | None:
+    """The true class of each row; None if none is known. Checked before the first vote."""
+    if not data.known:
+        return None
+    labels: list[int | None] = (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
+    return labels
+
+
+def _names(certificates: Certificates, data: Dataset) -> list[str]:
+    """What the rows are called: a graph by its own name, a node after its graph."""
     if certificates.nodes is None:
         return list(data.names)
     graphs = (data.names[each] for each in certificates.objects.tolist())
@@ -163,8 +187,8 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
     evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
     with a known attack, and no `any_flips` flips, wherever they are, change the answer. With evidence or a threat,
-    `any_1`, `any_2`, … say what is known under so many flips: by p_A, by evidence, broken or open; None where a graph
-    has fewer sites.
+    `any_1`, `any_2`, … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where a
+    graph has fewer sites.
     """
     certificates = archive.certificates
     outcomes = flip_outcomes(certificates, flips_asked(archive))
@@ -185,47 +209,33 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
         yield cells
 
 
-def _record(
-    settings: RunSettings, word: str, regions: str, base: Classifier, digests: Mapping[str, str]
-) -> dict[str, object]:
-    """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
-    data = settings.data
-    return {
+def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
+    """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
+    of_nodes, word, digests = settings.targets == "nodes", ready.problem.word, ready.digests
+    values = {
         "model": str(settings.model),
         "classifier": digests["classifier"],
-        "data": data.name if isinstance(data, Path) else str(data),
-        **({} if settings.edge_types is None else {"edge_types": settings.edge_types}),
+        "data": settings.data.name if isinstance(settings.data, Path) else str(settings.data),
+        "edge_types": settings.edge_types,
         "split": settings.split,
         "split_seed": settings.split_seed,
-        **({} if settings.splits is None else {"splits": settings.splits.name}),
+        "splits": settings.splits and settings.splits.name,
         "limit": settings.limit,
-        **({} if word == "graph" else {"objects": f"{word}s"}),
-        **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
-        "regions": regions,
+        "objects": None if word == "graph" else f"{word}s",
+        "targets": "nodes" if of_nodes else None,
+        "nodes": settings.nodes,
+        "regions": describe_rule(ready.rule),
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
-        **({} if settings.selection_samples is None else {"selection_samples": settings.selection_samples}),
-        **_beyond_counts(settings),
+        "selection_samples": settings.selection_samples,
+        "evidence": settings.evidence or None,
+        "own_samples": settings.max_own_votes if settings.evidence else None,
+        "plan": None if settings.plan == "fixed" else settings.plan,
+        "threat": None if settings.threat is None else str(settings.threat),
         "seed": settings.seed,
-        "chunk_size": base.chunk_size,
-        "backend": base.backend,
+        "chunk_size": ready.base.chunk_size,
+        "backend": ready.base.backend,
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
-
-
-def _beyond_counts(settings: RunSettings) -> dict[str, object]:
-    """What was asked beyond a fixed number of votes that are counted; nothing where nothing was."""
-    asked: dict[str, object] = {} if settings.plan == "fixed" else {"plan": settings.plan}
-    if settings.threat is not None:
-        asked["threat"] = str(settings.threat)
-    if not settings.evidence:
-        return asked
-    own = settings.samples if settings.own_samples is None else settings.own_samples
-    return {"evidence": True, "own_samples": own, **asked}
-
-
-def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str, times: StageTimes | None) -> None:
-    from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
-
-    title = f"Robustness certificates: {data}"
-    write_report(path, kept, ready.problem, title=title, base=ready.answers, times=times)
+    always = {"limit", "nodes"} if of_nodes else {"limit"}
+    return {key: value for key, value in values.items() if value is not None or key in always}

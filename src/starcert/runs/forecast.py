@@ -1,97 +1,138 @@
-"""What can be said of a run before its first vote: how long it takes, what it can certify at all, and what is fixed."""
+"""What is known about a run before its first vote: how long it takes, what it can certify at all, and what is fixed.
+
+Some votes are drawn, counted and thrown away: once to compile and to fill caches, then on the clock, on the smallest,
+the middle and the largest object, and extrapolated to all of them. What evidence takes depends on what the votes show:
+some rows are judged on few votes. The answer is a range, as no two runs take the same time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from starcert.certificates.auditing import SHARE
+from starcert.certificates.certify import certify
+from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
+from starcert.math.confidence import clopper_pearson
+from starcert.math.evidence import counts_alpha
+from starcert.objects.binding import Problem
 from starcert.pages.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
-from starcert.runs.run_time import RunWork, measure_run, seconds_of_run
+from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
-from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import useful_workers
 from starcert.system.errors import ClassifierError
 from starcert.system.output import duration_range
-from starcert.voting.jobs import Job
-from starcert.voting.plans import default_selection
+from starcert.system.threads import one_thread
+from starcert.voting.jobs import Job, check_memory
+from starcert.voting.plans import FixedPlan, Wanted, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
+from starcert.voting.vote_loop import count_votes
 
-__all__ = ["forecast", "forecast_of", "forecast_of_levels"]
+ENOUGH, LONG = 0.05, 0.5
+"""Seconds of votes that are enough to time one, if twice as many take twice as long; and those that always are."""
+
+PILOT_SECONDS, PILOT_ROWS = 0.25, 2
+"""Evidence is timed on the votes that take this many seconds, on at most this many rows of an object."""
+
+PACE = 1.25  # by how much the pace of a machine differs from one minute to the next
+
+FINISH = (0.3, 2.0)  # seconds that certificates, files and the report of a small run take, at least and at most
+
+WORKER_START = 5.0  # seconds that worker processes take to start, at most
+
+
+class RunWork(NamedTuple):
+    """How much a run, or a sweep, has to do."""
+
+    sizes: tuple[int, ...]  # how many sites each object has
+    votes: tuple[int, int]  # the votes on clean objects that are still to be drawn, at least and at most
+    own: int = 0  # the votes at attacked objects, at most
+    rows: int = 1  # how many certificates there are
+    samples: int = 1  # estimation votes on each of them
+    workers: int = 1  # how many processes count votes
+
+
+class VoteTime(NamedTuple):
+    """How many sites an object has, and the seconds of a vote on it in the fastest and the slowest measurement."""
+
+    size: int
+    fastest: float
+    slowest: float
+
+
+class EvidenceTime(NamedTuple):
+    """The votes on each row, and at most on attacked versions of its object; and the seconds a row took, on average."""
+
+    samples: int
+    seconds: float
+
+
+class Timings(NamedTuple):
+    """What was measured before a run: votes on objects of ascending sizes, and evidence if it is asked for."""
+
+    votes: tuple[VoteTime, ...]
+    evidence: EvidenceTime | None = None
 
 
 def forecast(settings: RunSettings) -> Iterator[str]:
-    """What is known of a run before its first vote, sentence by sentence; nothing is written anywhere."""
+    """What is known about a run before its first vote, sentence by sentence; nothing is written anywhere."""
     inputs = read_inputs(settings)
-    yield from inputs.said
+    yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
     yield from forecast_of(settings, ready)
 
 
 def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = None) -> Iterator[str]:
-    """What is known of a run whose model was tried; nothing, if all its votes are in the store.
-
-    Args:
-        settings: those of the run.
-        ready: what it votes with.
-        store: where an earlier run kept its votes: they need not be drawn.
-    """
-    problem = ready.problem
-    work = _work_left(settings, ready, [store])
+    """What is known about a run whose model was tried; nothing, if all its votes are in the store."""
+    problem, work = ready.problem, _work_left(settings, ready, [store])
     if work is None:
         return
-    total, left = _votes(settings, ready), work.votes[1] + work.own
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
-    yield from _classes(ready)
-    most = _at_most(settings)
-    attacked = ", those at attacked ones included" if _own(settings) else ""
-    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
-    each = f"{most}{total // len(problem):,} votes each{attacked}{rest}"
-    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, work)}."
+    objects = counted(len(problem), words.whole)
+    attacked = ", those at attacked ones included" if settings.max_own_votes else ""
+    yield from _votes_and_time(settings, ready, work, objects, attacked)
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
-            yield f"Empty: {axis} has no sites in {empty:,} of {counted(len(problem), words.whole)}."
+            yield f"Empty: {axis} has no sites in {empty:,} of {objects}."
     if fixed := fixed_pairs([sites.n_fixed for sites in problem.sites], words):
         yield fixed
 
 
 def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequence[Path]) -> Iterator[str]:
-    """What is known of a sweep before its first level, measured there; nothing, if all votes are in the stores."""
+    """What is known about a sweep before its first level, measured there; nothing, if all votes are in the stores."""
     work = _work_left(settings, ready, stores)
-    if work is None:
-        return
-    total, left = _votes(settings, ready) * len(stores), work.votes[1] + work.own
-    yield from _classes(ready)
-    most = _at_most(settings)
-    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
-    each = f"{most}{_votes(settings, ready) // len(ready.problem):,} votes each{rest}"
-    graphs = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
-    yield f"{graphs}, {each}{_how_long(settings, ready, work)}."
+    if work is not None:
+        objects = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
+        yield from _votes_and_time(settings, ready, work, objects, levels=len(stores))
 
 
-def _classes(ready: TriedModel) -> Iterator[str]:
-    """What the answers mean, where classes have names."""
+def _votes_and_time(
+    settings: RunSettings, ready: TriedModel, work: RunWork, objects: str, attacked: str = "", levels: int = 1
+) -> Iterator[str]:
+    """What the answers mean, where classes have names; how many votes are drawn, and how long that takes."""
     names = ready.data.class_names
     if names != tuple(map(str, range(len(names)))):
         yield f"Classes: {named_classes(names)}"
-
-
-def _own(settings: RunSettings) -> int:
-    """The most votes at attacked versions of an object; its targets share them."""
-    if not settings.evidence:
-        return 0
-    return settings.samples if settings.own_samples is None else settings.own_samples
-
-
-def _votes(settings: RunSettings, ready: TriedModel) -> int:
-    """The most votes that a run may draw."""
-    return (settings.samples + _selection(settings) + _own(settings)) * len(ready.problem)
+    each = settings.samples + _selection(settings) + settings.max_own_votes
+    total, left = each * len(ready.problem) * levels, work.votes[1] + work.own
+    most = "at most " if settings.plan == "decided" or settings.max_own_votes else ""
+    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
+    yield f"{objects}, {most}{each:,} votes each{attacked}{rest}{_how_long(settings, ready, work)}."
 
 
 def _selection(settings: RunSettings) -> int:
@@ -100,9 +141,9 @@ def _selection(settings: RunSettings) -> int:
 
 
 def _work_left(settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None]) -> RunWork | None:
-    """What is left to do of a run, or of the levels of a sweep, each with its store; None: nothing is.
+    """What is left to do of a run, or of the levels of a sweep, each with its store; None: nothing.
 
-    Nothing is left of a level if votes at attacked objects alone may be missing.
+    Nothing is left of a level if only votes at attacked objects may be missing.
     """
     begun = [left for store in stores if any(left := _clean_votes_left(settings, ready, store))]
     if not begun:
@@ -112,7 +153,7 @@ def _work_left(settings: RunSettings, ready: TriedModel, stores: Sequence[Path |
     return RunWork(
         tuple(each.n_sites for each in ready.problem.sites),
         (selection if settings.plan == "decided" else selection + estimation, selection + estimation),
-        _own(settings) * len(ready.problem) * len(begun),
+        settings.max_own_votes * len(ready.problem) * len(begun),
         len(ready.answers) * len(begun),
         settings.samples,
         workers,
@@ -131,17 +172,11 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
     return left["selection"], left["estimation"]
 
 
-def _at_most(settings: RunSettings) -> str:
-    """The words before a number of votes that need not all be drawn."""
-    return "at most " if settings.plan == "decided" or _own(settings) else ""
-
-
 def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
     """How long the work takes; "" where the classifier fails: the votes will say why."""
-    job = Job.of(ready.base, ready.problem, settings.seed)
     alpha = settings.alpha if settings.evidence else None
     try:
-        timings = measure_run(job, settings.samples, alpha=alpha, own=_own(settings))
+        timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
     except ClassifierError:
         return ""
     return f": about {duration_range(*seconds_of_run(work, timings))} with {counted(work.workers, 'worker')}"
@@ -166,7 +201,103 @@ def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
     }
     if not needed:
         return
-    told = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
+    listed = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
     short = [axis for axis, votes in needed.items() if votes is None or votes > settings.samples]
     enough = f"{settings.samples:,} samples are too few on {', '.join(short)}" if short else "There are enough samples"
-    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."
+    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {listed}. {enough}."
+
+
+def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:
+    """The seconds that a run takes, at least and at most, if its pace stays about what was measured.
+
+    The time of a vote on an object lies between those on the measured objects of the next sizes. The audit takes up to
+    one in `SHARE` votes. With n times the votes that were timed, judging a row with evidence takes √n to n times as
+    long, or as long as all votes at attacked objects.
+
+    Example:
+        >>> seconds_of_run(RunWork((10, 20), (8_000, 8_000)), Timings((VoteTime(10, 0.001, 0.001),)))
+        (6.7, 14.0)
+    """
+    sizes, *times = zip(*timings.votes, strict=True)
+    fastest, slowest = (float(np.interp(work.sizes, sizes, each).mean()) / work.workers for each in times)
+    least, most = (votes * pace for votes, pace in zip(work.votes, (fastest, slowest * (1 + 1 / SHARE)), strict=True))
+    if timings.evidence is not None:
+        judging = work.rows * timings.evidence.seconds
+        more = max(1.0, work.samples / timings.evidence.samples)
+        least += judging * math.sqrt(more)
+        most += max(judging * more, work.own * slowest)
+    starting = WORKER_START if work.workers > 1 else 0.0
+    return least / PACE + FINISH[0], most * PACE + FINISH[1] + starting
+
+
+def measure_run(job: Job, samples: int, *, alpha: float | None = None, own: int = 0) -> Timings:
+    """Times some votes of a job, and leaves no trace of them.
+
+    Args:
+        job: what all votes have in common.
+        samples: estimation votes on each object.
+        alpha: the failure probability of certificates with evidence; None: there is no evidence.
+        own: the most votes at attacked versions of an object.
+    """
+    check_memory(job)
+    by_size = sorted(range(len(job.sites)), key=lambda graph: job.sites[graph].n_sites)
+    chosen = dict.fromkeys((by_size[0], by_size[len(by_size) // 2], by_size[-1]))
+    alone = [replace(job, problem=Problem(job.noise, job.sites[graph : graph + 1])) for graph in chosen]
+    with one_thread(job.classifier.backend):
+        votes = tuple(
+            VoteTime(each.sites[0].n_sites, *seconds_a_vote(partial(_taken, each), samples)) for each in alone
+        )
+        if alpha is None:
+            return Timings(votes)
+        n = min(samples, job.chunk_size, max(16, int(PILOT_SECONDS / max(each.slowest for each in votes))))
+        _judging_times(alone[0], n, alpha, min(own, n))  # compiles
+        times = [taken for each in alone for taken in _judging_times(each, n, alpha, min(own, n))]
+    return Timings(votes, EvidenceTime(n, sum(times) / len(times)))
+
+
+def seconds_a_vote(taken: Callable[[int], float], most: int) -> tuple[float, float]:
+    """The time of a vote in the fastest and in the slowest of two measurements, after one that does not count.
+
+    The number of votes grows until they take long enough for the clock, and until more of them take longer in
+    proportion: what a call takes beside its votes is shared by as many as the run has in a call.
+
+    Args:
+        taken: the seconds that a number of votes takes.
+        most: how many votes an object has in the run.
+    """
+    n_votes, before = 1, math.inf
+    while True:
+        taken(n_votes)  # compiles, and fills caches
+        now = taken(n_votes)
+        in_proportion = now >= 3 * before
+        if n_votes >= most or now >= LONG or (now >= ENOUGH and in_proportion):
+            break
+        n_votes, before = min(4 * n_votes, most), now
+    again = taken(n_votes)
+    return min(now, again) / n_votes, max(now, again) / n_votes
+
+
+def _taken(job: Job, n_votes: int) -> float:
+    """The seconds that votes on all objects of a job take."""
+    begun = time.perf_counter()
+    count_votes(job, FixedPlan(Wanted(0, n_votes)), advance=_silent)
+    return time.perf_counter() - begun
+
+
+def _judging_times(job: Job, samples: int, alpha: float, own: int) -> list[float]:
+    """The seconds that evidence takes on some rows of the one object of a job, on few votes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run itself will warn
+        votes = count_votes(job, FixedPlan(Wanted(min(100, samples), samples)), record=True, advance=_silent)
+    bounds = clopper_pearson(votes, alpha=counts_alpha(alpha, evidence=True))
+    times = []
+    for row in np.unique(np.linspace(0, len(votes) - 1, PILOT_ROWS, dtype=int)).tolist():
+        begun = time.perf_counter()
+        certificates = certify(bounds[row], job.noise, capacity=job.problem.capacities)
+        with_evidence(certificates, job, alpha=alpha, most=own, advance=_silent)
+        times.append(time.perf_counter() - begun)
+    return times
+
+
+def _silent(_units: int) -> None:
+    """Shows no progress."""

@@ -1,4 +1,4 @@
-"""The grid of a sweep: which noise levels are tried.
+"""What a sweep is asked: the grid of noise levels that are tried, and the goal that the best of them has most of.
 
 A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
 with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
@@ -12,13 +12,12 @@ from itertools import product
 from math import prod
 
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
-from starcert.objects.noise import Noise
+from starcert.objects.noise import Noise, Threat, threat_of
+from starcert.runs.setting_values import parse_by_axis, renaming
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
-__all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text", "parse_grid"]
-
-MOST_LEVELS = 1_000
-_WAYS = ("delete", "add", "change")
+MAX_LEVELS = 1_000
+_FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
 )
@@ -37,15 +36,10 @@ def noise_text(noise: Noise) -> str:
 
 @dataclass(frozen=True)
 class Factor:
-    """One thing that a grid varies.
+    """One thing that a grid varies."""
 
-    Attributes:
-        name: a region, or an axis `region.delete`, `region.add` or `region.change`.
-        values: the laws of the region; of an axis the probabilities.
-    """
-
-    name: str
-    values: tuple[Law | float, ...]
+    name: str  # a region, or an axis `region.delete`, `region.add` or `region.change`
+    values: tuple[Law | float, ...]  # the laws of the region; of an axis the probabilities
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -64,8 +58,8 @@ class Factor:
         return self.name.partition(".")[0]
 
     @property
-    def way(self) -> str:
-        """Which axis of the region it varies alone, "delete", "add" or "change"; "" if it varies the whole law."""
+    def flip(self) -> str:
+        """The one kind of flips that it varies, "delete", "add" or "change"; "" if it varies the whole law."""
         return self.name.partition(".")[2]
 
     @property
@@ -93,25 +87,23 @@ class Grid:
         if not names:
             raise InvalidParameterError("grid", "name a region and its levels", None, _HINT)
         for factor in self.factors:
-            if factor.way and factor.way not in _WAYS:
+            if factor.flip and factor.flip not in _FLIPS:
                 requirement = "name a region, or its axis with .delete, .add or .change"
                 raise InvalidParameterError("grid", requirement, factor.name)
-            if names.count(factor.name) > 1 or (factor.way and factor.region in names):
+            if names.count(factor.name) > 1 or (factor.flip and factor.region in names):
                 raise InvalidParameterError("grid", f"give the levels of {factor.region!r} once", ", ".join(names))
         n_levels = prod(len(factor.values) for factor in self.factors)
-        if n_levels > MOST_LEVELS:
+        if n_levels > MAX_LEVELS:
             hint = "Try a coarse grid first, and a finer one around its best levels."
-            raise InvalidParameterError("grid", f"have at most {MOST_LEVELS:,} levels", f"{n_levels:,}", hint)
+            raise InvalidParameterError("grid", f"have at most {MAX_LEVELS:,} levels", f"{n_levels:,}", hint)
 
     @classmethod
     def of(cls, table: object, name: str = "grid") -> Grid:
         """A grid from plain values, as a run file has them.
 
-        Args:
-            table: for each region a probability or a list of them, a list of tables with delete and add (and change,
-                for edges of several types), or a table with a list for some of these, all of whose combinations are
-                tried.
-            name: what messages call it.
+        A region has a probability or a list of them, a list of tables with delete and add (and change, for edges of
+        several types), or a table with a list for some of these, all of whose combinations are tried. Messages call
+        the grid `name`.
         """
         if not isinstance(table, Mapping):
             raise InvalidParameterError(name, "be a table of regions and their levels", table, _HINT)
@@ -122,10 +114,10 @@ class Grid:
         table: dict[str, object] = {}
         for factor in self.factors:
             values = [value.to_json() if isinstance(value, Law) else value for value in factor.values]
-            if factor.way:
+            if factor.flip:
                 both = table.setdefault(factor.region, {})
                 assert isinstance(both, dict)
-                both[factor.way] = values
+                both[factor.flip] = values
             else:
                 table[factor.region] = values
         return table
@@ -134,18 +126,20 @@ class Grid:
         return ",".join(f"{factor.name}={','.join(factor.texts)}" for factor in self.factors)
 
     def levels(self, fixed: Noise | None = None) -> tuple[Noise, ...]:
-        """The noise levels.
+        """The noise levels; `fixed` has the laws of what the grid does not vary.
 
-        Args:
-            fixed: the laws of what the grid does not vary. It plays no part if it has none of the grid's regions: the
-                grid is then about other regions, and stands alone.
+        A fixed noise without any of the grid's regions is about other regions, and left out.
         """
-        regions = dict.fromkeys(factor.region for factor in self.factors)
+        regions = tuple(dict.fromkeys(factor.region for factor in self.factors))
         if fixed is None or not set(regions) & set(fixed.regions):
             fixed = None
         else:
-            _check_known(regions, fixed)
-            regions = dict.fromkeys(fixed.regions)
+            unknown = next((region for region in regions if region not in fixed.regions), None)
+            if unknown is not None:
+                requirement = f"name regions of the noise, {', '.join(fixed.regions)}"
+                hint = did_you_mean(unknown, fixed.regions, "Or give the levels of all regions.")
+                raise InvalidParameterError("grid", requirement, unknown, hint)
+            regions = fixed.regions
         return tuple(
             Noise({region: self._law(region, values, fixed) for region in regions})
             for values in product(*(factor.values for factor in self.factors))
@@ -162,33 +156,33 @@ class Grid:
         """
         found = {}
         for region in noise.regions:
-            ways = {factor.way for factor in self.factors if factor.region == region}
-            if not ways:
+            varied = {factor.flip for factor in self.factors if factor.region == region}
+            if not varied:
                 found[region] = noise[region].to_text()
-            elif "" not in ways:
+            elif "" not in varied:
                 numbers = noise[region].numbers
-                left = [way for way in _WAYS if way in numbers and way not in ways]
-                found |= {f"{region}.{way}": repr(numbers[way]) for way in left}
+                left = [flip for flip in _FLIPS if flip in numbers and flip not in varied]
+                found |= {f"{region}.{flip}": repr(numbers[flip]) for flip in left}
         return found
 
     def _law(self, region: str, values: Sequence[Law | float], fixed: Noise | None) -> Law:
         """The law of a region when the factors have these values."""
-        ways: dict[str, float] = {}
+        varied: dict[str, float] = {}
         for factor, value in zip(self.factors, values, strict=True):
             if factor.region == region:
                 if isinstance(value, Law):
                     return value
-                ways[factor.way] = value
+                varied[factor.flip] = value
         known = None if fixed is None else fixed[region]
-        if not ways:
+        if not varied:
             assert known is not None
             return known
         written = known.to_json() if known is not None else None
-        whole = {**(written if isinstance(written, dict) and "delete" in written else {}), **ways}
-        for way in ("delete", "add"):
-            if way not in whole:
-                hint = f"Add {region}.{way}=… to the grid."
-                got = ", ".join(f"{region}.{each}" for each in ways)
+        whole = {**(written if isinstance(written, dict) and "delete" in written else {}), **varied}
+        for flip in ("delete", "add"):
+            if flip not in whole:
+                hint = f"Add {region}.{flip}=… to the grid."
+                got = ", ".join(f"{region}.{each}" for each in varied)
                 raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
         return law_from_json(whole)
 
@@ -215,37 +209,23 @@ def parse_grid(texts: Sequence[str]) -> Grid:
         if "." in name and not all("flip" in law.numbers for law in laws):
             hint = f"Write {name}=0.04,0.1, or {name.partition('.')[0]}=0.04/0.2 for both."
             raise InvalidParameterError(f"--grid {name}", "be probabilities", ", ".join(values), hint)
-        try:
+        with renaming(f"--grid {name}"):
             factors.append(Factor(name, tuple(law.numbers["flip"] if "." in name else law for law in laws)))
-        except InvalidParameterError as error:
-            raise InvalidParameterError(f"--grid {name}", *error.args[1:]) from None
-    try:
+    with renaming("--grid"):
         return Grid(tuple(factors))
-    except InvalidParameterError as error:
-        raise InvalidParameterError("--grid", *error.args[1:]) from None
-
-
-def _check_known(regions: Mapping[str, None], fixed: Noise) -> None:
-    for region in regions:
-        if region not in fixed.regions:
-            hint = did_you_mean(region, fixed.regions, "Or give the levels of all regions.")
-            raise InvalidParameterError("grid", f"name regions of the noise, {', '.join(fixed.regions)}", region, hint)
 
 
 def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
-    called = f"{name}.{region}"
     if not isinstance(region, str) or "." in region:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
-    try:
+    with renaming(f"{name}.{region}"):
         if isinstance(given, Mapping):
-            if not given or not set(given) <= set(_WAYS):
-                raise InvalidParameterError(called, "have lists for delete, add or change", given, _HINT)
-            for way in (way for way in _WAYS if way in given):
-                yield Factor(f"{region}.{way}", tuple(_probability(value) for value in _listed(given[way])))
+            if not given or not set(given) <= set(_FLIPS):
+                raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
+            for flip in (flip for flip in _FLIPS if flip in given):
+                yield Factor(f"{region}.{flip}", tuple(_probability(value) for value in _listed(given[flip])))
         else:
             yield Factor(region, tuple(_law(value) for value in _listed(given)))
-    except InvalidParameterError as error:
-        raise InvalidParameterError(called, *error.args[1:]) from None
 
 
 def _listed(given: object) -> Sequence[object]:
@@ -253,8 +233,8 @@ def _listed(given: object) -> Sequence[object]:
 
 
 def _law(value: object) -> Law:
-    if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_WAYS):
-        return law_from_json({way: _probability(number) for way, number in value.items()})
+    if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_FLIPS):
+        return law_from_json({flip: _probability(number) for flip, number in value.items()})
     return law_from_json(_probability(value))
 
 
@@ -262,3 +242,84 @@ def _probability(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidParameterError("grid", "have probabilities", value, _HINT)
     return probability(value, "p")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean.
+
+    Example:
+        >>> goal = Goal.parse("accuracy@motif=1,random=10", Noise(motif=0.1, random=0.4))
+        >>> str(goal), goal.description
+        ('accuracy@motif=1,random=10', 'accuracy certified against 1 flip in motif and 10 flips in random')
+    """
+
+    kind: str = "accuracy"  # "accuracy" or "flips"
+    radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
+    axis: str = ""  # of flips, on which axis; "": wherever they fall
+    threat: Threat | None = None  # of accuracy, against which attacker instead of a radius
+
+    @classmethod
+    def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
+        """Reads a goal, and checks it against the axes of a noise and the box of radii that is looked at."""
+        kind, at, where = text.replace(" ", "").partition("@")
+        if kind not in ("accuracy", "flips") or (at and not where):
+            hint = f"There are {', '.join(_examples(noise))}."
+            raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
+        if kind == "accuracy" and where.startswith("flips:"):
+            return cls(kind, threat=threat_of(where, name))
+        if kind == "flips":
+            _check_axes([where] if at else [], noise, name, text)
+            return cls(kind, axis=where)
+        counts = parse_by_axis(where, name) if at else {}
+        if not isinstance(counts, dict):
+            hint = f"For example {_examples(noise)[1]}."
+            raise InvalidParameterError(name, "say against how many flips on which axes", text, hint)
+        _check_axes(list(counts), noise, name, text)
+        whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
+        if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
+            box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
+            raise InvalidParameterError(name, f"stay within max_radius, {box}", text, "Give a larger --max-radius.")
+        return cls(kind, tuple((axis, count) for axis, count in zip(noise.axes, whole, strict=True) if count))
+
+    def __str__(self) -> str:
+        where = ",".join(f"{axis}={count}" for axis, count in self.radius) or self.axis or str(self.threat or "")
+        return f"{self.kind}@{where}" if where else self.kind
+
+    @property
+    def description(self) -> str:
+        """What it is, in words."""
+        if self.kind == "flips":
+            return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"
+        if self.threat is not None:
+            return f"accuracy certified against {self.threat.label}"
+        against = " and ".join(f"{count:,} flip{'s' * (count != 1)} in {axis}" for axis, count in self.radius)
+        return f"accuracy certified against {against}" if against else "accuracy"
+
+    def show(self, value: float) -> str:
+        """A mean of it, as a reader sees it."""
+        return f"{value:.2f}" if self.kind == "flips" else f"{value:.1%}"
+
+    def within(self, low: float, high: float) -> str:
+        """An interval for a mean, in short."""
+        return "–".join(f"{end:.1f}" if self.kind == "flips" else f"{end:.0%}" for end in (low, high))
+
+    def apart(self, *values: float) -> str:
+        """A difference of two means, or the two ends of an interval for it."""
+        shown = [f"{value:+.2f}" if self.kind == "flips" else f"{value:+.1%}" for value in values]
+        return " to ".join(dict.fromkeys(shown)).replace("-", "−").replace("inf", "∞")
+
+
+ACCURACY = Goal()  # what levels are compared by without a goal
+
+
+def _examples(noise: Noise) -> list[str]:
+    first = noise.axes[0]
+    return ["accuracy", f"accuracy@{first}=1", "accuracy@flips:2", "flips", f"flips@{first}"]
+
+
+def _check_axes(named: Sequence[str], noise: Noise, name: str, text: str) -> None:
+    unknown = [axis for axis in named if axis not in noise.axes]
+    if unknown:
+        hint = f"There is no axis {', '.join(unknown)}."
+        raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)

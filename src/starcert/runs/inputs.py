@@ -4,104 +4,85 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from starcert.objects import CleanObject, Graph, Partition
+import numpy as np
+
+from starcert.classifiers.base import named_classes
+from starcert.datasets.dataset import Dataset
+from starcert.objects import Graph, Partition
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
+from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
-from starcert.runs.columns import LONGEST
-from starcert.runs.edge_types import HOW_TO_SAY
-from starcert.runs.graph_files import RunData
-from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
+from starcert.runs.graph_files import ASK_FOR_TYPES
+from starcert.runs.models import ModelInputs, as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
-from starcert.runs.splits import divided
-from starcert.runs.trained_weights import put_weights
+from starcert.runs.tables import MAX_SHOWN, divided, number_labels, part_if_any, part_of
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.output import progress_bar
+from starcert.system.output import progress_bar, say
 from starcert.system.threads import one_thread
+from starcert.voting.counting import answers_on
+from starcert.voting.jobs import Job
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.objects import Sites
     from starcert.objects.noise import Noise
 
-__all__ = [
-    "RunInputs",
-    "TriedModel",
-    "UserRule",
-    "check_expected",
-    "describe_rule",
-    "needs_model",
-    "problem_of",
-    "read_inputs",
-    "rule_of",
-    "try_model",
-]
+RunRegions = Rule | Partition | Mapping[str, Any] | None
+"""From a graph to its regions; None: the one region of the noise is every site."""
 
 
 @dataclass(frozen=True)
 class RunInputs:
-    """What is there before any model is made.
+    """What a run reads before any model is made."""
 
-    Attributes:
-        rule: from a graph to its regions; None for one region, and as long as they follow from the model.
-        everything: all the data.
-        train: the training part of them; None if they are not divided.
-        validation: the validation part; None if they are not divided, or if none lies there.
-        chosen: the graphs of the run.
-        drawn: whether a limit drew them from every class, as the first ones would not have stood for all.
-    """
-
-    rule: Rule | Partition | Mapping[str, Any] | None
-    everything: RunData
-    train: RunData | None
-    validation: RunData | None
-    chosen: RunData
-    drawn: bool = False
+    rule: RunRegions  # the regions; None also where they follow from the model
+    everything: Dataset  # all the data
+    train: Dataset | None  # their training part; None if they are not divided
+    validation: Dataset | None  # their validation part; None if they are not divided, or if it is empty
+    chosen: Dataset  # the graphs of the run
+    drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
 
     @property
-    def said(self) -> tuple[str, ...]:
-        """What a user may want to know of the data and the choice."""
+    def notes(self) -> tuple[str, ...]:
+        """What a user may want to know about the data and the choice."""
         shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
         more = ", and other names are shared too" if len(shared) > 1 else ""
         alike = tuple(
-            f"{count:,} graphs have the name {name[:LONGEST]!r}{more}: their numbers tell them apart."
+            f"{count:,} graphs have the name {name[:MAX_SHOWN]!r}{more}: their numbers tell them apart."
             for name, count in shared[:1]
         )
         if not self.drawn:
             return alike
-        counts = Counter(self.chosen.labels or ())
+        counts = Counter(self.chosen.labels.tolist())
         names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
         listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
-        drawn = f"The first {len(self.chosen):,} graphs would not stand for all: these are drawn from every class"
+        drawn = f"The first {len(self.chosen):,} graphs would not represent all: these are drawn from every class"
         return (*alike, f"{drawn} (--split-seed), {listed}.")
 
 
 @dataclass(frozen=True)
 class TriedModel:
-    """Everything that a run votes with.
+    """Everything that a run votes with."""
 
-    Attributes:
-        model: the digest of the model's file.
-        base: the base classifier.
-        data: the graphs of the run, their classes numbered as the classifier numbers them.
-        rule: from a graph to its regions.
-        problem: the graphs with their noise and their regions, bound once.
-        answers: the base classifier's answer on each clean graph, or each of its targets.
-    """
+    model: str  # the digest of the model's file
+    base: Classifier  # the base classifier
+    data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
+    rule: RunRegions  # the regions
+    job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
+    answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
 
-    model: str
-    base: Classifier
-    data: RunData
-    rule: Rule | Partition | Mapping[str, Any] | None
-    problem: Problem
-    answers: tuple[int, ...]
+    @property
+    def problem(self) -> Problem:
+        """The graphs, bound to their noise and their regions."""
+        return self.job.problem
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -115,29 +96,42 @@ class TriedModel:
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:
-    """Reads the data of a run, once its regions are known to be there."""
-    # A mistake in the name of a builder is told before data are read.
+    """Reads the data of a run, once its regions are known to exist."""
     rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
-    of_nodes = settings.targets == "nodes"
-    everything = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns, edge_types=settings.edge_types)
+    of_nodes, seed = settings.targets == "nodes", settings.split_seed
+    data = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns, edge_types=settings.edge_types)
     if settings.splits is not None:
-        everything = divided(everything, settings.splits)
+        data = divided(data, settings.splits)
     if of_nodes:
-        everything = everything.of_nodes()
-    if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
-        rule = None
-    without = settings.split == "all" or (everything.parts is not None and "train" not in everything.parts)
-    part = everything.part(settings.split, settings.split_seed)
-    train = None if without else everything.part("train", settings.split_seed)
-    validation = None if settings.split == "all" else everything.part_if_any("validation", settings.split_seed)
-    chosen = part.limited(settings.limit, settings.split_seed)
-    drawn = chosen.names != part.first(settings.limit).names
-    return RunInputs(rule, everything, train, validation, chosen, drawn)
+        data = with_node_labels(data)
+    if settings.regions is None and any(not isinstance(each, Graph) or len(each.layers) > 1 for each in data.graphs):
+        rule = None  # there are other sites than node pairs: the one region has them all
+    part = part_of(data, settings.split, seed)
+    undivided = settings.split == "all"
+    without_train = undivided or (data.parts is not None and "train" not in data.parts)
+    train = None if without_train else part_of(data, "train", seed)
+    validation = None if undivided else part_if_any(data, "validation", seed)
+    chosen = part.limited(settings.limit, seed)
+    return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 
-def _has_other_sites(clean: CleanObject) -> bool:
-    """Whether an object has sites that are no node pairs and no arcs: one region is then whatever sites it has."""
-    return not isinstance(clean, Graph) or len(clean.layers) > 1
+def with_node_labels(data: Dataset) -> Dataset:
+    """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
+    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
+        what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
+        hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
+        raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
+    graph = data.graphs[0]
+    if data.of_nodes:
+        return data
+    if "y" not in graph.node_data:
+        return Dataset(graph, names=data.names, label_names=data.label_names, numbered=data.numbered)
+    given: Any = graph.node_data["y"]
+    classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
+    if all(isinstance(each, float) and each.is_integer() for each in classes):
+        classes = [int(each) for each in classes]
+    labels, class_names, numbered = number_labels(list(map(str, classes)), f"{data.names[0]}, node data y")
+    return Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
 
 
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
@@ -145,8 +139,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
 
     Args:
         settings: those of the run.
-        inputs: what is there before any model is made.
-        known: these graphs with their regions from an earlier model, of use if regions do not follow from the model.
+        inputs: what was read before any model is made.
+        known: these graphs bound for an earlier model; used if the regions do not follow from the model.
     """
     device = settings.device or "cpu"
     with one_thread(device):
@@ -159,10 +153,11 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, settings.noise, model=model) if follows else inputs.rule
-        kept = None if follows else known
-        problem = problem_of(rule, settings.noise, data) if kept is None else kept.under(settings.noise)
+        reused = None if known is None or follows else known.under(settings.noise)
+        problem = problem_of(rule, settings.noise, data) if reused is None else reused
         answers = clean_answers(base, settings.model, data, problem.sites)
-    return TriedModel(settings.model.digest, base, data, rule, problem, tuple(answers))
+    job = Job.of(base, problem, settings.seed)
+    return TriedModel(settings.model.digest, base, data, rule, job, tuple(answers))
 
 
 def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
@@ -170,7 +165,7 @@ def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> N
     changed = [name for name, content in expected.items() if digests.get(name) != content]
     if changed:
         raise StarcertError(
-            f"This run shall repeat another, but not everything is as it was: {', '.join(changed)}. "
+            f"This run repeats another, but not everything is as it was: {', '.join(changed)}. "
             "Bring it back, or take the table [expected] out of the run file to certify what is there now."
         )
 
@@ -187,25 +182,22 @@ class UserRule:
                 "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
             )
         self.function = found
-        word = None if isinstance(found, Partition) else stated_by_author(found)
-        if word is not None:
-            self.anchored = word
+        declared = None if isinstance(found, Partition) else stated_by_author(found)
+        if declared is not None:
+            self.anchored = declared
 
     def __call__(self, graph: Graph) -> Partition:
         """The partition of a graph."""
         if isinstance(self.function, Partition):
             return self.function
-        with running_user_code(
-            self.reference.file
-        ):  # nothing of the graph is read here: it would count as read by the rule
+        # Nothing of the graph is read here: it would count as read by the rule.
+        with running_user_code(self.reference.file):
             found: Partition = self.function(graph)
         return found
 
 
 def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
-    """Whether the regions follow from the model, so that it must be there before them."""
-    from starcert.objects.regions import BUILDERS  # noqa: PLC0415
-
+    """Whether the regions follow from the model, so that it must be made before them."""
     builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
     return builder is not None and builder.needs_model
 
@@ -213,25 +205,17 @@ def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
 def rule_of(
     regions: Reference | str | Mapping[str, object] | None, noise: Noise, *, model: object = None
 ) -> Rule | Partition | Mapping[str, Any]:
-    """The rule that a run's setting names.
-
-    Args:
-        regions: the setting.
-        noise: the noise, whose one region has every node pair where the setting is left out.
-        model: what the model function returned, for a builder that needs it.
-    """
+    """The rule that the setting `regions` names; without it, the one region of the noise has every node pair."""
     if regions is None:
         return Partition.everything(noise.regions[0])
     if isinstance(regions, Mapping):
         return regions
     if isinstance(regions, Reference):
         return UserRule(regions)
-    from starcert.objects.regions import build  # noqa: PLC0415
-
     return build(regions, model=model) if needs_model(regions) else build(regions)
 
 
-def describe_rule(rule: Rule | Partition | Mapping[str, Any] | None) -> str:
+def describe_rule(rule: RunRegions) -> str:
     """The rule of a run, for the record."""
     if isinstance(rule, UserRule):
         return str(rule.reference)
@@ -242,34 +226,98 @@ def describe_rule(rule: Rule | Partition | Mapping[str, Any] | None) -> str:
     return str(getattr(rule, "description", rule))
 
 
-def problem_of(rule: Rule | Partition | Mapping[str, Any] | None, noise: Noise, data: RunData) -> Problem:
-    """The graphs of the data, bound to their regions; refused, by name, if they are not those of the noise."""
+def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
+    """The graphs of the data, bound to their regions; refused, by name, if they do not fit the noise."""
     sites: list[Sites] = []
     with progress_bar("regions", len(data)) as advance:
         for name, graph in zip(data.names, data.graphs, strict=True):
             try:
                 sites.append(bind(graph, noise, rule))
-                if len(sites) > 1:  # the graphs before had the regions of the noise
-                    noise_for_sites(noise, sites[-1:])
             except StarcertError as error:
-                untyped = isinstance(graph, Graph) and not graph.type_names
-                more = f" {HOW_TO_SAY}" if untyped and "edge_types" in str(error) else ""
-                raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
+                _refuse_regions(name, graph, error)
             _check_noise(noise, sites[0].regions)
             advance(1)
-    return Problem(noise, anchor_all(sites, rule))
+    try:
+        return Problem(noise, anchor_all(sites, rule))
+    except StarcertError:
+        for name, each in zip(data.names, sites, strict=True):  # which graph is it?
+            try:
+                noise_for_sites(noise, [each])
+            except StarcertError as error:
+                _refuse_regions(name, each.clean, error)
+        raise
+
+
+def _refuse_regions(name: str, graph: object, error: StarcertError) -> NoReturn:
+    untyped = isinstance(graph, Graph) and not graph.type_names
+    more = f" {ASK_FOR_TYPES}" if untyped and "edge_types" in str(error) else ""
+    raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
 
 
 def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
-    """Refuses a noise for regions that are not there."""
     if set(regions) == set(noise.regions):
         return
-    strange = [region for region in noise.regions if region not in regions]
-    if strange:
-        left = [region for region in regions if region not in noise.regions]
-        close = get_close_matches(strange[0], left, n=1) or get_close_matches(strange[0], regions, n=1)
-        hint = f"There is no region {strange[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
-    else:
-        hint = f"Missing: {', '.join(region for region in regions if region not in noise.regions)}."
-    wanted = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
-    raise InvalidParameterError("noise", wanted, ", ".join(noise.regions), hint)
+    unknown = [region for region in noise.regions if region not in regions]
+    left = [region for region in regions if region not in noise.regions]
+    hint = f"Missing: {', '.join(left)}."
+    if unknown:
+        close = get_close_matches(unknown[0], left, n=1) or get_close_matches(unknown[0], regions, n=1)
+        hint = f"There is no region {unknown[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
+    requirement = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
+    raise InvalidParameterError("noise", requirement, ", ".join(noise.regions), hint)
+
+
+def aligned(data: Dataset, classifier: Classifier) -> Dataset:
+    """The data with the classes of the classifier: as many names, and labels numbered as it numbers them.
+
+    An estimator's `classes_` are matched by their names; otherwise class k of the data is answer k.
+    """
+    n_classes, own = classifier.n_classes, classifier.class_names
+    names = tuple(map(str, range(n_classes))) if own is None else own
+    there = data.class_names
+    if not there:
+        return replace(data, label_names=names)
+    if own is not None and set(there) <= set(names):
+        places = [names.index(name) for name in there]
+        labels = [None if label is None else places[label] for label in data.labels.tolist()]
+        return replace(data, labels=np.array(labels), label_names=names)
+    if n_classes == len(there):
+        return data
+    if n_classes > len(there) and data.numbered:
+        return replace(data, label_names=there + names[len(there) :])
+    hint = f"Give the model the classes of the data: its answers mean {named_classes(there)}" + (
+        ". Or label the graphs with the model's class numbers from 0." if n_classes > len(there) else "."
+    )
+    requirement = f"have the {len(there)} classes of the data, {', '.join(there[:20])}"
+    raise InvalidParameterError("model", requirement, f"{n_classes} classes", hint)
+
+
+def clean_answers(classifier: Classifier, reference: Reference, data: Dataset, sites: Sequence[Sites]) -> list[int]:
+    """The base classifier's answer on every clean graph, or each of its targets."""
+    answers: list[int] = []
+    with progress_bar("clean graphs", len(data)) as advance:
+        for name, each in zip(data.names, sites, strict=True):
+            try:
+                answers.extend(answers_on(classifier, each).tolist())
+            except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
+                refuse_model(reference, name, each.clean, error, data.class_names)
+            advance(1)
+    _say_other_order(answers, data)
+    return answers
+
+
+def _say_other_order(answers: Sequence[int], data: Dataset) -> None:
+    """Says so if the answers would fit the classes far better in another order: by half of all graphs."""
+    if len(data.labels) != len(answers):
+        return
+    pairs = zip(data.labels.tolist(), answers, strict=True)
+    known = Counter((label, answer) for label, answer in pairs if label is not None)
+    meant = {label: answer for (label, answer), _ in reversed(known.most_common())}  # the most frequent comes last
+    right, fitting = (sum(known[pair] for pair in pairs) for pairs in (((each, each) for each in meant), meant.items()))
+    if len(set(meant.values())) == len(meant) and fitting - right >= max(4, known.total() / 2):
+        names = data.class_names
+        seen = ", ".join(f"{names[answer]} where it is {names[label]}" for label, answer in sorted(meant.items()))
+        say(
+            f"Note: the model mostly answers {seen}: are its classes in another order? Its answers mean "
+            f"{named_classes(names)}; starcert.classifiers takes class_names=[…] in the order of the model."
+        )

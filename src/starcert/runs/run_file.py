@@ -1,12 +1,26 @@
-"""Run files: the settings of a run in TOML, read with a message for every mistake, and written back.
+"""A run on disk: the run file with its settings in TOML, and the output folder.
 
-A run file is its user's: where one is written again, comments and order stay.
+A run file belongs to its user: where one is written again, comments and order stay.
+
+A run into `results` works in `results.partial`, where it keeps its settings and its votes; run again, it goes on there.
+When report, certificates and table are written, the folder gets its name: what stands under that name is whole.
+
+| `results/run.toml` | `results.partial/run.toml` | the run is | the same command                                     |
+| ------------------ | -------------------------- | ---------- | ---------------------------------------------------- |
+| no                 | no                         | not begun  | makes `results.partial` with its run.toml            |
+| no                 | yes                        | under way  | goes on in `results.partial`, then gives it its name |
+| yes                | is not looked at           | finished   | goes on in `results`, file by file                   |
+
+One rename, of run.toml or of the folder, leads from line to line, and each file is replaced whole (`write_whole`): a
+process that is killed at any moment leaves one of these lines, and at most drafts, which count as nothing. Without
+run.toml, both folders must be empty or missing: what somebody else keeps there is never touched.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,35 +31,28 @@ from tomlkit.exceptions import TOMLKitError
 from starcert import __version__
 from starcert.objects.noise import AnyFlips
 from starcert.runs.grid import Grid
-from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.setting_values import UnknownSettingError, check_values
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.processes import in_words
-
-__all__ = [
-    "EXPECTED",
-    "RunFile",
-    "RunFileError",
-    "differences",
-    "read_run_file",
-    "rewritten",
-    "run_file_text",
-    "toml_item",
-]
 
 EXPECTED = ("model", "data", "regions", "classifier")
 """What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
 
-_MOST_BYTES = 2**19
-_OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
+RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
+"""What the finished folder of a run holds, beside its votes."""
 
-_HEAD = (
-    "# A run of starcert",
-    "# Paths are relative to the folder",
-    "# starcert certify takes this file too",
-    "# Level ",
-)
+VOTES, PROFILE = "votes.db", "profile.json"
+
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}
+"""Settings that must stay once certificates were computed from the votes of a store: it refuses others."""
+
+_MAX_BYTES = 2**19
+_OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
+_TABLES = ("noise", "regions", "columns", "max_radius")
+_HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
 class RunFileError(StarcertError, ValueError):
@@ -54,176 +61,152 @@ class RunFileError(StarcertError, ValueError):
 
 @dataclass(frozen=True)
 class RunFile:
-    """What a run file says; without arguments, that there is none.
+    """What a run file says; without arguments, what a missing one says."""
 
-    Attributes:
-        values: settings by their keys, checked, with absolute paths.
-        expected: what the run that wrote the file was made from, as digests; see `EXPECTED`.
-        sweep: settings that are a sweep's own, by their keys.
-        grid: the noise levels of a sweep; None if the file has none.
-        best: what the best level of a sweep has most of; "" if the file does not say.
-        train: how to train, by the keys of `TRAIN_SETTINGS`.
-        folder: where the file is, and where output goes unless it is said.
-    """
-
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)  # settings by their keys, checked, with absolute paths
+    # digests of what the run that wrote the file was made from; see `EXPECTED`
     expected: Mapping[str, str] = field(default_factory=dict)
-    sweep: Mapping[str, object] = field(default_factory=dict)
-    grid: Grid | None = None
-    best: str = ""
-    train: Mapping[str, object] = field(default_factory=dict)
-    folder: Path = field(default_factory=Path.cwd)
+    sweep: Mapping[str, object] = field(default_factory=dict)  # settings that are a sweep's own, by their keys
+    grid: Grid | None = None  # the noise levels of a sweep; None if the file has none
+    best: str = ""  # the goal of a sweep; "" if the file has none
+    train: Mapping[str, object] = field(default_factory=dict)  # how to train, by the keys of `TRAIN_SETTINGS`
+    folder: Path = field(default_factory=Path.cwd)  # where the file is, and where output goes by default
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What the run file in an output folder records: all that repeats a run, or a sweep if there is a grid."""
+
+    settings: RunSettings  # those of the run
+    expected: Mapping[str, str]  # digests of what it was made from
+    grid: Grid | None = None  # the noise levels of a sweep
+    best: str = ""  # its goal, if it has one
+    # of a sweep, the settings that a certification has for itself
+    certifying: Mapping[str, object] = field(default_factory=dict)
+    comments: Sequence[str] = ()  # further lines of the head
 
 
 def read_run_file(path: str | os.PathLike[str]) -> RunFile:
-    """Reads a run file. Paths in it are relative to the folder that it is in.
+    """Reads a run file. Paths in it are relative to its folder.
 
     Raises:
         RunFileError: names the file, and the line or the key that is wrong.
     """
     file = Path(os.path.abspath(path))
-    values = _values_in(file)
+    values = _parsed(file)
     expected = values.pop("expected", {})
     if not isinstance(expected, dict) or not all(k in EXPECTED and isinstance(v, str) for k, v in expected.items()):
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
-    base = Path(os.path.realpath(file.parent))  # the same by whatever links one comes there
+    base = Path(os.path.realpath(file.parent))  # the same whichever links lead there
     try:
-        sweep, grid, best = _sweep_of(values.pop("sweep", {}), base)
-        train = _train_of(values.pop("train", {}), base)
-        return RunFile(check_values(values, base=base), expected, sweep, grid, best, train, file.parent)
+        sweep = _table_in(
+            values, "sweep", "[sweep.grid], and below it a line such as motif = [0.02, 0.05] for every region"
+        )
+        train = _table_in(values, "train", "[train], and below it a line such as epochs = 300")
+        grid = Grid.of(sweep.pop("grid"), "sweep.grid") if "grid" in sweep else None
+        best = sweep.pop("best", "")
+        if not isinstance(best, str):
+            hint = 'For example best = "accuracy@motif=1", or best = "flips".'
+            raise InvalidParameterError("sweep.best", "be a text", best, hint)
+        for key in sweep:
+            if key not in _OF_SWEEPS:
+                hint = f"There are grid, best, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
+                raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
+        return RunFile(
+            check_values(values, SETTINGS, base=base),
+            expected,
+            check_values(sweep, SETTINGS, base=base, named=lambda key: f"sweep.{key}"),
+            grid,
+            best,
+            check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
+            file.parent,
+        )
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
 
-def _values_in(file: Path) -> dict[str, Any]:
-    """What a run file says in TOML."""
-    content = _bytes_in(file)
+def _table_in(values: dict[str, Any], name: str, example: str) -> dict[str, Any]:
+    table = values.pop(name, {})
+    if not isinstance(table, dict):
+        raise InvalidParameterError(name, "be a table", table, f"Write a table: {example}.")
+    return table
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    content = _content_of(file)
     try:
         values: dict[str, Any] = tomlkit.parse(content.decode("utf-8-sig")).unwrap()  # some editors begin with a mark
-    except (ValueError, TOMLKitError) as error:  # no TOML, no UTF-8, or a number of more digits than Python reads
+    except (ValueError, TOMLKitError) as error:  # not TOML, not UTF-8, or a number of more digits than Python reads
         if "nested more than" in str(error):
-            raise RunFileError(f"{file}: is no run file: its lists or tables are nested too deep.") from None
+            raise RunFileError(f"{file}: is not a run file: its lists or tables are nested too deep.") from None
         reason = " ".join(str(error).split()).rstrip(".")
-        raise RunFileError(f"{file}: is no TOML: {reason}. Texts stand in quotes, tables at the end.") from None
+        raise RunFileError(f"{file}: is not TOML: {reason}. Texts stand in quotes, tables at the end.") from None
     return values
 
 
-def _bytes_in(file: Path) -> bytes:
-    """What a run file holds; not what an endless device does, nor what takes the parser forever."""
+def _content_of(file: Path) -> bytes:
     if file.exists() and not file.is_file() and not file.is_dir():
         raise RunFileError(f"{file}: is a device or a pipe. Give a file.")
     try:
         with open(file, "rb") as stream:
-            content = stream.read(_MOST_BYTES + 1)
+            content = stream.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         raise RunFileError(f"{file}: there is no such file. `starcert init` writes one that runs.") from None
     except IsADirectoryError:
         raise RunFileError(f"{file}: is a folder. Give the run file in it, run.toml.") from None
     except OSError as error:
         raise RunFileError(f"{file}: cannot be read: {error.strerror}.") from None
-    if len(content) > _MOST_BYTES:
-        raise RunFileError(f"{file}: is no run file: it has more than {in_words(_MOST_BYTES)}.")
+    if len(content) > _MAX_BYTES:
+        raise RunFileError(f"{file}: is not a run file: it has more than {in_words(_MAX_BYTES)}.")
     return content
 
 
-def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None, str]:
-    """What the table [sweep] says."""
-    if not isinstance(table, dict):
-        hint = "Write a table: [sweep.grid], and below it a line such as motif = [0.02, 0.05] for every region."
-        raise InvalidParameterError("sweep", "be a table", table, hint)
-    given = dict(table)
-    grid = Grid.of(given.pop("grid"), "sweep.grid") if "grid" in given else None
-    best = given.pop("best", "")
-    if not isinstance(best, str):
-        hint = 'For example best = "accuracy@motif=1", or best = "flips".'
-        raise InvalidParameterError("sweep.best", "be a text", best, hint)
-    for key in given:
-        if key not in _OF_SWEEPS:
-            hint = f"There are grid, best, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
-            raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
-    return check_values(given, base=base, named=lambda key: f"sweep.{key}"), grid, best
+def run_file_text(record: RunRecord, *, folder: Path) -> str:
+    """The run file that repeats a run from its folder.
 
-
-def _train_of(table: object, base: Path) -> dict[str, object]:
-    """What the table [train] says."""
-    if not isinstance(table, dict):
-        hint = "Write a table: [train], and below it a line such as epochs = 300."
-        raise InvalidParameterError("train", "be a table", table, hint)
-    return check_values(table, base=base, named=lambda key: f"train.{key}", known=TRAIN_SETTINGS)
-
-
-def run_file_text(
-    settings: RunSettings,
-    expected: Mapping[str, str],
-    *,
-    folder: Path,
-    grid: Grid | None = None,
-    best: str = "",
-    certifying: Mapping[str, object] | None = None,
-    comments: Sequence[str] = (),
-) -> str:
-    """The run file that repeats a run, or a sweep if there is a grid, from another folder.
-
-    Paths are relative to that folder, so that a whole project can move. Where the output went is left out: a
-    repetition writes into a folder of its own. What is a sweep's own stands in its table, so that `starcert certify`
-    can take the same file.
-
-    Args:
-        settings: those of the run.
-        expected: digests of what it was made from.
-        folder: where the file will be.
-        grid: the noise levels of a sweep.
-        best: what its best level has most of, where that is said.
-        certifying: of a sweep, what a certification has settings of its own for.
-        comments: further lines of the head.
+    Paths are relative to that folder, so that a whole project can move. The output folder is left out: a repetition
+    writes into another one. What is a sweep's own stands in its table, so that `starcert certify` takes the same file.
     """
+    settings, grid = record.settings, record.grid
     command = "certify" if grid is None else "sweep"
     document = tomlkit.document()
-    head = (
-        f"A run of starcert {command}, made by starcert {__version__}. "
-        f"Run it again: starcert {command} run.toml --out FOLDER",
-        "Paths are relative to the folder of this file.",
-        *comments,
-    )
-    for line in head:
+    made = f"A run of starcert {command}, made by starcert {__version__}."
+    again = f"Run it again: starcert {command} run.toml --out FOLDER"
+    for line in (f"{made} {again}", "Paths are relative to the folder of this file.", *record.comments):
         document.add(tomlkit.comment(line))
     document.add(tomlkit.nl())
-    own = () if grid is None else _OF_SWEEPS
-    plain = dict(_plain_values(settings, folder))
-    for key, item in {**(certifying or {}), **{key: item for key, item in plain.items() if key not in own}}.items():
-        document.add(key, toml_item(item))
+    plain: dict[str, object] = {}
     tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
-    if isinstance(settings.regions, dict):
-        tables["regions"] = settings.regions
-    if settings.columns is not None:
-        tables["columns"] = settings.columns
-    if settings.max_radius is not None:
-        tables["max_radius"] = dict(zip(settings.noise.axes, settings.max_radius, strict=True))
+    for key, setting in SETTINGS.items():
+        value = getattr(settings, key)
+        if not setting.written or value is None or value == setting.implied or key == "noise":
+            continue
+        if key == "max_radius":
+            tables[key] = dict(zip(settings.noise.axes, value, strict=True))
+        elif isinstance(value, dict):
+            tables[key] = value
+        else:
+            plain[key] = _plain(value, folder)
+    own = {} if grid is None else {key: plain.pop(key) for key in _OF_SWEEPS if key in plain}
+    for key, value in {**record.certifying, **plain}.items():
+        document.add(key, toml_item(value))
+    tables = {key: tables[key] for key in _TABLES if key in tables}
     if grid is not None:
-        said = {"best": best} if best else {}
-        tables["sweep"] = {key: item for key, item in plain.items() if key in own} | said | {"grid": grid.to_table()}
+        tables["sweep"] = own | ({"best": record.best} if record.best else {}) | {"grid": grid.to_table()}
     for name, values in tables.items():
         document.add(tomlkit.nl())
-        document.add(name, _table(values))
+        document.add(name, _filled(tomlkit.table(), values))
     document.add(tomlkit.nl())
-    document.add(tomlkit.comment("What the run was made from: no run starts from this file that finds something else."))
-    document.add("expected", _table(expected))
+    document.add(
+        tomlkit.comment("What the run was made from: a run from this file refuses to start from anything else.")
+    )
+    document.add("expected", _filled(tomlkit.table(), record.expected))
     return tomlkit.dumps(document)
 
 
-def _plain_values(settings: RunSettings, folder: Path) -> Iterator[tuple[str, object]]:
-    """What a run file says above its tables."""
-    for key, setting in SETTINGS.items():
-        item = getattr(settings, key)
-        said = item is not None and item != setting.unsaid
-        if setting.written and said and key not in ("noise", "max_radius") and not isinstance(item, dict):
-            yield key, _plain(item, folder)
-
-
-def _table(values: Mapping[str, object]) -> Any:  # noqa: ANN401  (tomlkit's own types)
-    table = tomlkit.table()
+def _filled(table: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401  (tomlkit's own types)
     for name, value in values.items():
-        table.add(tomlkit.key(name), toml_item(value))
+        table.append(tomlkit.key(name), toml_item(value))
     return table
 
 
@@ -235,16 +218,31 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
         {delete = 0.04, add = 1e-05} [1, 45]
     """
     if isinstance(value, Mapping):
-        table = tomlkit.inline_table()
-        for name, each in value.items():
-            table.append(tomlkit.key(name), toml_item(each))
-        return table
+        return _filled(tomlkit.inline_table(), value)
     if isinstance(value, list | tuple):
         array = tomlkit.array()
-        for each in value:
-            array.append(toml_item(each))
+        array.extend(toml_item(each) for each in value)
         return array
     return tomlkit.item(value)
+
+
+def _plain(value: object, folder: Path) -> object:
+    match value:
+        case Reference():
+            return f"{_relative(value.file, folder)}:{value.name}"
+        case Path():
+            return _relative(value, folder)
+        case AnyFlips():
+            return str(value)
+    return value
+
+
+def _relative(path: Path, folder: Path) -> str:
+    real = Path(os.path.realpath(path.parent), path.name)
+    try:
+        return Path(os.path.relpath(real, os.path.realpath(folder))).as_posix()
+    except ValueError:  # on another drive
+        return path.as_posix()
 
 
 def rewritten(there: str, text: str) -> str:
@@ -264,7 +262,7 @@ def rewritten(there: str, text: str) -> str:
         found = _with_head(tomlkit.dumps(old), text)
         kept = {key: item for key, item in old.unwrap().items() if key not in new}
         right = tomlkit.parse(found).unwrap() == new.unwrap() | kept
-    except (ValueError, TOMLKitError):  # what is there is no TOML, or written in a way that cannot be changed in place
+    except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
         return text
     return found if right else text
 
@@ -280,19 +278,17 @@ def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
 
 
 def _with_head(there: str, text: str) -> str:
-    """What is there, with the first lines that starcert wrote replaced by those of the text."""
+    """What is there, with the lines of its head that starcert wrote replaced by those of the text."""
     lines, new = there.splitlines(keepends=True), text.splitlines(keepends=True)
     if not lines or not lines[0].startswith(_HEAD):
         return there
-    return "".join(
-        [line for line in new if line.startswith(_HEAD)] + [line for line in lines if not line.startswith(_HEAD)]
-    )
+    rest = [line for line in lines if not line.startswith(_HEAD)]
+    return "".join([line for line in new if line.startswith(_HEAD)] + rest)
 
 
-def differences(
-    there: RunFile, settings: RunSettings, expected: Mapping[str, str], grid: Grid | None = None
-) -> list[str]:
+def differences(there: RunFile, record: RunRecord) -> list[str]:
     """Every difference that makes a stored run another one than this; workers and places of files make none."""
+    grid, settings, expected = record.grid, record.settings, record.expected
     if (there.grid is None) != (grid is None):
         return [f"there {'a run of certify' if there.grid is None else 'a sweep'}"]
     own = {} if grid is None else there.sweep
@@ -307,21 +303,98 @@ def differences(
     return found + [f"content of {key}: there {there.expected.get(key)}, now {expected.get(key)}" for key in changed]
 
 
-def _plain(item: object, folder: Path) -> object:
-    match item:
-        case Reference():
-            return f"{_relative(item.file, folder)}:{item.name}"
-        case Path():
-            return _relative(item, folder)
-        case AnyFlips():
-            return str(item)
-    return item
+@dataclass(frozen=True)
+class OutputFolder:
+    """Where the files of a run go."""
+
+    final: Path  # the folder's own name, links followed: the partial folder lies beside the folder itself
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "final", Path(os.path.realpath(self.final)))
+
+    @property
+    def partial(self) -> Path:
+        """Where the run works until everything is there."""
+        return Path(f"{self.final}.partial")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the folder has its name."""
+        return (self.final / RUN).is_file()
+
+    @property
+    def kept(self) -> Path:
+        """Where the run keeps its files now."""
+        return self.final if self.finished else self.partial
+
+    def write_run_file(self, record: RunRecord) -> None:
+        """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
+        file = self.kept / RUN
+        text = run_file_text(record, folder=self.final)
+        write_whole(file, [rewritten(file.read_text(encoding="utf-8-sig"), text) if file.is_file() else text])
+
+    def check_place(self) -> None:
+        """Refuses a place that cannot be an output folder, before any work is done."""
+        if not self.finished:
+            for folder in (self.final, self.partial):
+                _check_free(folder)
+        for folder in (self.final,) if self.finished else (self.partial, self.final.parent):
+            there = next(each for each in (folder, *folder.parents) if each.exists())
+            if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+                raise InvalidParameterError("out", "be a folder that can be written", str(self.final))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the folder for one run by a lock on the file `results.lock` beside it, which ends with the process."""
+        with suppress(OSError):
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+        with holding_lock(f"{self.final}.lock") as free:
+            if not free:
+                hint = "Wait for its end or stop it, or give another --out."
+                raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
+            yield
+
+    def begin(self, record: RunRecord) -> None:
+        """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""
+        if (self.kept / RUN).is_file():
+            self._check_same(self.kept, record)
+        if self.finished:
+            return
+        try:
+            if self.final.exists():  # and empty: a name that cannot be had is reported before the first vote
+                self.final.rmdir()
+            self.partial.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            must = f"be a folder that can get its name when all is done ({error.strerror})"
+            hint = f"Give the name of a new folder, such as {self.final / 'certified'}."
+            raise InvalidParameterError("out", must, str(self.final), hint) from None
+        self.write_run_file(record)
+
+    def finish(self) -> None:
+        """Gives the folder its name, unless it has it already."""
+        if not self.finished:
+            self.partial.rename(self.final)
+
+    def _check_same(self, folder: Path, record: RunRecord) -> None:
+        advice = f"Give another --out, or remove {folder} first."
+        try:
+            found = differences(read_run_file(folder / RUN), record)
+        except (RunFileError, InvalidParameterError) as error:
+            raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
+        if found:
+            own = record.grid is None and record.settings.store is None and (folder / VOTES).is_file()
+            same = {key for key, each in SETTINGS.items() if each.changes == "certificates"} - _FIXED_ONCE_USED
+            if own and {each.partition(":")[0] for each in found} <= same:
+                advice += f" Another --out with --store {folder / VOTES} uses its votes again."
+            raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")
 
 
-def _relative(path: Path, folder: Path) -> str:
-    try:
-        return Path(
-            os.path.relpath(Path(os.path.realpath(path.parent), path.name), os.path.realpath(folder))
-        ).as_posix()
-    except ValueError:  # on another drive
-        return path.as_posix()
+def _check_free(folder: Path) -> None:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InvalidParameterError("out", "be a folder", str(folder), "Give the name of a new folder.")
+    if os.path.ismount(folder):  # no other folder can get this name
+        hint = f"Give the name of a new folder, such as {folder / 'certified'}."
+        raise InvalidParameterError("out", "be a new folder, not a place where a disk is mounted", str(folder), hint)
+    if folder.is_dir() and not (folder / RUN).is_file() and not is_empty(folder):
+        hint = "Give the name of a new folder, or empty this one."
+        raise InvalidParameterError("out", "be a new folder, or that of an earlier run", str(folder), hint)

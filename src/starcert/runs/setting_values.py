@@ -1,7 +1,4 @@
-"""What a setting is, and its values: from what an option, a run file or Python has to what a run works with.
-
-A check gets a value, the folder that relative paths begin in, and what a message calls the setting.
-"""
+"""What a setting is, and its values: from what an option, a run file or Python has to what a run works with."""
 
 from __future__ import annotations
 
@@ -11,122 +8,116 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.objects.noise import Threat, threat_of
-from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
-from starcert.system import errors
-from starcert.system.errors import InvalidParameterError, did_you_mean
+from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
 if TYPE_CHECKING:
     from starcert.math.confidence import Family
     from starcert.objects.noise import Noise, RadiusLike
 
-__all__ = [
-    "Setting",
-    "SettingCheck",
-    "as_alpha",
-    "as_columns",
-    "as_data",
-    "as_device",
-    "as_family",
-    "as_flag",
-    "as_model",
-    "as_name",
-    "as_noise",
-    "as_out_folder",
-    "as_path",
-    "as_radius",
-    "as_rate",
-    "as_regions",
-    "as_splits",
-    "as_threat",
-    "one_of",
-    "parse_by_axis",
-    "parse_columns",
-    "parse_counts",
-    "parse_noise",
-    "parse_radius",
-    "whole_number",
-]
+Check = Callable[[Any, Path, str], object]
+"""Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
+messages."""
 
-SettingCheck = Callable[[Any, Path, str], object]
-
-_DEVICES = r"cpu|mps|(cuda|xpu)(:\d+)?"
+COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What there is to know about one setting.
+    """What there is to know about one setting."""
 
-    Attributes:
-        check: makes the value from what Python, a run file or an option has, or refuses it.
-        help: what it is, for the help of a command.
-        kind: what the command line takes its word for.
-        parse: makes of that word what a run file would have; takes the name of the option, for messages.
-        metavar: what stands for the word in the help; None: its kind.
-        panel: under which heading the help lists it; None: with all others.
-        shown: the default, in words; "" if there is none.
-        example: what a message proposes where it must be given and is not; "" if it need not be given.
-        optional: whether None is a value of it.
-        in_sweeps: whether `starcert sweep` has the option.
-        of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
-        in_training: whether `starcert train` has the option.
-        sweep_help: what it is for a sweep; "": the same.
-        sweep_shown: its default for a sweep, in words; "": the same.
-        written: whether the run file in the output folder repeats it.
-        unsaid: the value that goes without saying: a run file that is written leaves it out.
-        changes: what another value changes: the votes, the certificates from the same votes, or nothing of the result.
-    """
-
-    check: SettingCheck
-    help: str
-    kind: type = str
+    check: Check  # makes the value from what Python, a run file or an option has, or refuses it
+    help: str  # what it is, for the help of a command
+    kind: type = str  # the type of the option's argument
+    # turns that argument into what a run file would have; takes the name of the option, for messages
     parse: Callable[[str, str], object] | None = None
-    metavar: str | None = None
-    panel: str | None = None
-    shown: str = ""
-    example: str = ""
-    optional: bool = False
-    in_sweeps: bool = True
-    of_sweeps: bool = False
-    in_training: bool = False
-    sweep_help: str = ""
-    sweep_shown: str = ""
-    written: bool = True
-    unsaid: object = None
+    metavar: str | None = None  # what stands for the argument in the help; None: its kind
+    panel: str | None = None  # the heading under which the help lists it; None: with all others
+    shown: str = ""  # the default, in words; "" if there is none
+    example: str = ""  # what a message proposes if it must be given and is not; "" if it need not be given
+    optional: bool = False  # whether it may be None
+    in_sweeps: bool = True  # whether `starcert sweep` has the option
+    of_sweeps: bool = False  # whether a sweep may have a value of its own, in the table [sweep] of a run file
+    in_training: bool = False  # whether `starcert train` has the option
+    sweep_help: str = ""  # what it is for a sweep; "": the same
+    sweep_shown: str = ""  # its default for a sweep, in words; "": the same
+    written: bool = True  # whether the run file in the output folder repeats it
+    implied: object = None  # a value that a written run file leaves out
+    # what another value changes: the votes, the certificates from the same votes, or nothing of the result
     changes: Literal["votes", "certificates", "nothing"] = "votes"
 
     def value(self, given: object, base: Path, name: str) -> object:
-        """The value that a run works with, from what was given; `base` is where relative paths begin."""
+        """The value that a run works with; `base` is where relative paths begin."""
         return None if given is None and self.optional else self.check(given, base, name)
 
 
-def whole_number(least: int, most: int) -> SettingCheck:
+class UnknownSettingError(InvalidParameterError):
+    """A setting has a name that means nothing."""
+
+    def __str__(self) -> str:
+        parameter, _, _, hint = self.args
+        return f"There is no setting {parameter!r}. {hint}"
+
+
+def option_name(key: str) -> str:
+    """The option for a setting.
+
+    Example:
+        >>> option_name("split_seed")
+        '--split-seed'
+    """
+    return f"--{key.replace('_', '-')}"
+
+
+def check_values(
+    values: Mapping[str, object], known: Mapping[str, Setting], *, base: Path, named: Callable[[str], str] = str
+) -> dict[str, object]:
+    """Settings as a file or a command line has them, each checked.
+
+    Args:
+        values: the settings by their keys.
+        known: the settings that there are.
+        base: where relative paths begin.
+        named: what a message calls the setting with this key.
+    """
+    for key in values:
+        if key not in known:
+            hint = did_you_mean(str(key), known, f"There are {', '.join(known)}.")
+            raise UnknownSettingError(named(key), "be a setting of a run", key, hint)
+    return {key: known[key].value(value, base, named(key)) for key, value in values.items()}
+
+
+def check_options(given: Mapping[str, Any], known: Mapping[str, Setting]) -> dict[str, object]:
+    """The settings that options give, each checked; an option that is None was not given."""
+    values = {}
+    for key, word in given.items():
+        if word is not None:
+            parse = known[key].parse
+            values[key] = word if parse is None else parse(word, option_name(key))
+    return check_values(values, known, base=Path.cwd(), named=option_name)
+
+
+def whole(least: int, most: int) -> Check:
     """The check of a whole number."""
-
-    def check(value: object, _base: Path, name: str) -> int:
-        return errors.whole_number(name, value, least, most)
-
-    return check
+    return lambda value, _base, name: whole_number(name, value, least, most)
 
 
-def one_of(*words: str) -> SettingCheck:
+def one_of(*choices: str) -> Check:
     """The check of a word that must be one of these."""
 
     def check(value: object, _base: Path, name: str) -> str:
-        if value not in words:
-            raise InvalidParameterError(name, f"be one of {', '.join(words)}", value)
+        if value not in choices:
+            raise InvalidParameterError(name, f"be one of {', '.join(choices)}", value)
         return str(value)
 
     return check
 
 
 def as_flag(value: object, _base: Path, name: str) -> bool:
-    """Whether something is wanted."""
+    """True or false."""
     if not isinstance(value, bool):
         raise InvalidParameterError(name, "be true or false", value)
     return value
@@ -134,7 +125,7 @@ def as_flag(value: object, _base: Path, name: str) -> bool:
 
 def as_path(value: object, base: Path, name: str) -> Path:
     """A path, absolute."""
-    return place_of(value if isinstance(value, Path) else _text(value, name), base, name)
+    return place_of(value if isinstance(value, Path) else as_text(value, base, name), base, name)
 
 
 def as_out_folder(value: object, base: Path, name: str) -> Path:
@@ -147,7 +138,7 @@ def as_out_folder(value: object, base: Path, name: str) -> Path:
 
 
 def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
-    """A function in a Python file, a file or folder that exists, or else what can be the name of a TU data set."""
+    """A function in a Python file, a file or folder that exists, or else a possible name of a TU data set."""
     if isinstance(value, Reference):
         return value
     if isinstance(value, str) and re.search(r"\.py:\w+$", value.strip()):
@@ -162,8 +153,7 @@ def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
         called.path = path
         return called
     near = sorted(each.name for each in path.parent.iterdir()) if os.path.isdir(path.parent) else []
-    close = get_close_matches(path.name[:100], near, n=1)
-    hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
+    hint = did_you_mean(path.name[:100], near, "A plain name is that of a TU data set: MUTAG.")
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
 
 
@@ -176,25 +166,25 @@ def as_splits(value: object, base: Path, name: str) -> Path:
     return path
 
 
-def as_columns(value: object, _base: Path, name: str) -> dict[str, str]:
-    """Which column holds what, in the order of what there may be."""
+def as_columns(value: object, base: Path, name: str) -> dict[str, str]:
+    """Which column holds what, in the order of `COLUMN_ROLES`."""
     if not isinstance(value, Mapping):
         hint = 'Write a table: [columns], and below it a line such as label = "activity".'
         raise InvalidParameterError(name, "map what columns hold to their names", value, hint)
     for role in value:
-        if role not in ROLES:
-            hint = did_you_mean(str(role), ROLES, "On the left stands what it holds: label=activity.")
-            raise InvalidParameterError(name, f"say which column holds {', '.join(ROLES)}", role, hint)
-    return {role: _text(value[role], f"{name}.{role}") for role in ROLES if role in value}
+        if role not in COLUMN_ROLES:
+            hint = did_you_mean(str(role), COLUMN_ROLES, "On the left stands what it holds: label=activity.")
+            raise InvalidParameterError(name, f"say which column holds {', '.join(COLUMN_ROLES)}", role, hint)
+    return {role: as_text(value[role], base, f"{name}.{role}") for role in COLUMN_ROLES if role in value}
 
 
 def as_model(value: object, base: Path, name: str) -> Reference:
     """A function in a Python file."""
-    return value if isinstance(value, Reference) else Reference.parse(_text(value, name), base, name)
+    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name)
 
 
 def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[str, object]:
-    """A function in a Python file, what names a region builder, or for each region a layer or some columns."""
+    """A function in a Python file, a region builder, or for each region a layer or some columns."""
     if isinstance(value, Reference):
         return value
     if isinstance(value, Mapping):
@@ -204,7 +194,7 @@ def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[s
                 hint = 'Write a layer, such as bonds = "pairs", or columns, such as border = [0, 1, 2].'
                 raise InvalidParameterError(f"{name}.{region}", "name a layer, or list columns", where, hint)
         return dict(value)
-    text = _text(value, name)
+    text = as_text(value, base, name)
     return Reference.parse(text, base, name) if re.search(r"\.py(:\w*)?$", text) else text
 
 
@@ -220,39 +210,36 @@ def as_noise(value: object, _base: Path, name: str) -> Noise:
         raise InvalidParameterError(name, "map regions to flip probabilities", value, hint)
     laws = {}
     for region, law in value.items():
-        with _renaming(f"{name}.{region}"):
+        with renaming(f"{name}.{region}"):
             laws[region] = law_from_json(law)
-    with _renaming(name):
+    with renaming(name):
         return Noise(laws)
 
 
-def as_name(value: object, _base: Path, name: str) -> str:
-    """The name of data of nodes or edges."""
-    return _text(value, name)
+def as_text(value: object, _base: Path, name: str) -> str:
+    """Text that is not empty."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise InvalidParameterError(name, "be text", value)
+    return value.strip()
 
 
 def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
     """Counts by axis or in their order; that they fit the noise is checked where both are known."""
     counts = list(value.values()) if isinstance(value, Mapping) else value
-    if not isinstance(counts, Sequence) or isinstance(counts, str) or not all(map(_is_count, counts)):
+    if not isinstance(counts, Sequence) or not all(type(count) is int and count >= 0 for count in counts):
         hint = "Write a table: [max_radius], and below it a line such as motif = 3 for every axis."
         raise InvalidParameterError(name, "be whole numbers of flips, one for each axis", value, hint)
     return dict(value) if isinstance(value, Mapping) else tuple(counts)
-
-
-def as_threat(value: object, _base: Path, name: str) -> Threat:
-    """What the attacker can do."""
-    return threat_of(value, name)
 
 
 def as_alpha(value: object, _base: Path, name: str) -> float:
     """A failure probability."""
     from starcert.math import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
 
-    if not _is_number(value):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
-    with _renaming(name):
-        return confidence.check_alpha(value)  # type: ignore[arg-type]
+    with renaming(name):
+        return confidence.check_alpha(value)
 
 
 def as_rate(value: object, _base: Path, name: str) -> float:
@@ -266,39 +253,25 @@ def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
     from starcert.math import confidence  # noqa: PLC0415  (as above)
 
-    with _renaming(name):
+    with renaming(name):
         return confidence.check_family(value)
 
 
-def as_device(value: object, _base: Path, name: str) -> str:
+def as_device(value: object, base: Path, name: str) -> str:
     """A device of torch."""
-    text = _text(value, name)
-    if not re.fullmatch(_DEVICES, text):
+    text = as_text(value, base, name)
+    if not re.fullmatch(r"cpu|mps|(cuda|xpu)(:\d+)?", text):
         raise InvalidParameterError(name, "name a device of torch", text, "Write cpu, cuda or cuda:1.")
     return text
 
 
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise InvalidParameterError(name, "be text", value)
-    return value.strip()
-
-
 @contextmanager
-def _renaming(name: str) -> Iterator[None]:
-    """Lets a message call a parameter what the user calls it."""
+def renaming(name: str) -> Iterator[None]:
+    """Makes messages call a parameter what the user calls it."""
     try:
         yield
     except InvalidParameterError as error:
         raise InvalidParameterError(name, *error.args[1:]) from None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def parse_noise(text: str, option: str = "--noise") -> Noise:
@@ -307,12 +280,12 @@ def parse_noise(text: str, option: str = "--noise") -> Noise:
     from starcert.objects.noise import Noise  # noqa: PLC0415
 
     items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
-    return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items})
+    return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items.items()})
 
 
 def parse_columns(text: str, option: str) -> dict[str, str]:
-    """Columns from WHAT=COLUMN, separated by commas."""
-    return dict(_parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity"))
+    """Columns from ROLE=COLUMN, separated by commas."""
+    return _parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity")
 
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:
@@ -321,22 +294,22 @@ def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:
 
 
 def parse_by_axis(text: str, option: str) -> Sequence[float] | dict[str, float]:
-    """The counts of a radius, by their axes or in the order of these; whether they fit a noise is not looked at."""
+    """The counts of a radius, by axis or in the order of the axes; whether they fit a noise is not checked."""
     if "=" not in text:
         return parse_counts(text, option)
     items = _parse_items(text, option, "be AXIS=COUNT, separated by commas")
-    return {name: _number(value, f"{option} {name}") for name, value in items}
+    return {name: _number(value, f"{option} {name}") for name, value in items.items()}
 
 
-def _parse_items(text: str, option: str, requirement: str) -> list[tuple[str, str]]:
-    items: list[tuple[str, str]] = []
+def _parse_items(text: str, option: str, requirement: str) -> dict[str, str]:
+    items: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not (name and equals and value):
             raise InvalidParameterError(option, requirement, text)
-        if name in dict(items):
+        if name in items:
             raise InvalidParameterError(option, f"name {name!r} once", text)
-        items.append((name, value))
+        items[name] = value
     return items
 
 

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from starcert.datasets.dataset import Dataset
 from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import Parts, from_pyg
-from starcert.runs.columns import Columns, refuse_columns
-from starcert.runs.edge_types import EDGE_LABELS, check_edge_types, refuse_edge_types, same_types
-from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
+from starcert.runs.graph_files import (
+    EDGE_LABELS,
+    check_edge_types,
+    read_folder,
+    read_smiles,
+    refuse_edge_types,
+    same_types,
+)
+from starcert.runs.tables import Columns, are_class_numbers, number_labels, refuse_columns
 from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import say
 from starcert.system.processes import in_words
 
-if TYPE_CHECKING:
-    from starcert.datasets import NodeDataset
-
-__all__ = ["load_graphs", "read_tensors"]
-
 _MOLECULES = (".smi", ".smiles", ".csv")
 
 _FREE_NODES, _FREE_BYTES = 2**22, 2**26
-"""So many nodes, and bytes of tensors, may be claimed by any file; more only in proportion to its size."""
+"""Any file may claim this many nodes, and bytes of tensors; more only in proportion to its size."""
 
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
@@ -42,74 +46,85 @@ def load_graphs(
     of_nodes: bool = False,
     columns: Columns | None = None,
     edge_types: str | None = None,
-) -> RunData:
+) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
     Args:
         source: where they are.
         of_nodes: whether a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
         columns: which columns of a table hold what, where they are not called after it.
-        edge_types: what the type of an edge is, by the name that it has there; None: edges have no types.
+        edge_types: the attribute that is the type of an edge; None: edges have no types.
     """
-    if isinstance(source, Path) and (read := _with_table(source)) is not None:
-        return read(source, columns, edge_types)
+    data = _read(source, of_nodes, columns, edge_types)
+    for name in (*data.names, *data.class_names):
+        try:
+            name.encode()
+        except UnicodeEncodeError:  # file names can hold any bytes
+            hint = "Rename the file, the graph or the class: the results name it."
+            raise InvalidParameterError("data", "have names that UTF-8 can write", name, hint) from None
+    return data
+
+
+def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | None, edge_types: str | None) -> Dataset:
+    raw = raw_files(source) if isinstance(source, Path) and not source.is_file() else None
+    if isinstance(source, Path) and (source.suffix in _MOLECULES if source.is_file() else raw is None):
+        return (read_smiles if source.is_file() else read_folder)(source, columns, edge_types)
     if columns:
         refuse_columns(columns, f"{source} has none")
-    if isinstance(source, Reference):
-        if edge_types is not None:
-            refuse_edge_types(edge_types, f"{source} makes graphs with the types that it likes")
-        return _of_function(source)
+    if raw is not None:
+        return _tu(*raw, edge_types)
     if isinstance(source, str):
-        return _named(source, edge_types)
-    if source.is_file():
-        if source.suffix == ".py":
-            hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
-            raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        if source.suffix != ".npz":
-            return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
-        if edge_types is not None:
-            refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-        return _read_npz(source)
-    raw = raw_files(source)
-    assert raw is not None  # or it would be a folder of graph files
-    return _tu(*raw, edge_types)
+        return _tu_or_folder(source, edge_types)
+    if isinstance(source, Path):
+        return _read_file(source, of_nodes, edge_types)
+    if edge_types is not None:
+        refuse_edge_types(edge_types, f"{source} makes graphs with the types that it likes")
+    return _of_function(source)
 
 
-def _with_table(source: Path) -> Callable[[Path, Columns | None, str | None], RunData] | None:
-    """What reads data whose classes stand in a table; None for other data."""
-    if source.is_file():
-        return read_smiles if source.suffix in _MOLECULES else None
-    return read_folder if raw_files(source) is None else None
-
-
-def _read_npz(path: Path) -> RunData:
+def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
+    if source.suffix == ".py":
+        hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
+        raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
+    if source.suffix != ".npz":
+        return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
+    if edge_types is not None:
+        refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
     from starcert.datasets import npz  # noqa: PLC0415
 
-    return _of_nodes(npz(path))
+    return _of_nodes(npz(source))
 
 
-def _of_nodes(data: NodeDataset) -> RunData:
+def _of_nodes(data: Dataset) -> Dataset:
+    _say_left_out(data)
+    return replace(data, names=(data.name,), numbered=True)
+
+
+def _say_left_out(data: Dataset) -> None:
     for sentence in data.said:
         say(f"Note: {sentence}")
-    labels = tuple(data.labels.tolist())
-    return RunData((data.graph,), (data.name,), None, tuple(data.label_names), numbered=True, node_labels=labels)
 
 
-def _of_function(reference: Reference) -> RunData:
-    """What a function of the user's returns: objects, perhaps with classes and names; or a data set of starcert's."""
-    from starcert.datasets import Dataset, NodeDataset  # noqa: PLC0415
+def _numbered_names(name: str, numbers: range) -> list[str]:
+    digits = len(str(numbers[-1])) if numbers else 0
+    return [f"{name} {number:0{digits}d}" for number in numbers]
 
+
+def _of_function(reference: Reference) -> Dataset:
+    """The objects that a user's function returns, possibly with classes and names; or its data set."""
     made: Any = reference.load()
     if not callable(made):
         raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
     with running_user_code(reference.file):
         found = made()
-    if isinstance(found, NodeDataset):
-        return _of_nodes(found)
     if isinstance(found, Dataset):
-        found = found.graphs, [found.label_names[label] for label in found.labels.tolist()]
+        if found.of_nodes:
+            return _of_nodes(found)
+        called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
+        labels = [None if label is None else called[label] for label in found.labels.tolist()]
+        found = found.graphs, labels, found.names or None
     several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
-    objects, labels, called = (*found, None)[:3] if several else (found, None, None)
+    objects, labels, names = (*found, None)[:3] if several else (found, None, None)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
         hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
         raise InvalidParameterError(
@@ -119,54 +134,47 @@ def _of_function(reference: Reference) -> RunData:
         if not isinstance(each, CleanObject):
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
-    digits = len(str(len(objects)))
-    numbers = [f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1)]
-    names = tuple(map(str, numbers if called is None else called))
+    names = _numbered_names(reference.name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
     for what, given in (("name", names), ("class", labels)):
         if given is not None and len(given) != len(objects):
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
-        return RunData(tuple(objects), names)
-    classes, class_names, numbered = number_labels(
-        ["" if each is None else str(each) for each in labels], f"the labels of {reference}"
-    )
-    return RunData(tuple(objects), names, classes, class_names, numbered)
+        return Dataset(objects, names=names)
+    texts = ["" if each is None else str(each) for each in labels]
+    classes, class_names, numbered = number_labels(texts, f"the labels of {reference}")
+    return Dataset(objects, classes, names=names, label_names=class_names, numbered=numbered)
 
 
-def _named(name: str, edge_types: str | None) -> RunData:
-    """The TU data set of a name, or a message for who meant a folder."""
+def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
+    """The TU data set of a name, or a message for someone who meant a folder."""
     from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
 
     try:
         return _tu(name, None, edge_types)
     except NowhereError as error:
         path = name.path if isinstance(name, TuName) else Path(name).absolute()
-        near = {each.lower(): each for each in local_names()} | {
-            each.name.lower(): str(each) for each in (path.parent.iterdir() if os.path.isdir(path.parent) else ())
-        }
+        beside: Iterable[Path] = path.parent.iterdir() if os.path.isdir(path.parent) else ()
+        near = {each.lower(): each for each in local_names()} | {each.name.lower(): str(each) for each in beside}
         close = get_close_matches(name.lower(), near, n=1)
         meant = f" Did you mean {near[close[0]]}?" if close else ""
         raise StarcertError(
-            f"There is no file or folder {path}, and {name} is no TU data set that could be had.{meant} Tried: "
-            f"{error.tried}. TU data sets are listed at {CATALOGUE}, upper and lower case told apart. Without a "
+            f"There is no file or folder {path}, and {name} is not a TU data set that could be found.{meant} Tried: "
+            f"{error.tried}. TU data sets are listed at {CATALOGUE}; upper and lower case matter. Without a "
             f"connection, fetch {name}.zip on another machine, unpack it, and give its folder: --data {name}."
         ) from error
 
 
-def _tu(name: str, root: Path | None, edge_types: str | None) -> RunData:
+def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
     from starcert.datasets import tu  # noqa: PLC0415
 
     if edge_types is not None:
         check_edge_types(edge_types, (EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)
-    for sentence in found.said:
-        say(f"Note: {sentence}")
-    digits = len(str(len(found)))
-    names = tuple(f"{name} {number:0{digits}d}" for number in range(1, len(found) + 1))
-    return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
+    _say_left_out(found)
+    return replace(found, names=tuple(_numbered_names(name, range(1, len(found) + 1))))
 
 
-def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> RunData:
+def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> Dataset:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
@@ -174,7 +182,7 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what PyG says about others when it is imported helps nobody here
+            warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
             import torch  # noqa: PLC0415
             from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
             from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
@@ -188,15 +196,15 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     _check_size(path)
     try:
         with allowing(needed), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
+            warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises nearly anything on a file that is none of its own
+    except Exception as error:  # torch raises nearly anything on a file of another format
         reason = " ".join(str(error).split()) or type(error).__name__
         if "Unsupported operand" in reason or "Invalid magic number" in reason:
             reason = "torch.save did not write it, or it is damaged"
         elif "Unsupported" in reason or "global" in reason.lower():
             reason = "it holds more than tensors and plain values, and such a file could run anything"
-        raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
+        raise StarcertError(f"{path}: is not a file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
         return _as_data(_records(stored, path), path, of_nodes=of_nodes, edge_types=edge_types)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
@@ -212,7 +220,7 @@ def _check_size(path: Path) -> None:
         with ZipFile(path) as file:
             unpacked = sum(entry.file_size for entry in file.infolist())
     except (BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # an older kind of file, or none: torch will tell
+        return  # an older kind of file, or not one of torch, which will say so
     if unpacked > _FREE_BYTES + 4 * path.stat().st_size:
         raise StarcertError(f"{path}: is compressed, to {in_words(unpacked)}. Files of torch are not. {_ADVICE}")
 
@@ -223,15 +231,14 @@ def _records(stored: object, path: Path) -> list[Any]:
     from torch_geometric.data.separate import separate  # noqa: PLC0415
 
     if isinstance(stored, tuple) and len(stored) in (2, 3) and isinstance(stored[1], Mapping):
-        together = stored[0] if isinstance(stored[0], Data) else Data.from_dict(_texts(stored[0], path))
+        whole = stored[0] if isinstance(stored[0], Data) else Data.from_dict(_texts(stored[0], path))
         slices: Any = stored[1]
         try:
             n_graphs = min(len(each) for each in slices.values()) - 1
             if n_graphs > (size := path.stat().st_size):  # a bound takes eight bytes, unless a tensor repeats itself
                 raise StarcertError(f"{path}: its slices tell of {n_graphs:,} graphs in {in_words(size)}. {_ADVICE}")
-            return [
-                separate(Data, together, idx=number, slice_dict=slices, decrement=False) for number in range(n_graphs)
-            ]
+            cut = partial(separate, Data, whole, slice_dict=slices, decrement=False)
+            return [cut(idx=number) for number in range(n_graphs)]
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
             raise StarcertError(f"{path}: its slices do not fit its tensors: {error}. {_ADVICE}") from error
     if isinstance(stored, Data):
@@ -249,7 +256,7 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> RunData:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> Dataset:
     parts: list[Parts] = []
     graphs, labels = [], []
     limits = _Limits(path)
@@ -262,7 +269,7 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
-            record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+            record.y = None  # the class of a graph is not data of its nodes, even if it has one
         limits.count(record, where)
         try:
             if edge_types is None:
@@ -274,16 +281,15 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         labels.append(None if label is None else _label(label, where))
     if edge_types is not None:
         graphs.extend(same_types(edge_types, parts, [f"{path}, graph {number}" for number in range(len(parts))]))
-    digits = len(str(len(graphs) - 1))
-    names = tuple(f"{path.stem} {number:0{digits}d}" for number in range(len(graphs)))
+    names = _numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:
-        return RunData(tuple(graphs), names)
+        return Dataset(graphs, names=names)
     numbered = are_class_numbers(known)
     values = range(known[-1] + 1) if numbered else known
     places = {value: place for place, value in enumerate(values)}
-    classes = tuple(None if label is None else places[label] for label in labels)
-    return RunData(tuple(graphs), names, classes, tuple(map(str, values)), numbered=numbered)
+    classes = [None if label is None else places[label] for label in labels]
+    return Dataset(graphs, classes, names=names, label_names=tuple(map(str, values)), numbered=numbered)
 
 
 class _Limits:

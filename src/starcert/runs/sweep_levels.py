@@ -1,7 +1,15 @@
-"""What the certificates of a noise level are worth, beside the share of the majority class.
+"""What the certificates of a noise level are worth, and how levels compare.
 
 Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
 axis only graphs with sites there count: where nothing can be flipped, nothing is gained.
+
+A sweep may have a goal. `accuracy@motif=1,random=10` is the share of graphs that are right and certified against these
+flips on these axes, all at once; `accuracy@flips:2` is against any two flips, and `accuracy` alone without flips.
+`flips@random` is the mean number of certified flips on that axis alone; `flips` alone is wherever they fall. Graphs
+without sites on a named axis do not count.
+
+All levels are tried on the same graphs, so they are compared graph by graph. A level whose difference from the best
+has an interval that contains 0 is a *tie*: these graphs cannot tell the two apart.
 """
 
 from __future__ import annotations
@@ -10,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +27,7 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import (
     FlipVerdicts,
     certified_counts,
+    flip_outcomes,
     flip_verdicts,
     open_ended,
     right,
@@ -27,54 +36,36 @@ from starcert.certificates.metrics import (
 )
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
+from starcert.pages.intervals import mean_interval, paired_difference, share_interval
+from starcert.runs.grid import Goal
+from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar
 
-__all__ = [
-    "MOST_CELLS",
-    "LevelOutcome",
-    "LevelReach",
-    "SweepLevel",
-    "beaten_by",
-    "measure_levels",
-    "out_of_reach",
-    "outcome_of",
-]
-
-MOST_CELLS = 100_000
-"""Score and volume are counted in a box of at most so many radii."""
+MAX_CELLS = 100_000  # score and volume are counted in a box of at most this many radii
 
 Radii = tuple[tuple[int, ...], ...]
+
+Marks: TypeAlias = tuple[float | None, ...]
+"""What each graph adds to the mean of a level: 1 or 0, or a number of flips; None: it does not count."""
 
 
 @dataclass(frozen=True, eq=False)
 class LevelOutcome:
-    """What came out at one noise level, graph by graph.
+    """What came out at one noise level, graph by graph."""
 
-    Attributes:
-        noise: the noise level.
-        truth: the class of each graph.
-        base: the base classifier's answer on each clean graph.
-        answers: the smoothed classifier's answer on each graph.
-        right: which graphs it answers right; an abstention is no right answer.
-        radii: the maximal certified radii of each graph; none after an abstention.
-        capacities: how many sites an attacker finds in each graph (row) on each axis (column).
-        max_radius: the box of radii that was looked at; None: all.
-        short: the axes with too few votes to certify a flip, and how many would do, see `out_of_reach`.
-        by_counts: with evidence, the radii that the bounds on the class probabilities certify alone; else None.
-        any_flips: what becomes of the graphs under any 1, any 2, … flips, as many as are asked about.
-    """
-
-    noise: Noise
-    truth: npt.NDArray[np.int64]
-    base: npt.NDArray[np.int64]
-    answers: npt.NDArray[np.int64]
-    right: npt.NDArray[np.bool_]
-    radii: tuple[Radii, ...]
-    capacities: npt.NDArray[np.int64]
-    max_radius: tuple[int, ...] | None
+    noise: Noise  # the noise level
+    truth: npt.NDArray[np.int64]  # the class of each graph
+    base: npt.NDArray[np.int64]  # the base classifier's answer on each clean graph
+    answers: npt.NDArray[np.int64]  # the smoothed classifier's answer on each graph
+    right: npt.NDArray[np.bool_]  # which graphs it answers right; an abstention is not right
+    radii: tuple[Radii, ...]  # the maximal certified radii of each graph; none after an abstention
+    capacities: npt.NDArray[np.int64]  # how many sites an attacker finds in each graph (row) on each axis (column)
+    max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
+    # the axes with too few votes to certify a flip, and how many would do; see `out_of_reach`
     short: dict[str, int | None]
+    # with evidence, the radii that the bounds on the class probabilities certify alone; else None
     by_counts: tuple[Radii, ...] | None = None
-    any_flips: tuple[FlipVerdicts, ...] = ()
+    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -98,53 +89,38 @@ class LevelReach(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepLevel:
-    """The measures of one noise level.
+    """The measures of one noise level."""
 
-    Attributes:
-        noise: the noise level.
-        n_graphs: on how many graphs it was tried.
-        n_right: how many the smoothed classifier answers right, abstentions left out.
-        n_abstained: on how many it abstains.
-        n_base_right: how many the base classifier answers right without noise.
-        n_majority: how many graphs have the most frequent class: a constant answer is right on these.
-        answer: the class that the smoothed classifier answers most often; None if it always abstains.
-        n_answer: how often it does.
-        n_without: for each axis, how many graphs have no sites there. They are left out of its radii and shares.
-        mean_radii: for each axis, how many flips on that axis alone are certified, the mean over the graphs with sites
-            there; 0 if there are none.
-        steps: some counts of flips.
-        shares: for each axis and each of these steps, the share of its graphs that are right and certified there, a
-            graph with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at,
-            and if no graph has sites there.
-        volume: how many radii of a box are certified, the mean over all graphs, 0 for those not answered right; the box
-            is the smallest that holds all levels. None if it is too large to be counted.
-        score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
-        short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
-        by_counts: with evidence, mean radii and shares by the bounds on the class probabilities alone; else None.
-        any_flips: what becomes of the graphs under any 1, any 2, … flips, as many as are asked about.
-    """
-
-    noise: Noise
-    n_graphs: int
-    n_right: int
-    n_abstained: int
-    n_base_right: int
-    n_majority: int
-    answer: int | None
-    n_answer: int
+    noise: Noise  # the noise level
+    n_graphs: int  # on how many graphs it was tried
+    n_right: int  # how many the smoothed classifier answers right, without abstentions
+    n_abstained: int  # on how many it abstains
+    n_base_right: int  # how many the base classifier answers right without noise
+    n_majority: int  # how many graphs have the most frequent class: a constant answer is right on these
+    answer: int | None  # the class that the smoothed classifier answers most often; None if it always abstains
+    n_answer: int  # how often it does
+    # for each axis, how many graphs have no sites there; its radii and shares leave them out
     n_without: tuple[int, ...]
+    # for each axis, the mean number of certified flips on that axis alone; 0 if no graph has sites there
     mean_radii: tuple[float, ...]
-    steps: tuple[int, ...]
+    steps: tuple[int, ...]  # some counts of flips
+    # for each axis and each of these steps, the share of its graphs that are right and certified there, a graph with
+    # fewer sites if it is certified with all of them flipped; None beyond the box that was looked at, and if no graph
+    # has sites there
     shares: tuple[tuple[float | None, ...], ...]
+    # the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest that holds
+    # all levels. None if it is too large to be counted
     volume: float | None
-    score: int | None
+    score: int | None  # how many radii are right and certified on more than half of the graphs; None as for the volume
+    # the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number
     short: dict[str, int | None]
+    # with evidence, mean radii and shares by the bounds on the class probabilities alone; else None
     by_counts: LevelReach | None = None
-    any_flips: tuple[FlipVerdicts, ...] = ()
+    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
 
     @property
     def accuracy(self) -> float:
-        """The share of graphs that the smoothed classifier answers right; an abstention is no right answer."""
+        """The share of graphs that the smoothed classifier answers right; an abstention is not right."""
         return self.n_right / self.n_graphs
 
     @property
@@ -159,7 +135,7 @@ class SweepLevel:
 
     @property
     def answer_share(self) -> float:
-        """The share of its most frequent answer among all that the smoothed classifier gives."""
+        """The share of the most frequent answer among all that the smoothed classifier gives."""
         return self.n_answer / max(1, self.n_graphs - self.n_abstained)
 
     @property
@@ -171,9 +147,9 @@ class SweepLevel:
 def out_of_reach(
     noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float, together: int = 1
 ) -> dict[str, int | None]:
-    """The axes on which not even votes that all agree would certify a flip, and how many would; None: no number.
+    """The axes on which not even unanimous votes would certify a flip, and how many would; None: no number.
 
-    Axes on which no graph has a site are left out: there is nothing to certify.
+    Axes on which no graph has a site are left out.
     """
     n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
     needed = votes_needed(
@@ -197,9 +173,9 @@ def outcome_of(
     truth: Sequence[int],
     base: Sequence[int],
     capacities: Sequence[tuple[int, ...]],
-    most_flips: int = 0,
+    max_flips: int = 0,
 ) -> LevelOutcome:
-    """What certificates say, graph by graph, and under any 1, any 2, … flips up to `most_flips`."""
+    """What certificates say, graph by graph, and under any 1, any 2, … flips up to `max_flips`."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None
     assert alpha is not None
@@ -220,25 +196,22 @@ def outcome_of(
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
         None if certificates.verdicts is None else tuple(by_counts),
-        tuple(flip_verdicts(certificates, truth, most=most_flips)),
+        tuple(flip_verdicts(certificates, truth, most=max_flips)),
     )
 
 
 def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
     """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
-    reaches = [each.reach for each in outcomes]
-    box = tuple(np.max([reach.max(axis=0) for reach in reaches], axis=0).tolist())
-    return tuple(_level(each, reach, box, steps_to(max(box))) for each, reach in zip(outcomes, reaches, strict=True))
+    box = tuple(np.max([each.reach.max(axis=0) for each in outcomes], axis=0).tolist())
+    return tuple(_level(each, box, tuple(steps_to(max(box)))) for each in outcomes)
 
 
-def _level(
-    outcome: LevelOutcome, reach: npt.NDArray[np.int64], box: tuple[int, ...], steps: Sequence[int]
-) -> SweepLevel:
+def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) -> SweepLevel:
     answered, n_graphs = outcome.answered, len(outcome.truth)
-    there = outcome.capacities > 0
     given = Counter(outcome.answers[answered].tolist())
     answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
-    counts = _counts(outcome, box)
+    counts = _certified_in(outcome, box)
+    alone = None if outcome.by_counts is None else _reach(replace(outcome, radii=outcome.by_counts), steps)
     return SweepLevel(
         noise=outcome.noise,
         n_graphs=n_graphs,
@@ -248,43 +221,37 @@ def _level(
         n_majority=int(np.unique(outcome.truth, return_counts=True)[1].max()),
         answer=answer,
         n_answer=n_answer,
-        n_without=tuple((~there).sum(axis=0).tolist()),
-        steps=tuple(steps),
-        **_reach(outcome, reach, steps)._asdict(),
+        n_without=tuple((outcome.capacities <= 0).sum(axis=0).tolist()),
+        steps=steps,
+        **_reach(outcome, steps)._asdict(),
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
-        by_counts=None if outcome.by_counts is None else _counted_reach(outcome, outcome.by_counts, steps),
+        by_counts=alone,
         any_flips=outcome.any_flips,
     )
 
 
-def _counted_reach(outcome: LevelOutcome, radii: tuple[Radii, ...], steps: Sequence[int]) -> LevelReach:
-    alone = replace(outcome, radii=radii)
-    return _reach(alone, alone.reach, steps)
-
-
-def _reach(outcome: LevelOutcome, reach: npt.NDArray[np.int64], steps: Sequence[int]) -> LevelReach:
+def _reach(outcome: LevelOutcome, steps: Sequence[int]) -> LevelReach:
+    reach = outcome.reach
     n_there = np.maximum((outcome.capacities > 0).sum(axis=0), 1)
-    return LevelReach(
-        tuple((reach.sum(axis=0) / n_there).tolist()),
-        tuple(tuple(_share(outcome, reach, axis, step) for step in steps) for axis in range(reach.shape[1])),
-    )
+
+    def share(axis: int, step: int) -> float | None:
+        sites = outcome.capacities[:, axis]
+        if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
+            return None
+        return float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
+
+    shares = tuple(tuple(share(axis, step) for step in steps) for axis in range(reach.shape[1]))
+    return LevelReach(tuple((reach.sum(axis=0) / n_there).tolist()), shares)
 
 
-def _share(outcome: LevelOutcome, reach: npt.NDArray[np.int64], axis: int, step: int) -> float | None:
-    sites = outcome.capacities[:, axis]
-    if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
-        return None
-    return float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
-
-
-def _counts(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+def _certified_in(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
     """At every radius of the box, how many graphs are right and certified: read off their frontiers.
 
     More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
     """
-    if prod(limit + 1 for limit in box) > MOST_CELLS:
+    if prod(limit + 1 for limit in box) > MAX_CELLS:
         return None
     rows = zip(outcome.radii, outcome.capacities.tolist(), outcome.right.tolist(), strict=True)
     frontiers = Counter(open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
@@ -292,13 +259,10 @@ def _counts(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
-    """For each candidate, the first one of the front that beats it; None if it is on the front: none beats it.
+    """For each candidate, the first unbeaten one that beats it; None if none does.
 
-    One candidate beats another if it is at least as good by every criterion and better by one. Equals do not beat each
-    other. More is better. Whoever is beaten is beaten by one that none beats.
-
-    Args:
-        criteria: for each candidate, a number for each criterion.
+    One candidate beats another if it is at least as good by every criterion (more is better) and better by one.
+    Whoever is beaten is beaten by one that none beats.
 
     Example:
         >>> beaten_by([(0.8, 1), (0.8, 2), (0.9, 1), (0.8, 3)])
@@ -310,3 +274,63 @@ def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
     beating = [(rows >= row).all(axis=1) & (rows > row).any(axis=1) for row in rows]
     front = ~np.array([each.any() for each in beating])
     return [int(np.argmax(each & front)) if each.any() else None for each in beating]
+
+
+def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> Marks:
+    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all.
+
+    Raises:
+        StarcertError: if no graph has sites on the axes that the goal names.
+    """
+    axes = outcome.noise.axes
+    named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
+    there = np.all(outcome.capacities[:, named] > 0, axis=1)
+    known = [] if goal.threat is None else flip_outcomes(certificates, goal.threat.most)
+    if goal.threat is not None:
+        there = np.array([one.asked == goal.threat.most for one in known])
+    if not there.any():
+        missing = "sites on all of these axes" if goal.threat is None else "that many sites to flip"
+        raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
+    found: npt.ArrayLike
+    if goal.threat is not None:
+        found = [one.certified == goal.threat.most for one in known]
+    elif goal.kind == "accuracy":
+        radius = dict(goal.radius)
+        found = certificates.certified(tuple(radius.get(axis, 0) for axis in axes))
+    elif goal.axis:
+        found = outcome.reach[:, named[0]]
+    else:
+        found = [one.any_flips for one in certificates]
+    marks = np.where(outcome.right, np.asarray(found, dtype=np.float64), 0)
+    return tuple(float(mark) if counts else None for mark, counts in zip(marks, there, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a level stands by the goal: its mean, its mean less that of the best level, and an interval for each."""
+
+    value: float
+    low: float
+    high: float
+    by: float
+    least: float
+    most: float
+
+    @property
+    def tie(self) -> bool:
+        """Whether it cannot be told apart from the best level."""
+        return self.least <= 0 <= self.most
+
+
+def standings(goal: Goal, marks: Sequence[Marks], best: int) -> list[Standing]:
+    """How each level stands, beside the best one."""
+    rows = np.array([[mark for mark in each if mark is not None] for each in marks], dtype=np.float64)
+    found = []
+    for row in rows:
+        if goal.kind == "accuracy":
+            own = (float(row.mean()), *share_interval(int(row.sum()), len(row)))
+            apart = paired_difference(rows[best] > 0, row > 0)
+        else:
+            own, apart = mean_interval(row), mean_interval(row - rows[best])
+        found.append(Standing(*own, *apart))
+    return found

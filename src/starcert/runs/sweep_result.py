@@ -3,58 +3,45 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from starcert.certificates.metrics import FlipVerdicts
 from starcert.objects.content import digest
 from starcert.objects.noise import Noise
 from starcert.pages.findings import Notice, nothing_to_flip
-from starcert.pages.intervals import share_interval
-from starcert.runs.grid import Grid, noise_text
-from starcert.runs.settings import RunSettings
-from starcert.runs.sweep_goal import ACCURACY, Goal, Marks, Standing, standings
-from starcert.runs.sweep_levels import SweepLevel, beaten_by
+from starcert.runs.grid import ACCURACY, Goal, Grid, noise_text
+from starcert.runs.models import asks_for
+from starcert.runs.run_file import RunFile
+from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
+from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
+from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "OTHER",
-    "SweepResult",
-    "SweepSettings",
-    "about_graphs",
-    "advice",
-    "flip_counts",
-    "next_command",
-    "notices",
-    "sweep_rows",
-    "tie_sentence",
-    "verdict",
-]
-
-MOST_NAMED = 5
-MOST_TIES = 12
+_MAX_NAMED = 5
+_MAX_TIES = 12
 OTHER = "PATH/TO/OTHER_GRAPHS"
-"""Stands in a command for data that the user has to name. It is a path that is not there, so that the command does not
-run unread, and no name, which might be that of a data set to download."""
+"""Stands in a command for data that the user has to name: a path that does not exist, so that the command does not run
+unread, and not a name, which might be that of a data set to download."""
+
+
+_CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "out")
+"""What a run file says only for `starcert certify`, unless it stands in its table [sweep]."""
 
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise.
+    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
 
-    Attributes:
-        run: what all levels share; its noise is that of the first level.
-        grid: the noise levels.
-        own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
-        certifying: what the run file says for certifying alone, by its keys.
-        goal: what the user wants the best level of; None: accuracy, of the unbeaten levels that certify a flip.
-    """
-
-    run: RunSettings
-    grid: Grid
-    own_noise: Noise
+    run: RunSettings  # what all levels share; its noise is that of the first level
+    grid: Grid  # the noise levels
+    own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
+    # what the run file says for certifying alone, by its keys
     certifying: Mapping[str, object] = field(default_factory=dict)
+    # what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip
     goal: Goal | None = None
 
     @cached_property
@@ -63,7 +50,7 @@ class SweepSettings:
         return self.grid.levels(self.run.noise)
 
     @property
-    def most_flips(self) -> int:
+    def max_flips(self) -> int:
         """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
         return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
 
@@ -77,33 +64,58 @@ class SweepSettings:
         return int(digest("sweep", self.run.seed)[:15], 16)
 
 
+def sweep_settings(
+    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
+) -> SweepSettings:
+    """The settings of a sweep from a run file and from options, grid and goal, which override it.
+
+    How many samples there are, where the output goes and which part of the data is used, the file says in its table
+    [sweep]: what it says elsewhere is for certifying. Of data that are divided the validation part is used.
+    """
+    grid = grid or file.grid
+    if grid is None:
+        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
+        raise InvalidParameterError("grid", "be given", None, hint)
+    noise = options.get("noise", file.values.get("noise"))
+    levels = grid.levels(noise if isinstance(noise, Noise) else None)
+    chosen = options.get("split", file.sweep.get("split"))
+    if chosen == "test":
+        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
+        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
+    divided = file.values.get("split", "all") != "all"
+    shared = {key: value for key, value in file.values.items() if key not in _CERTIFYING_ALONE}
+    values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
+    if options.get("evidence", shared.get("evidence", False)):
+        values = {"own_samples": 0, **values}
+    part = chosen or ("validation" if divided else "all")
+    run = run_settings(values, {**options, "noise": levels[0], "split": part})
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    undecided = chosen is None and not divided
+    if undecided and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation"))):
+        run = replace(run, split="validation")
+    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
+    certifying = ("samples", "selection_samples", "own_samples", "limit")
+    kept = {key: file.values[key] for key in certifying if key in file.values}
+    named = "sweep.best" if best is None else "--best"
+    wanted = file.best if best is None else best
+    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    return SweepSettings(run, grid, own, kept, goal)
+
+
 @dataclass(frozen=True)
 class SweepResult:
-    """What came out of a sweep.
+    """What came out of a sweep."""
 
-    Attributes:
-        settings: what was tried, and on what.
-        levels: the measures of each noise level, in the order of the grid.
-        class_names: what the classes are called.
-        majority: the most frequent class of the graphs.
-        n_unlabelled: how many graphs were left out because their class is not known.
-        anchored: why regions are anchored, each reason once.
-        one_model: whether one model served all levels, rather than one made for each.
-        folder: the output folder.
-        marks: for each level, what each graph adds to the goal.
-        drawn: whether a limit drew the graphs from every class, instead of the first ones.
-    """
-
-    settings: SweepSettings
-    levels: tuple[SweepLevel, ...]
-    class_names: tuple[str, ...]
-    majority: int
-    n_unlabelled: int
-    anchored: tuple[str, ...]
-    one_model: bool
-    folder: Path
-    marks: tuple[Marks, ...]
-    drawn: bool = False
+    settings: SweepSettings  # what was tried, and on what
+    levels: tuple[SweepLevel, ...]  # the measures of each noise level, in the order of the grid
+    class_names: tuple[str, ...]  # what the classes are called
+    majority: int  # the most frequent class of the graphs
+    n_unlabelled: int  # how many graphs were left out because their class is not known
+    anchored: tuple[str, ...]  # why regions are anchored, each reason once
+    one_model: bool  # whether one model served all levels, rather than one made for each
+    folder: Path  # the output folder
+    marks: tuple[Marks, ...]  # for each level, what each graph adds to the goal
+    drawn: bool = False  # whether a limit drew the graphs from every class, instead of the first ones
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:
@@ -173,11 +185,11 @@ def advice(sweep: SweepResult) -> str:
     if sweep.suggested is None and sweep.settings.goal is None:
         return "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
     if sweep.suggested is None:
-        none = f"No level that is better than a constant answer has any {sweep.goal.words}."
+        none = f"No level that is better than a constant answer has any {sweep.goal.description}."
         return f"{none} Next: other levels, more --samples, or another --best."
     if sweep.settings.goal is None:
         return "Next, for the most accurate of the unbeaten levels that certify a flip:"
-    return f"Next, for the best level by {sweep.goal.words}:"
+    return f"Next, for the best level by {sweep.goal.description}:"
 
 
 def tie_sentence(sweep: SweepResult) -> str:
@@ -186,11 +198,12 @@ def tie_sentence(sweep: SweepResult) -> str:
     if best is None or len(sweep.levels) == 1:
         return ""
     goal, own, ties = sweep.goal, sweep.standings[best], sweep.ties
-    head = f"Level {best + 1}, by {goal.words}: {goal.show(own.value)} (95% interval {goal.within(own.low, own.high)})."
+    within = goal.within(own.low, own.high)
+    head = f"Level {best + 1}, by {goal.description}: {goal.show(own.value)} (95% interval {within})."
     if not ties:
         return f"{head} All others have clearly less, or are no better than a constant answer."
     behind = [sweep.standings[number] for number in ties]
-    others = f"level{'s' * (len(ties) > 1)} {_listed(ties)}"
+    others = f"level{'s' * (len(ties) > 1)} {_listed(ties, _MAX_TIES)}"
     apart = goal.apart(min(each.by for each in behind), max(each.by for each in behind))
     widest = goal.apart(min(each.least for each in behind), max(each.most for each in behind))
     return (
@@ -199,72 +212,9 @@ def tie_sentence(sweep: SweepResult) -> str:
     )
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - MOST_TIES:,} more" if len(numbers) > MOST_TIES else ""
-    return ", ".join(str(number + 1) for number in numbers[:MOST_TIES]) + more
-
-
-def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
-    """What is known about each level, by column; None where there is nothing to say."""
-    for number, level in enumerate(sweep.levels):
-        axes = level.noise.axes
-        laws = [level.noise[region] for region in level.noise.regions]
-        # One number for each axis; how many values there are stands after them.
-        chances = [chance for law in laws for chance in list(law.numbers.values())[: len(law.suffixes)]]
-        beater = sweep.beaten_by[number]
-        yield {
-            "level": number + 1,
-            "noise": noise_text(level.noise),
-            **{f"p_{axis}": chance for axis, chance in zip(axes, chances, strict=True)},
-            "graphs": level.n_graphs,
-            "samples": sweep.settings.run.samples,
-            "accuracy": level.accuracy,
-            **dict(zip(("accuracy_low", "accuracy_high"), share_interval(level.n_right, level.n_graphs), strict=True)),
-            **_by_goal(sweep, number),
-            "majority_share": level.majority_share,
-            "no_better_than_constant": level.constant,
-            "abstained": level.n_abstained / level.n_graphs,
-            "most_frequent_answer": None if level.answer is None else sweep.class_names[level.answer],
-            "most_frequent_answer_share": level.answer_share,
-            "base_accuracy": level.n_base_right / level.n_graphs,
-            **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
-            **{f"mean_radius_{axis}": mean for axis, mean in zip(axes, level.mean_radii, strict=True)},
-            **{
-                f"right_at_{axis}_{step}": share
-                for axis, shares in zip(axes, level.shares, strict=True)
-                for step, share in zip(level.steps, shares, strict=True)
-            },
-            **_by_counts(level),
-            **_by_flips(sweep, level),
-            "volume": level.volume,
-            "score": level.score,
-            "unbeaten": beater is None,
-            "beaten_by": None if beater is None else beater + 1,
-        }
-
-
-def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
-    """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
-    goal, own = sweep.goal, sweep.standings[number]
-    named: dict[str, object] = {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
-    apart: dict[str, object] = {
-        f"{goal}_less_best": own.by,
-        f"{goal}_less_best_low": own.least,
-        f"{goal}_less_best_high": own.most,
-    }
-    return (named if goal != ACCURACY else {}) | apart | {"tie_with_best": own.tie, "best": number == sweep.suggested}
-
-
-def _by_counts(level: SweepLevel) -> dict[str, object]:
-    """With evidence, how far the level reaches by p_A alone."""
-    if level.by_counts is None:
-        return {}
-    axes, (means, shares) = level.noise.axes, level.by_counts
-    return {f"mean_radius_by_p_A_{axis}": mean for axis, mean in zip(axes, means, strict=True)} | {
-        f"right_at_{axis}_{step}_by_p_A": share
-        for axis, of_axis in zip(axes, shares, strict=True)
-        for step, share in zip(level.steps, of_axis, strict=True)
-    }
+def _listed(numbers: Sequence[int], most: int = _MAX_NAMED) -> str:
+    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
+    return ", ".join(str(number + 1) for number in numbers[:most]) + more
 
 
 def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]]:
@@ -272,16 +222,6 @@ def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]
     counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
     attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
     return [(name, count) for name, count in counts if attacked or name != "broken"]
-
-
-def _by_flips(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
-    """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
-    return {
-        f"any_{each.flips}_{name}": count / each.n_graphs
-        for each in level.any_flips
-        for name, count in (("by_p_A", each.n_by_p_A), *flip_counts(sweep, each))
-        if each.n_graphs
-    }
 
 
 def about_graphs(sweep: SweepResult) -> str:
@@ -302,28 +242,24 @@ def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
 
     Where the data are divided, that is the test part; otherwise the user has to name them.
     """
-    words = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
-    words += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
-    return shlex.join([*words, "--out", "certified"])
+    command = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
+    command += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
+    return shlex.join([*command, "--out", "certified"])
 
 
 def verdict(sweep: SweepResult, number: int) -> str:
     """What there is to say about a level, in a few words."""
     by = sweep.beaten_by[number]
-    words = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
+    parts = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
     if sweep.levels[number].constant:
-        words.append("no better than a constant")
+        parts.append("no better than a constant")
     if sweep.levels[number].short:
-        words.append(f"too few votes for {', '.join(sweep.levels[number].short)}")
-    return ", ".join(words)
+        parts.append(f"too few votes for {', '.join(sweep.levels[number].short)}")
+    return ", ".join(parts)
 
 
-def notices(sweep: SweepResult) -> list[Notice]:
+def notices(sweep: SweepResult) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
-    return list(_notices(sweep))
-
-
-def _notices(sweep: SweepResult) -> Iterator[Notice]:
     levels, n = sweep.levels, sweep.levels[0].n_graphs
     constant = [number for number, level in enumerate(levels) if level.constant]
     majority = f"always answering {sweep.class_names[sweep.majority]!r} is right on {levels[0].majority_share:.1%}"
@@ -335,8 +271,8 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
             f"There, {majority} or more than the smoothed classifier. A constant answer is robust against everything, "
             f"and worthless: however far their radii go, leave these levels. {_named(sweep, constant)}"
         )
-        told = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
-        yield Notice(f"No better than a constant answer: {told}", text)
+        count = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
+        yield Notice(f"No better than a constant answer: {count}", text)
     elsewhere = (
         f"Certify the level on other graphs: name them where the command has {OTHER}. Have you no others? Sweep again "
         "with --split validation and another --out, and certify with --split test."
@@ -348,11 +284,14 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
         f"are for choosing, not for reporting. {elsewhere} A certification draws fresh votes, whatever its seed."
     )
     yield Notice("A level that is chosen here must be certified on other graphs", text)
-    short = _short(sweep)
+    short: dict[tuple[str, int | None], list[int]] = defaultdict(list)  # levels, by axis and votes that would do
+    for axis, number in product(levels[0].noise.axes, range(len(levels))):
+        if axis in levels[number].short:
+            short[axis, levels[number].short[axis]].append(number)
     if short:
         axes = ", ".join(dict.fromkeys(axis for axis, _ in short))
-        where = "; ".join(_where(sweep, *each) for each in list(short.items())[:MOST_NAMED])
-        more = f"; and so on, {len(short) - MOST_NAMED:,} more" if len(short) > MOST_NAMED else ""
+        where = "; ".join(_where(sweep, *each) for each in list(short.items())[:_MAX_NAMED])
+        more = f"; and so on, {len(short) - _MAX_NAMED:,} more" if len(short) > _MAX_NAMED else ""
         how = "certified by p_A" if sweep.settings.run.evidence else "certified"
         text = f"Even if all {sweep.settings.run.samples:,} votes agreed, no flip would be {how} in {where}{more}."
         if any(least is not None for _, least in short):
@@ -363,21 +302,11 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
     if empty is not None:
         yield empty
     if sweep.anchored:
-        text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates speak of regions frozen at each clean graph."
+        text = " ".join(sweep.anchored[:_MAX_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
         yield Notice(f"Only {n:,} graph{'s' * (n != 1)}", text)
-
-
-def _short(sweep: SweepResult) -> dict[tuple[str, int | None], list[int]]:
-    """The levels with too few votes for a flip, by the axis and by how many votes would do there."""
-    found: dict[tuple[str, int | None], list[int]] = {}
-    for axis in sweep.levels[0].noise.axes:
-        for number, level in enumerate(sweep.levels):
-            if axis in level.short:
-                found.setdefault((axis, level.short[axis]), []).append(number)
-    return found
 
 
 def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[int]) -> str:
@@ -385,12 +314,10 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
     could = "none ever could" if least is None else f"{least:,} votes could"
     if len(numbers) == len(sweep.levels):
         return f"{axis} ({could})"
-    named = ", ".join(str(number + 1) for number in numbers[:MOST_NAMED])
-    more = f" and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
-    return f"{axis} at level{'s' * (len(numbers) != 1)} {named}{more} ({could})"
+    return f"{axis} at level{'s' * (len(numbers) != 1)} {_listed(numbers)} ({could})"
 
 
 def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
-    named = "; ".join(noise_text(sweep.levels[number].noise) for number in numbers[:MOST_NAMED])
-    more = f"; and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
+    named = "; ".join(noise_text(sweep.levels[number].noise) for number in numbers[:_MAX_NAMED])
+    more = f"; and {len(numbers) - _MAX_NAMED:,} more" if len(numbers) > _MAX_NAMED else ""
     return f"({named}{more}.)"

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.content import digest
-from starcert.runs.inputs import RunInputs, describe_rule, needs_model, read_inputs
-from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, check_device
+from starcert.runs.inputs import RunInputs, aligned, describe_rule, needs_model, read_inputs
+from starcert.runs.models import ModelInputs, as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
-from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.train_settings import TrainSettings
-from starcert.runs.trained_weights import torch_module_of
+from starcert.runs.settings import RunSettings, TrainSettings, run_settings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
@@ -30,62 +28,38 @@ from starcert.system.threads import one_thread
 if TYPE_CHECKING:
     from starcert.models import Training, TrainingCheckpoint
     from starcert.objects import Graph
-    from starcert.runs.graph_files import RunData
-
-__all__ = ["TrainedRun", "train_run", "training_settings"]
 
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
-"""The node data that say which nodes are learned from, and which decide."""
+"""The node data for the nodes that are learned from, and for those that decide."""
 
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """What came out of a training.
+    """What came out of a training."""
 
-    Attributes:
-        weights: the file of weights.
-        made: how they were made, as `starcert.models.how_made` tells it.
-        settings: how they were trained.
-        what: what was learned from, in words.
-        majority: the share of the most frequent class among what decides.
-        seconds: how long it took; None if the file was there already, made so.
-    """
-
-    weights: Path
-    made: Mapping[str, Any]
-    settings: TrainSettings
-    what: str
-    majority: float
-    seconds: float | None
+    weights: Path  # the file of weights
+    made: Mapping[str, Any]  # how they were made; see `starcert.models.how_made`
+    settings: TrainSettings  # how they were trained
+    what: str  # what was learned from, in words
+    majority: float  # the share of the most frequent class among what decides
+    seconds: float | None  # how long it took; None if the file was there already
 
 
 @dataclass(frozen=True)
 class _Lesson:
-    """What a module learns from, and what decides which epoch is kept.
+    """What a module learns from, and what decides which epoch is kept."""
 
-    Attributes:
-        what: what it is, in words.
-        content: a digest of it.
-        truth: the classes of what decides.
-        fit: trains a smoothed classifier in place, or goes on where an earlier training was.
-    """
-
-    what: str
-    content: str
-    truth: Sequence[int]
-    fit: Callable[[SmoothedClassifier, TrainSettings, TrainingCheckpoint], Training]
+    what: str  # what it is, in words
+    content: str  # a digest of it
+    truth: Sequence[int]  # the classes of what decides
+    # trains a smoothed classifier in place, or goes on where an earlier training was
+    fit: Callable[[TrainSettings, TrainingCheckpoint], Training]
 
 
 def training_settings(
     file: RunFile, options: Mapping[str, object], how: Mapping[str, object]
 ) -> tuple[RunSettings, TrainSettings]:
-    """The settings of a run and of its training, from a run file and from options, which override it.
-
-    Args:
-        file: what the run file says.
-        options: settings of the run by their keys, checked.
-        how: settings of training by their keys, checked.
-    """
+    """The settings of a run and of its training, from a run file and from options of both, which override it."""
     run = run_settings(file.values, options)
     if run.weights is None:
         hint = 'For example weights = "model.pt" in the run file, which certify then reads, or --weights model.pt.'
@@ -133,13 +107,21 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if weights.exists():
             there = how_made(weights)
-            _check_own(weights, there)
+            if not there.get("settings"):
+                problem = "holds weights that starcert train has not written"
+                raise StarcertError(f"{weights}: {problem}. Give another --weights.")
             if not again:
-                _check_same(weights, there["settings"], story)
+                before = there["settings"]
+                found = [
+                    f"{key}: there {before.get(key)}, now {now}" for key, now in story.items() if before.get(key) != now
+                ]
+                if found:
+                    problem = f"holds weights that were trained otherwise ({'; '.join(found)})"
+                    raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
                 return TrainedRun(weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
-        training = lesson.fit(smoothed, settings, state)
+        training = lesson.fit(settings, state)
     save_weights(smoothed, weights, training, settings=story)
     state.remove()
     seconds = time.monotonic() - begun
@@ -147,7 +129,6 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
 
 
 def _check_place(weights: Path) -> None:
-    """Refuses a file that cannot be written, before any work is done."""
     if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
         hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
         raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
@@ -168,20 +149,16 @@ def _divided(run: RunSettings) -> RunInputs:
             "data", "have a class for every graph, to train on them", str(run.data), hint
         ) from None
     assert inputs.train is not None  # they are divided
-    deciding = _labelled(inputs.chosen, "validation")
-    return replace(inputs, train=_labelled(inputs.train, "training"), validation=deciding, chosen=deciding)
-
-
-def _labelled(part: RunData, name: str) -> RunData:
-    known = part.select([place for place, label in enumerate(part.labels or ()) if label is not None])
-    if not len(known):
-        raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
-    return known
+    train, deciding = inputs.train.labelled, inputs.chosen.labelled
+    for part, name in ((train, "training"), (deciding, "validation")):
+        if not len(part):
+            raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
+    return replace(inputs, train=train, validation=deciding, chosen=deciding)
 
 
 def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
     """The smoothed classifier whose module is to be trained; its first weights follow from the seed."""
-    from starcert.models.copies import Trainable  # noqa: PLC0415
+    from starcert.classifiers.torch import TorchClassifier  # noqa: PLC0415
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 
     device = run.device or "cpu"
@@ -189,10 +166,14 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
         parts = (inputs.everything, inputs.train)
         model = call_model(run.model, ModelInputs(device, *parts, run.noise, inputs.rule, inputs.validation))
     if torch_module_of(model) is None:
-        _refuse(model, run.model)
+        hint = "There is nothing to train: certify it as it is, without the setting weights."
+        if hasattr(model, "predict"):
+            hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
+        got = f"{type(model).__name__} from {run.model}"
+        raise InvalidParameterError("model", "return a torch module on edge_index, or from_pyg of one", got, hint)
     nodes = (run.targets == "nodes", run.nodes)
     base = as_classifier(model, run.model, inputs.chosen, run.device, nodes=nodes, on_edges=True)
-    if not isinstance(base, Trainable) or base.dense:
+    if not isinstance(base, TorchClassifier) or base.dense:
         hint = "Train it yourself, and let the function return it trained, without the setting weights."
         raise InvalidParameterError("model", "return a module on edge_index, or from_pyg of one", str(run.model), hint)
     if not any(parameter.requires_grad for parameter in base.model.parameters()):
@@ -200,24 +181,14 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
     return SmoothedClassifier(base, run.noise, inputs.rule)
 
 
-def _refuse(model: object, reference: Reference) -> None:
-    """Says of a model that is no torch module what to do."""
-    if hasattr(model, "predict"):
-        hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
-    else:
-        hint = "There is nothing to train: certify it as it is, without the setting weights."
-    got = f"{type(model).__name__} from {reference}"
-    raise InvalidParameterError("model", "return a torch module on edge_index, or from_pyg of one", got, hint)
-
-
 def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     from starcert.models import fit_with_noise  # noqa: PLC0415
 
     assert inputs.train is not None
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
-    labels, truth = ([label for label in part.labels or () if label is not None] for part in (taught, deciding))
+    labels, truth = taught.known, deciding.known
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
         return fit_with_noise(smoothed, taught.graphs, labels, **how)
 
@@ -226,12 +197,12 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
-    from starcert.classifiers.outputs import nodes_of  # noqa: PLC0415
+    from starcert.classifiers.torch.outputs import nodes_of  # noqa: PLC0415
     from starcert.models import fit_nodes_with_noise  # noqa: PLC0415
 
     data = aligned(inputs.chosen, smoothed.classifier)
     graph: Graph = data.graphs[0]
-    if data.node_labels is None:
+    if not data.known:
         hint = "The classes of nodes are the node data y."
         raise InvalidParameterError("data", "have classes of nodes to learn from", data.names[0], hint)
     missing = [mask for mask in (TRAIN_MASK, VALIDATION_MASK) if mask not in graph.node_data]
@@ -240,12 +211,12 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
         hint = f"They say by 0 or 1 which nodes are learned from and which decide. There are: {there}."
         raise InvalidParameterError("data", f"have the node data {' and '.join(missing)}", data.names[0], hint)
     taught, deciding = (nodes_of(mask, graph.frame).tolist() for mask in (TRAIN_MASK, VALIDATION_MASK))
-    labels = [-1 if label is None else label for label in data.node_labels]
+    labels = [-1 if label is None else label for label in data.labels.tolist()]
     unknown = [node for node in (*taught, *deciding) if labels[node] < 0]
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = {key: value for key, value in asdict(settings).items() if value is not None}
         masks = {"train": taught, "validation": deciding}
         return fit_nodes_with_noise(smoothed, graph, labels, **masks, **how, checkpoint=state)
@@ -255,7 +226,7 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
 
 def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson: _Lesson) -> dict[str, object]:
-    """All that weights are made from, but for versions: the same story gives the same weights."""
+    """All that weights are made from, except versions: the same story gives the same weights."""
     regions = run.regions.digest if isinstance(run.regions, Reference) else ""
     return {
         "model": f"{run.model} {run.model.digest}",
@@ -264,16 +235,3 @@ def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson:
         "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
         **asdict(settings),
     }
-
-
-def _check_own(weights: Path, made: Mapping[str, Any]) -> None:
-    """Refuses to replace what this command has not written."""
-    if not made.get("settings"):
-        raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
-
-
-def _check_same(weights: Path, there: Mapping[str, object], story: Mapping[str, object]) -> None:
-    found = [f"{key}: there {there.get(key)}, now {now}" for key, now in story.items() if there.get(key) != now]
-    if found:
-        advice = "--again replaces them; another --weights keeps both."
-        raise StarcertError(f"{weights}: holds weights that were trained otherwise ({'; '.join(found)}). {advice}")

@@ -30,29 +30,8 @@ from starcert.system.threads import one_thread
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
 
-__all__ = [
-    "Reference",
-    "UserCodeError",
-    "import_file",
-    "place_in",
-    "place_of",
-    "place_of_user_code",
-    "running_user_code",
-    "useful_workers",
-    "voting_workers",
-]
-
-_EXTRAS = {
-    "torch": "torch",
-    "torch_geometric": "torch",
-    "sklearn": "kernels",
-    "grakel": "kernels",
-    "rdkit": "molecules",
-}
-
-
-_PREFIX = "starcert_user_"
-"""How the names of modules begin that are files of the user's."""
+_EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
+_PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
 
 
 class UserCodeError(StarcertError):
@@ -61,11 +40,7 @@ class UserCodeError(StarcertError):
 
 @dataclass(frozen=True)
 class Reference:
-    """Something that a Python file defines.
-
-    Attributes:
-        file: the file, absolute.
-        name: what it is called there.
+    """Something that a Python file defines: the file, absolute, and the name in it.
 
     Example:
         >>> str(Reference(Path("/project/model.py"), "classifier"))
@@ -115,8 +90,7 @@ def import_file(file: Path) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None  # a path that ends in .py always has one
+    assert spec is not None and spec.loader is not None  # noqa: PT018  (a path that ends in .py always has one)
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
@@ -137,7 +111,7 @@ def place_of(path: str | Path, base: Path, parameter: str) -> Path:
     """Where a path leads from a folder, absolute; `~` is somebody's home."""
     try:
         return Path(os.path.abspath(base / Path(path).expanduser()))
-    except RuntimeError:  # so expanduser says that there is nobody of this name, or no home
+    except RuntimeError:  # expanduser knows no such user, or no home
         hint = "Write the whole path."
         raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
 
@@ -154,7 +128,7 @@ def running_user_code(file: Path) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        raise UserCodeError(f"{place_in(file, error)}: {_words(error)}{_hint(error)}") from error
+        raise UserCodeError(f"{place_in(file, error)}: {_explained(error)}") from error
 
 
 def place_in(file: Path, error: BaseException) -> str:
@@ -176,19 +150,16 @@ def place_of_user_code(error: BaseException) -> str:
     return place
 
 
-def _words(error: BaseException) -> str:
-    """An exception on one line: its kind, unless it is one of ours, and its message."""
+def _explained(error: BaseException) -> str:
+    """An exception on one line: its kind, unless it is one of ours, its message, and what to install."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     kind = "" if isinstance(error, StarcertError) else type(error).__name__
-    return ": ".join(part for part in (kind, " ".join(text.split())) if part)
-
-
-def _hint(error: BaseException) -> str:
+    explained = ": ".join(part for part in (kind, " ".join(text.split())) if part)
     if not isinstance(error, ModuleNotFoundError) or not error.name:
-        return ""
+        return explained
     package = error.name.partition(".")[0]
-    wanted = f"'starcert[{_EXTRAS[package]}]'" if package in _EXTRAS else package
-    return f". Try: pip install {wanted}"
+    wanted = next((f"'starcert[{extra}]'" for extra, packages in _EXTRAS.items() if package in packages), package)
+    return f"{explained}. Try: pip install {wanted}"
 
 
 def _digest_of(file: Path) -> str:
@@ -204,9 +175,9 @@ def _nearest_file(path: Path) -> str:
 
 
 def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
-    """How many of so many workers can count votes, and why there is one alone; "" where nothing keeps it from more."""
+    """How many workers can count votes, and why it is only one; "" if nothing keeps them from being more."""
     workers = min(workers, available_cores())
-    reason = "" if workers == 1 else _stays(classifier)
+    reason = "" if workers == 1 else _why_only_here(classifier)
     return (1 if reason else workers), reason
 
 
@@ -214,13 +185,9 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """So many worker processes, but no more than there are cores; None where the classifier works in this process.
+    """At most this many worker processes, no more than there are cores; None if votes are counted in this process.
 
-    Args:
-        classifier: what shall travel to the workers.
-        file: the user's file that made it.
-        workers: how many.
-        note: is told why there are fewer workers than were asked for, or none.
+    The workers import the user's file that made the classifier. `note` receives why there are fewer than requested.
     """
     cores = available_cores()
     if workers > cores:
@@ -233,25 +200,22 @@ def voting_workers(
             yield None
             return
         kept = "The votes that were counted are kept."
-        with worker_processes(workers, kept, begin=_begin, arguments=(file,)) as executor:
+        with worker_processes(workers, kept, begin=_begin_worker, arguments=(file,)) as executor:
             yield executor
 
 
-def _stays(classifier: Classifier) -> str:
-    """Why a classifier cannot leave this process; "" if it can."""
+def _why_only_here(classifier: Classifier) -> str:
     if classifier.backend != "cpu":
         return "the model is on a device, which processes would have to share"
     try:
         pickle.dumps(classifier)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        return (
-            f"the classifier cannot travel to others ({' '.join(str(error).split())}); define it at the top of its file"
-        )
+        reason = " ".join(str(error).split())
+        return f"the classifier cannot travel to others ({reason}); define it at the top of its file"
     return ""
 
 
-def _begin(file: Path) -> None:
-    """What a worker does first."""
+def _begin_worker(file: Path) -> None:
     harden_streams()  # the user's code may print
     try:
         import_file(file)

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.agreement import (
-    LEAST,
-    asked_alone,
+    MIN_BATCH,
     check_alone,
     checked_scores,
     look_like_probabilities,
     named_errors,
+    places_to_check,
     refuse_probabilities,
 )
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
@@ -66,7 +66,7 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
         _check_picklable(common, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
-    elif job.classifier.gathers and job.batch_size is None:
+    elif job.classifier.max_batch_nodes and job.batch_size is None:
         for group in _groups_of_graphs(job, chunks):
             yield from _count_graphs(job, group)
     else:
@@ -102,7 +102,7 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
 
     More are never together than stay in the cache of a core. The chunk that the classifier is checked in is alone.
     """
-    if job.classifier.together == 1:
+    if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
         return
     for graph, of_graph in groupby(chunks, key=lambda chunk: chunk.graph):
@@ -110,7 +110,7 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
         copies = MAX_BATCH_BYTES // (sites.n_sites // 8 + 4 * _n_nodes(sites) + 1)
         if job.batch_size is not None:
             copies = min(copies, job.batch_size)
-        most = max(1, min(job.classifier.together, copies // job.chunk_size))
+        most = max(1, min(job.classifier.chunks_per_batch, copies // job.chunk_size))
         for (_, checked), alike in groupby(of_graph, key=lambda chunk: (chunk.purpose, _is_checked(job, chunk))):
             while group := list(islice(alike, 1 if checked else most)):
                 yield group
@@ -121,7 +121,7 @@ def _groups_of_graphs(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Ch
     group, nodes = list[Chunk](), 0
     for chunk in chunks:
         own = chunk.samples * max(1, _n_nodes(job.sites[chunk.graph]))
-        if group and nodes + own > job.classifier.gathers:
+        if group and nodes + own > job.classifier.max_batch_nodes:
             yield group
             group, nodes = [], 0
         group.append(chunk)
@@ -204,7 +204,7 @@ class _Counter:
         classifier = job.classifier
         self.checking = _is_checked(job, chunk)
         self.device = classifier.device if isinstance(classifier, DrawsItself) else None
-        self._n_drawn = min(max(chunk.samples, LEAST), job.chunk_size) if self.checking else chunk.samples
+        self._n_drawn = min(max(chunk.samples, MIN_BATCH), job.chunk_size) if self.checking else chunk.samples
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
         self._flips = None if chunk.against is None else _ChunkFlips(chunk, sites, job.noise)
@@ -244,7 +244,7 @@ class _Counter:
         self._first += len(batch)
 
     def _check(self, batch: NoisyGraphs, found: Scores) -> None:
-        for copy in asked_alone(self._n_drawn, scored=found.numbers is not None):
+        for copy in places_to_check(self._n_drawn, scored=found.numbers is not None):
             if self._first <= copy < self._first + len(batch):
                 name = f"noisy copy {copy} of graph {self._chunk.graph}"
                 with stage("model", self.device):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.agreement import LEAST
+from starcert.classifiers.agreement import MIN_BATCH
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
@@ -211,7 +211,8 @@ def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
         >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=20_000)]
         [(0, 100)]
     """
-    first = sorted(stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number))[:1]
+    by_use = sorted(stored, key=lambda each: (each.samples < MIN_BATCH, each.purpose != "selection", each.number))
+    first = by_use[:1]
     others = [chunk for chunk in stored if chunk.purpose == "estimation" and chunk not in first]
     share = min(MAX_RECOUNTED, log(100) / (against + 1))
     wanted = int(share * sum(chunk.samples for chunk in others)) - sum(chunk.samples for chunk in first)

@@ -70,7 +70,7 @@ def test_words_of_64_copies_weigh_as_degrees_do(n):
     part = sc.Partition.from_node_sets({"some": range(0, n, 2)})
     batch = draw(random_graph(n, 8 / n, n), sc.Noise(some=0.3), 200, part)
     for copies in (batch, batch[3:150], batch[64:65]):
-        values, bounds = kernel.weighed(copies, weights, np.abs(weights))
+        values, bounds = kernel.weighted_sums(copies, weights, np.abs(weights))
         features = kernel.transform(copies)
         np.testing.assert_allclose(values, features @ weights, rtol=1e-12, atol=1e-13)
         assert (bounds >= features @ np.abs(weights) * (1 - 1e-12)).all()

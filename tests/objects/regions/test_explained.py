@@ -13,7 +13,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError
 torch = pytest.importorskip("torch")
 nn = pytest.importorskip("torch_geometric.nn")
 pytest.importorskip("torch_geometric.explain")
-gcn = pytest.importorskip("starcert.models.gcn")
+gcn = pytest.importorskip("starcert.models.networks")
 
 SEEN = range(4)
 

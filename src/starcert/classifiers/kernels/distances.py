@@ -16,9 +16,10 @@ neighbourhood by its nodes and its edges so described. Isomorphic ones are equal
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
+from starcert.classifiers.kernels.hashing import Counts, Hashes, Integers, count_hashes, empty_table, join, mix, slot
 from starcert.classifiers.kernels.kernel import DATA, Collection, GraphKernel, neighbours
-from starcert.classifiers.kernels.words import Counts, Integers, Words, count_words, empty_table, join, mix, slot
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
@@ -28,12 +29,12 @@ __all__ = ["NeighbourhoodPairs", "ShortestPath"]
 class ShortestPath(GraphKernel):
     """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters."""
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
-        return count_words(*_pairs(graphs))
+        return count_hashes(*_pairs(graphs))
 
+    @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """See `GraphKernel`."""
         return 40.0 * n_nodes * n_nodes
 
 
@@ -54,13 +55,14 @@ class NeighbourhoodPairs(GraphKernel):
         self.radius = radius
         self.distance = distance
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
         radii, distances = 1 + whole_number("radius", self.radius, 0), 1 + whole_number("distance", self.distance, 0)
-        return count_words(*_neighbourhood_pairs(graphs, radii, distances)).normalised().joined(radii * distances)
+        levels = count_hashes(*_neighbourhood_pairs(graphs, radii, distances)).normalised()
+        return levels._replace(starts=levels.starts[:: radii * distances])
 
+    @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """See `GraphKernel`."""
         return 40.0 * (1 + self.radius) * n_nodes * n_nodes
 
 
@@ -86,10 +88,10 @@ def _walk(
 
 
 @compiled
-def _pairs(graphs: Collection) -> tuple[Integers, Integers, Words]:
-    """For every graph, a word for each ordered pair of nodes that a path joins."""
+def _pairs(graphs: Collection) -> tuple[Integers, Integers, Hashes]:
+    """For every graph, a hash for each ordered pair of nodes that a path joins."""
     sizes = np.diff(graphs.nodes)
-    bounds, words, end = np.zeros(sizes.size + 1, np.int64), np.empty((sizes**2).sum(), np.uint64), 0
+    bounds, hashes, end = np.zeros(sizes.size + 1, np.int64), np.empty((sizes**2).sum(), np.uint64), 0
     for graph in range(sizes.size):
         begin, near = neighbours(graphs, graph)
         n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] :]
@@ -97,18 +99,18 @@ def _pairs(graphs: Collection) -> tuple[Integers, Integers, Words]:
         for source in range(n):
             distance[:] = -1
             for i in range(1, _walk(source, begin, near, everywhere, 0, distance, queue)):
-                words[end] = join(join(labels[source], labels[queue[i]]), np.uint64(distance[queue[i]]))
+                hashes[end] = join(join(labels[source], labels[queue[i]]), np.uint64(distance[queue[i]]))
                 end += 1
         bounds[graph + 1] = end
-    return bounds[:-1], bounds[1:], words
+    return bounds[:-1], bounds[1:], hashes
 
 
 @compiled
-def _neighbourhood_pairs(graphs: Collection, radii: int, distances: int) -> tuple[Integers, Integers, Words]:
-    """For every level (r, d) of every graph, a word for each ordered pair of nodes d apart."""
+def _neighbourhood_pairs(graphs: Collection, radii: int, distances: int) -> tuple[Integers, Integers, Hashes]:
+    """For every level (r, d) of every graph, a hash for each ordered pair of nodes d apart."""
     sizes = np.diff(graphs.nodes)
     bounds, level = np.zeros(sizes.size * radii * distances + 1, np.int64), 0
-    words, end = np.empty(radii * (sizes**2).sum(), np.uint64), 0
+    hashes, end = np.empty(radii * (sizes**2).sum(), np.uint64), 0
     for graph in range(sizes.size):
         begin, near = neighbours(graphs, graph)
         n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] : graphs.nodes[graph + 1]]
@@ -119,16 +121,16 @@ def _neighbourhood_pairs(graphs: Collection, radii: int, distances: int) -> tupl
                 for one in range(n):
                     for other in range(n):
                         if apart[one, other] == d:
-                            words[end] = join(about, join(around[r, one], around[r, other]))
+                            hashes[end] = join(about, join(around[r, one], around[r, other]))
                             end += 1
                 level += 1
                 bounds[level] = end
-    return bounds[:-1], bounds[1:], words
+    return bounds[:-1], bounds[1:], hashes
 
 
 @compiled
-def _neighbourhoods(labels: Words, begin: Integers, near: Integers, radii: int) -> tuple[Integers, Words]:
-    """The distances of all nodes of a graph (−1: none), and a word for each neighbourhood, shape (radii, nodes)."""
+def _neighbourhoods(labels: Hashes, begin: Integers, near: Integers, radii: int) -> tuple[Integers, Hashes]:
+    """The distances of all nodes of a graph (−1: none), and a hash for each neighbourhood, shape (radii, nodes)."""
     n = labels.size
     apart, around = np.full((n, n), -1, np.int64), np.empty((radii, n), np.uint64)
     everywhere, inner = np.zeros(n, np.int64), np.full(n, -1, np.int64)

@@ -12,16 +12,17 @@ from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
+from starcert.classifiers.kernels.hashing import Counts, Integers
 from starcert.classifiers.kernels.kernel import Collection, GraphKernel, neighbours
-from starcert.classifiers.kernels.words import Counts, Integers
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
 __all__ = ["LARGEST", "Graphlets", "shapes"]
 
 LARGEST = 5
-"""The shapes of larger graphlets do not fit into a small table."""
+"""The table of shapes would be large for larger graphlets."""
 
 
 class Graphlets(GraphKernel):
@@ -44,16 +45,16 @@ class Graphlets(GraphKernel):
         self.smallest = smallest
         self.largest = largest
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
         hint = "grakel.kernels.GraphletSampling takes others, slowly."
         largest = whole_number("largest", self.largest, 3, LARGEST, hint)
         smallest = whole_number("smallest", self.smallest, 3, largest, hint)
         table = _numbered(largest)
         counts = _count(graphs, smallest, largest, table, int(table.max()) + 1)
-        rows, words = np.nonzero(counts)
+        rows, numbers = np.nonzero(counts)
         starts = np.searchsorted(rows, np.arange(len(counts) + 1))
-        return Counts(starts, words.astype(np.uint64), counts[rows, words].astype(np.float64))
+        return Counts(starts, numbers.astype(np.uint64), counts[rows, numbers].astype(np.float64))
 
 
 def shapes(k: int) -> Integers:
@@ -86,9 +87,9 @@ def _numbered(largest: int) -> Integers:
 
 
 @compiled
-def _count(graphs: Collection, smallest: int, largest: int, table: Integers, most: int) -> Integers:
+def _count(graphs: Collection, smallest: int, largest: int, table: Integers, n_shapes: int) -> Integers:
     """How many sets of each shape every graph has, shape (graphs, shapes)."""
-    counts = np.zeros((graphs.nodes.size - 1, most), np.int64)
+    counts = np.zeros((graphs.nodes.size - 1, n_shapes), np.int64)
     for graph in range(graphs.nodes.size - 1):
         begin, near = neighbours(graphs, graph)
         n = begin.size - 1
@@ -144,7 +145,7 @@ def _grow(
 def _add_neighbours(
     node: int, root: int, begin: Integers, near: Integers, met: npt.NDArray[np.uint8], row: Integers, end: int
 ) -> int:
-    """Adds the neighbours above the root that nobody has met to a row that ends here. Returns where it ends then."""
+    """Adds the neighbours above the root that were not met yet to a row that ends here. Returns its new end."""
     for k in range(begin[node], begin[node + 1]):
         if near[k] > root and not met[near[k]]:
             met[near[k]] = 1

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
+from starcert.classifiers.kernels.hashing import Counts, Floats, Hashes, Integers, count_hashes, join, mix
 from starcert.classifiers.kernels.kernel import DATA, DEGREE, Collection, GraphKernel, neighbours
-from starcert.classifiers.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.math.arithmetic import compiled
 from starcert.sampling.views import PackedGraphs, count_ends, new_counters
 from starcert.system.errors import whole_number
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["EdgeHistogram", "VertexHistogram", "WeisfeilerLehman"]
 
 SMALL = 128
-"""With so many nodes, a degree fits into seven binary digits."""
+"""With up to this many nodes, a degree fits into seven binary digits."""
 
 OCTET = 8
 """Binary digits in a byte."""
@@ -41,19 +42,19 @@ class VertexHistogram(GraphKernel):
         [[0.0, 3.0, 1.0], [2.0, 0.0, 0.0]]
     """
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
-        return count_words(graphs.nodes[:-1], graphs.nodes[1:], graphs.labels)
+        return count_hashes(graphs.nodes[:-1], graphs.nodes[1:], graphs.labels)
 
     @property
+    @override
     def is_quick(self) -> bool:
-        """See `GraphKernel`."""
         return self.labels_used == DEGREE and not self.normalize
 
-    def weighed(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """See `GraphKernel`."""
+    @override
+    def weighted_sums(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         if not self.is_quick:
-            return super().weighed(graphs, weights, sizes)
+            return super().weighted_sums(graphs, weights, sizes)
         n = graphs.frame.n_nodes
         by_degree = _by_degree(self.known_, weights, n)
         values: Floats
@@ -71,13 +72,13 @@ class EdgeHistogram(GraphKernel):
     Edges have no labels of their own here.
     """
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
-        return count_words(graphs.starts[:-1], graphs.starts[1:], _edge_words(graphs))
+        return count_hashes(graphs.starts[:-1], graphs.starts[1:], _edge_hashes(graphs))
 
 
 class WeisfeilerLehman(GraphKernel):
-    """How many nodes have each label, after each of so many rounds of refinement (Shervashidze and others, 2011).
+    """How many nodes have each label, after each round of refinement (Shervashidze and others, 2011).
 
     Args:
         rounds: how often labels are refined; after none, this is the vertex histogram.
@@ -89,44 +90,44 @@ class WeisfeilerLehman(GraphKernel):
         super().__init__(node_labels=node_labels, normalize=normalize)
         self.rounds = rounds
 
+    @override
     def count(self, graphs: Collection) -> Counts:
-        """See `GraphKernel`."""
         times = 1 + whole_number("rounds", self.rounds, 0)
-        return count_words(times * graphs.nodes[:-1], times * graphs.nodes[1:], _refine(graphs, times))
+        return count_hashes(times * graphs.nodes[:-1], times * graphs.nodes[1:], _refine(graphs, times))
 
 
 @compiled
-def _edge_words(graphs: Collection) -> Words:
-    words = np.empty(graphs.u.size, np.uint64)
+def _edge_hashes(graphs: Collection) -> Hashes:
+    hashes = np.empty(graphs.u.size, np.uint64)
     for graph in range(graphs.nodes.size - 1):
         labels = graphs.labels[graphs.nodes[graph] :]
         for edge in range(graphs.starts[graph], graphs.starts[graph + 1]):
-            words[edge] = mix(labels[graphs.u[edge]]) + mix(labels[graphs.v[edge]])
-    return words
+            hashes[edge] = mix(labels[graphs.u[edge]]) + mix(labels[graphs.v[edge]])
+    return hashes
 
 
 @compiled
-def _refine(graphs: Collection, times: int) -> Words:
-    """The labels of all rounds, those of the nodes of one graph together."""
-    words, end = np.empty(times * graphs.labels.size, np.uint64), 0
+def _refine(graphs: Collection, times: int) -> Hashes:
+    """The labels of all rounds, graph by graph."""
+    hashes, end = np.empty(times * graphs.labels.size, np.uint64), 0
     for graph in range(graphs.nodes.size - 1):
         begin, near = neighbours(graphs, graph)
         now = graphs.labels[graphs.nodes[graph] : graphs.nodes[graph + 1]].copy()
         then = now.copy()
         for time in range(times):
             for node in range(now.size):
-                words[end] = join(np.uint64(time), now[node])
+                hashes[end] = join(np.uint64(time), now[node])
                 end += 1
                 around = np.uint64(0)
                 for k in range(begin[node], begin[node + 1]):
                     around += mix(now[near[k]])
                 then[node] = join(now[node], around)
             now, then = then, now
-    return words
+    return hashes
 
 
 @compiled
-def _by_degree(known: Words, weights: Floats, n: int) -> Floats:
+def _by_degree(known: Hashes, weights: Floats, n: int) -> Floats:
     """The weight of each degree of n nodes; 0 where training has not seen it."""
     found = np.zeros(n)
     for column in range(known.size):
@@ -150,12 +151,12 @@ def _add_weights(degrees: npt.NDArray[np.int32], weights: Floats) -> Floats:
 
 @compiled
 def _add_sliced(
-    words: Words, first: int, count: int, ends: npt.NDArray[np.int32], fixed: Integers, weights: Floats
+    words: Hashes, first: int, count: int, ends: npt.NDArray[np.int32], fixed: Integers, weights: Floats
 ) -> Floats:
     """`_add_weights` without degrees in between: from words with one site of 64 copies each.
 
-    Every node has a counter whose binary digits are words. The digits of two nodes with few of them, or of one, are
-    eight words at most; of eight copies at a time, they are turned into eight bytes, which tell what these nodes weigh.
+    Every node has a counter whose binary digits are words. The digits of two nodes with few of them, or of one, are at
+    most eight words; of eight copies at a time they are transposed into eight bytes, which index a table of weights.
     """
     counters = new_counters(ends, fixed.size)
     digits = counters.shape[1]
@@ -178,7 +179,7 @@ def _add_sliced(
                 bits = np.uint64(0)
                 for plane in range(OCTET):
                     bits |= ((planes[group, plane] >> shift) & octet) << np.uint64(OCTET * plane)
-                bits = _turned(bits)
+                bits = _transposed(bits)
                 table = tables[which[group]]
                 v0 += table[np.int64(bits & octet)]
                 v1 += table[np.int64((bits >> np.uint64(8)) & octet)]
@@ -196,7 +197,7 @@ def _add_sliced(
 
 @compiled
 def _tables(fixed: Integers, weights: Floats, digits: int, beside: int) -> tuple[Integers, Floats]:
-    """What the nodes beside each other weigh by their digits, for each such group the number of its table, and these.
+    """For each group of nodes beside each other the number of its table, and the tables of weights by their digits.
 
     Groups whose nodes have the same fixed degrees share a table; a node beyond the last weighs nothing.
     """
@@ -224,8 +225,8 @@ def _tables(fixed: Integers, weights: Floats, digits: int, beside: int) -> tuple
 
 
 @compiled
-def _turned(bits: np.uint64) -> np.uint64:
-    """Eight bytes of eight bits, their rows for their columns: bit i of byte k becomes bit k of byte i."""
+def _transposed(bits: np.uint64) -> np.uint64:
+    """The transpose of eight bytes of eight bits: bit i of byte k becomes bit k of byte i."""
     moved = (bits ^ (bits >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
     bits = bits ^ moved ^ (moved << np.uint64(7))
     moved = (bits ^ (bits >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from starcert.classifiers.kernels.words import Counts, Floats, Integers, Words, look_up, table_of
+from starcert.classifiers.kernels.hashing import Counts, Floats, Hashes, Integers, look_up
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, NodeFrame
 from starcert.objects.content import digest
@@ -27,32 +28,22 @@ except ImportError as error:
         f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
     ) from error
 
-__all__ = [
-    "DATA",
-    "DEGREE",
-    "Collection",
-    "GraphKernel",
-    "checked_graphs",
-    "collect",
-    "labels_in",
-    "neighbours",
-    "node_labels_of",
-]
+__all__ = ["DATA", "DEGREE", "Collection", "GraphKernel", "checked_graphs", "labels_in", "neighbours", "node_labels_of"]
 
 DEGREE = "degree"
-"""The node label that is no node data: the degree."""
+"""Node labels that are degrees, and no node data."""
 
 DATA = "data"
 """Node labels that follow the training graphs; see `labels_in`."""
 
 _USUAL = ("label", "atomic_number")
-"""What labels of nodes are called in TU data sets and in molecules."""
+"""The names of node labels in TU data sets and in molecules."""
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A graph kernel κ(G, H) = ⟨φ(G), φ(H)⟩ by its feature map φ, a scikit-learn transformer of graphs.
 
-    A kernel of its own says which features a graph has, in `count`.
+    A class of kernels defines which features a graph has, in `count`.
 
     Args:
         node_labels: what the label of a node is: "degree", the name of an attribute in the node data, or None, which
@@ -62,8 +53,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             stays zero.
 
     Attributes:
-        known_: the features of the training graphs, as sorted words: the columns.
-        node_labels_: where node labels follow the data, what they are.
+        known_: the features of the training graphs, as sorted hashes: the columns.
+        node_labels_: where node labels follow the data, their name.
 
     Example:
         >>> from sklearn.pipeline import make_pipeline
@@ -82,13 +73,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def labels_used(self) -> str | None:
-        """What the label of a node is: as was said, or as the training graphs have it."""
+        """What the label of a node is: as specified, or as the training graphs have it."""
         return self.node_labels_ if self.node_labels == DATA else self.node_labels
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
-        told: str = super().__repr__(N_CHAR_MAX)
+        shown: str = super().__repr__(N_CHAR_MAX)
         follows = self.node_labels == DATA and hasattr(self, "known_")
-        return f"{told} on node labels {self.node_labels_!r}" if follows else told
+        return f"{shown} on node labels {self.node_labels_!r}" if follows else shown
 
     @abstractmethod
     def count(self, graphs: Collection) -> Counts:
@@ -96,60 +87,43 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def is_quick(self) -> bool:
-        """Whether `weighed` counts no features: on small graphs it takes some ten nanoseconds a copy then."""
+        """Whether `weighted_sums` counts no features: on small graphs it takes some ten nanoseconds a copy then."""
         return False
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What a graph of this size takes while its features are counted."""
+        """The bytes that a graph of this size takes while its features are counted."""
         return 400.0 * (n_nodes + n_edges)
 
     def fit(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Self:  # noqa: N803
         """Learn which features there are."""
-        self._fit(self._first_counted(X))
+        self.fit_transform(X)
         return self
 
     def transform(self, X: Sequence[Graph] | NoisyGraphs) -> Any:  # noqa: ANN401, N803  (scipy carries no types)
-        """The features of each graph, a sparse matrix (graphs, columns); those that training has not seen are left out.
-
-        Args:
-            X: a list of graphs, or a batch of noisy copies.
-        """
+        """The features of each graph, a sparse matrix (graphs, columns), without those that training has not seen."""
         check_is_fitted(self, "known_")
         return self._matrix(self._counted(X))
 
     def fit_transform(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Any:  # noqa: ANN401, N803
         """Both, counted once."""
-        counts = self._first_counted(X)
-        self._fit(counts)
+        if self.node_labels == DATA:
+            listed = [X.frame.with_edges(())] if isinstance(X, NoisyGraphs) else checked_graphs(X)
+            self.node_labels_ = labels_in(listed)
+        counts = self._counted(X)
+        self.known_ = np.unique(counts.hashes)
         return self._matrix(counts)
 
-    def weighed(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """For each copy the sum of its features, weighed; and a bound on what they sum to with weights of these sizes.
-
-        Args:
-            graphs: noisy copies.
-            weights: one for each column.
-            sizes: as many, none negative.
-        """
+    def weighted_sums(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+        """For each copy the weighted sum of its features, and a bound on that sum for weights of these sizes, ≥ 0."""
         features = self.transform(graphs)
         return features @ weights, features @ sizes
-
-    def _first_counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
-        if self.node_labels == DATA:
-            listed = [graphs.frame.with_edges(())] if isinstance(graphs, NoisyGraphs) else checked_graphs(graphs)
-            self.node_labels_ = labels_in(listed)
-        return self._counted(graphs)
 
     def _counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
         counts = self.count(collect(graphs, self.labels_used))
         return counts.normalised() if self.normalize else counts
 
-    def _fit(self, counts: Counts) -> None:
-        self.known_ = np.unique(counts.words)
-        self._table = table_of(self.known_)
-
     def _matrix(self, counts: Counts) -> Any:  # noqa: ANN401
-        begins, columns, values = look_up(*counts, self._table, self.known_)
+        begins, columns, values = look_up(*counts, self.known_)
         return csr_array((values, columns, begins.astype(np.int32)), shape=(len(begins) - 1, len(self.known_)))
 
 
@@ -161,32 +135,26 @@ class Collection(NamedTuple):
         starts: the same for the edges.
         u: one end of each edge, counted from 0 in its graph.
         v: the other end.
-        labels: a word for each node.
+        labels: a hash for each node.
     """
 
     nodes: Integers
     starts: Integers
     u: Integers
     v: Integers
-    labels: Words
+    labels: Hashes
 
 
 def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> Collection:
-    """The collection of a list of graphs, or of the copies of a batch.
-
-    Args:
-        graphs: starcert graphs, with one node at least.
-        node_labels: "degree", the name of an attribute in the node data, or None: all nodes are alike.
+    """The collection of a list of graphs, or of the copies of a batch, with the node labels of `GraphKernel`.
 
     Example:
         >>> collect([Graph(3, [(0, 1), (1, 2)]), Graph(2, [])], "degree").labels.tolist()
         [1, 2, 1, 0, 0]
     """
     if not isinstance(node_labels, str | None):
-        hint = "None makes all nodes alike."
-        raise InvalidParameterError(
-            "node_labels", "be 'degree' or the name of an attribute in node_data", node_labels, hint
-        )
+        requirement = "be 'degree' or the name of an attribute in node_data"
+        raise InvalidParameterError("node_labels", requirement, node_labels, "None makes all nodes alike.")
     if isinstance(graphs, NoisyGraphs):
         nodes = graphs.frame.n_nodes * np.arange(len(graphs) + 1)
         framed, times, parts = [graphs.frame.with_edges(())], len(graphs), graphs.edges()
@@ -198,7 +166,7 @@ def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> C
         starts = np.cumsum([0, *(graph.n_edges for graph in framed)])
         parts = EdgeList(starts, pairs[:, 0].copy(), pairs[:, 1].copy())
     if node_labels == DEGREE:
-        labels: Words = _degrees(nodes, *parts[:3])
+        labels: Hashes = _degrees(nodes, *parts[:3])
     elif node_labels is None:
         labels = np.zeros(nodes[-1], np.uint64)
     elif isinstance(graphs, NoisyGraphs) and node_labels in graphs.frame.node_sites:
@@ -206,16 +174,16 @@ def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> C
         if shown.categories is None:
             hint = "Name the categories: graph.with_categories(name, categories)."
             raise InvalidParameterError("node_labels", "have a name for each category", node_labels, hint)
-        words = np.array([_word(category) for category in shown.categories], np.uint64)
-        labels = words[graphs.node_values(node_labels).reshape(-1)]
+        hashes = np.array([_hash(category) for category in shown.categories], np.uint64)
+        labels = hashes[graphs.node_values(node_labels).reshape(-1)]
     else:
-        listed = [_word(label) for graph in framed for label in node_labels_of(graph, node_labels)]
+        listed = [_hash(label) for graph in framed for label in node_labels_of(graph, node_labels)]
         labels = np.tile(np.array(listed, np.uint64), times)
     return Collection(nodes, *parts[:3], labels)
 
 
 def checked_graphs(graphs: Sequence[Graph]) -> list[Graph]:
-    """The graphs as a list, or an error that names what is none."""
+    """The graphs as a list, or an error that names the first value that is not a graph."""
     if isinstance(graphs, Graph | str) or not hasattr(graphs, "__iter__"):
         raise InvalidParameterError("X", "be a list of starcert Graphs", graphs)
     listed = list(graphs)
@@ -230,31 +198,25 @@ def checked_graphs(graphs: Sequence[Graph]) -> list[Graph]:
 
 
 def refuse_directed(frame: NodeFrame) -> None:
-    """Kernels count neighbours without direction: what only direction tells would be lost in silence."""
+    """Kernels count neighbours without direction: what only the direction shows would be lost silently."""
     if frame.directed:
         hint = "Make the graph undirected, or use a model that reads directions (from_pyg, from_callable)."
         raise InvalidParameterError("X", "hold undirected graphs, for kernels", frame, hint)
 
 
 def labels_in(graphs: Sequence[Graph]) -> str:
-    """What nodes are labelled by in these graphs: the usual node data, if all of them have it; else "degree".
+    """The node labels of these graphs: the usual node data, if all of them have it; else "degree".
 
     Example:
         >>> labels_in([Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]})]), labels_in([Graph(2, [])])
         ('atomic_number', 'degree')
     """
     for name in _USUAL if graphs else ():
-        if all(_has_labels(graph, name) for graph in graphs):
+        with suppress(InvalidParameterError):  # there are none of this name, or rows of numbers
+            for graph in graphs:
+                node_labels_of(graph, name)
             return name
     return DEGREE
-
-
-def _has_labels(graph: Graph, name: str) -> bool:
-    try:
-        node_labels_of(graph, name)
-    except InvalidParameterError:  # there are none of this name, or rows of numbers
-        return False
-    return True
 
 
 def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:
@@ -264,12 +226,8 @@ def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:
         hint = f"{graph!r} has {known}."
         if node_labels in graph.anchored_data:
             hint = f"{node_labels!r} is anchored data, which tell of the clean graph's own edges. " + hint
-        raise InvalidParameterError(
-            "node_labels",
-            "be 'degree' or the name of an attribute in node_data",
-            node_labels,
-            hint,
-        )
+        requirement = "be 'degree' or the name of an attribute in node_data"
+        raise InvalidParameterError("node_labels", requirement, node_labels, hint)
     data: Any = graph.node_data[node_labels]
     labels = data.tolist() if hasattr(data, "tolist") else list(data)
     for label in labels:
@@ -278,14 +236,14 @@ def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:
     return list(labels)
 
 
-def _word(label: Hashable) -> int:
+def _hash(label: Hashable) -> int:
     """The same in every process; 1.0 is the label 1."""
     whole = isinstance(label, float) and label.is_integer()
     return int(digest(int(label) if whole or isinstance(label, bool) else label)[:16], 16)  # type: ignore[call-overload]
 
 
 @compiled
-def _degrees(nodes: Integers, starts: Integers, u: Integers, v: Integers) -> Words:
+def _degrees(nodes: Integers, starts: Integers, u: Integers, v: Integers) -> Hashes:
     degrees = np.zeros(nodes[-1], np.uint64)
     for graph in range(nodes.size - 1):
         for edge in range(starts[graph], starts[graph + 1]):

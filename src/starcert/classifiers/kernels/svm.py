@@ -82,10 +82,8 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             matrix = (self.features_ @ self.features_.T).toarray()
         else:
             self.features_ = None
-            said = self.node_labels
-            labels = labels_in(graphs) if said is None or said == DATA else said
-            self.node_labels_ = labels
-            matrix = kernel.fit_transform(grakel_input(graphs, labels))
+            self.node_labels_ = labels_in(graphs) if self.node_labels in (None, DATA) else self.node_labels
+            matrix = kernel.fit_transform(grakel_input(graphs, self.node_labels_))
         self.kernel_ = kernel
         self.svc_ = SVC(kernel="precomputed", C=self.C).fit(matrix, classes)
         self.classes_ = self.svc_.classes_
@@ -118,16 +116,12 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: npt.NDArray[Any] = self.svc_.predict(matrix)
         return classes
 
-    def matrix(
-        self,
-        X: Any,  # noqa: ANN401, N803
-        rows: npt.NDArray[np.int64] | slice = slice(None),
-    ) -> npt.NDArray[np.float64]:
+    def matrix(self, X: Any, rows: Any = slice(None)) -> npt.NDArray[np.float64]:  # noqa: ANN401, N803
         """The kernel between graphs and the training graphs.
 
         Args:
             X: a list of graphs; for a kernel of `starcert.kernels` also a batch of noisy copies.
-            rows: for such a kernel, the graphs to do it for, by their numbers; all of them if left out.
+            rows: for such a kernel, which of the graphs, by their numbers; by default all.
         """
         check_is_fitted(self, "svc_")
         matrix: npt.NDArray[np.float64]
@@ -139,10 +133,10 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return matrix
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
-        told: str = super().__repr__(N_CHAR_MAX)
-        said = self.kernel.node_labels if isinstance(self.kernel, GraphKernel) else self.node_labels or DATA
-        follows = said == DATA and hasattr(self, "svc_")
-        return f"{told} on node labels {self.node_labels_!r}" if follows else told
+        shown: str = super().__repr__(N_CHAR_MAX)
+        labels = self.kernel.node_labels if isinstance(self.kernel, GraphKernel) else self.node_labels or DATA
+        follows = labels == DATA and hasattr(self, "svc_")
+        return f"{shown} on node labels {self.node_labels_!r}" if follows else shown
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the function and the shapes in a fitted `GraphletSampling`, which do not survive pickling."""
@@ -171,17 +165,13 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_grakel(kernel: object) -> bool:
-    """Whether this is a kernel of GraKeL, which takes seconds to import: who made one has done so."""
+    """Whether this is a kernel of GraKeL, which takes seconds to import: then it is imported already."""
     grakel = sys.modules.get("grakel.kernels")
     return grakel is not None and isinstance(kernel, grakel.Kernel)
 
 
 def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
     """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, ….
-
-    Args:
-        graphs: starcert graphs, with one node at least.
-        node_labels: "degree", or the name of an attribute in the node data.
 
     Example:
         >>> adjacency, labels, edges = grakel_input([Graph(3, [(0, 1), (1, 2)])], "degree")[0]
@@ -195,7 +185,7 @@ def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
         adjacency = graph.to_numpy().astype(int)
         labels = adjacency.sum(axis=1).tolist() if node_labels == DEGREE else node_labels_of(graph, node_labels)
         edges = {(u, v): EDGE_LABEL for one, other in graph.edges.tolist() for u, v in ((one, other), (other, one))}
-        # GraKeL takes a graph without edge labels for unlabelled and refuses it; nobody looks at a label of no edge.
+        # GraKeL takes a graph without edge labels for unlabelled and refuses it; a label of no edge has no effect.
         converted.append([adjacency, dict(enumerate(labels)), edges or {(0, 0): EDGE_LABEL}])
     return converted
 

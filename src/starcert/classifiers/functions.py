@@ -1,0 +1,206 @@
+"""Functions as base classifiers: of a graph, of a batch of graphs, of rows, or of every node of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.classifiers.base import Classifier, checked_names, numbers_of, rows_of
+from starcert.classifiers.identity import identity
+from starcert.sampling.batch import NoisyGraphs
+from starcert.system.errors import InvalidParameterError, whole_number
+
+if TYPE_CHECKING:
+    from starcert.objects import NodeFrame
+
+__all__ = ["CallableClassifier", "NodeFunction", "from_callable", "from_node_function"]
+
+NETWORKX_CALL = 4
+"""The `call_cost` of a function that is called copy by copy: most of the cost is in making networkx graphs."""
+
+
+class CallableClassifier(Classifier):
+    """A function of a graph, of a batch of graphs, or of rows, as a base classifier. See `from_callable`."""
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        n_classes: int | None,
+        on: str,
+        description: str | None,
+        batch_size: int = Classifier.batch_size,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        if not callable(function):
+            raise InvalidParameterError("function", "be callable", function)
+        self.function, self.on, self._description = function, on, description
+        self.class_names, self.n_classes = checked_names(class_names, n_classes)
+        self.batch_size = whole_number("batch_size", batch_size, 1)
+        if on == "networkx":
+            self.call_cost = NETWORKX_CALL
+
+    @property
+    @override
+    def description(self) -> str:
+        return self._described()
+
+    def _described(self, suffix: str = "", where: str = "") -> str:
+        """The description that was given, or the function's name with its identity as it is now."""
+        where += "" if self.class_names is None else f" answering {', '.join(self.class_names)}"
+        if self._description:
+            return self._description + where
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{name} {identity(self.content())}{suffix}{where}"
+
+    @override
+    def content(self) -> object:
+        return self.function, self.on
+
+    @override
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        return 400 * n_edges + 300 * n_nodes if self.on == "networkx" else 0
+
+    @override
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        if self.on != "networkx":
+            answers: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
+            return numbers_of(answers, self.class_names)
+        if not isinstance(graphs, NoisyGraphs):
+            raise ValueError("it classifies networkx graphs, and these are plain vectors: write on='vectors'")
+        return numbers_of([self.function(graph) for graph in graphs.networkx()], self.class_names)
+
+
+def from_callable(
+    function: Callable[[Any], Any],
+    *,
+    n_classes: int | None = None,
+    on: Literal["networkx", "batch", "vectors"] = "networkx",
+    description: str | None = None,
+    batch_size: int = 256,
+    class_names: Sequence[str] | None = None,
+) -> CallableClassifier:
+    """A base classifier from any function.
+
+    Args:
+        function: with `on="networkx"`, takes one networkx graph (names and node data as in the clean graph) and returns
+            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `values`, `adjacency()`,
+            `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
+            `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
+        n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.
+        on: what the function is called with.
+        description: says which classifier it is, for the record in a vote store. By default the function's name with a
+            digest of its code, of what it closes over or is bound to, and of the functions, classes and data of your
+            own modules that it names, as they are when the store is opened. Give one of your own for a function that
+            may be rewritten without a change of its answers, or that holds what has no content: a lock, a connection.
+        batch_size: the most copies in a batch. With 1, a function of a batch sees one at a time.
+        class_names: what the classes are called, in the order of their numbers; answers may then be names.
+
+    Example:
+        >>> from_callable(lambda graph: int(graph.number_of_edges() > 10), description="many edges").n_classes
+        2
+        >>> import starcert as sc
+        >>> most = from_callable(lambda rows: rows.mean(axis=1) > 0.5, on="vectors")
+        >>> smoothed = sc.SmoothedClassifier(most, sc.Noise(all=0.1))
+        >>> smoothed.predict(sc.Bits.rows([[0, 0, 0, 1, 0], [1, 1, 0, 1, 1]]), samples=1000, seed=1).tolist()
+        [0, 1]
+    """
+    if on not in ("networkx", "batch", "vectors"):
+        raise InvalidParameterError("on", "be 'networkx', 'batch' or 'vectors'", on)
+    return CallableClassifier(function, n_classes, on, description, batch_size, class_names)
+
+
+class NodeFunction(CallableClassifier):
+    """A function from a networkx graph to the class of each of its nodes. See `from_node_function`."""
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        n_classes: int | None,
+        nodes: str | None,
+        description: str | None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(function, n_classes, "networkx", description, class_names=class_names)
+        self.call_cost = Classifier.call_cost
+        if nodes is not None and not isinstance(nodes, str):
+            raise InvalidParameterError("nodes", "be the name of node data, or None for all nodes", nodes)
+        self.nodes = nodes
+
+    @property
+    @override
+    def description(self) -> str:
+        return self._described(" of nodes", "" if self.nodes is None else f" on {self.nodes}")
+
+    @override
+    def content(self) -> object:
+        return self.function, self.nodes
+
+    @override
+    def n_targets(self, frame: NodeFrame) -> int:
+        return len(self.target_nodes(frame))
+
+    @override
+    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64]:
+        if self.nodes is None:
+            return np.arange(frame.n_nodes)
+        if self.nodes not in frame.node_data:
+            listed = ", ".join(frame.node_data) or "which has none"
+            raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", self.nodes)
+        mask = np.asarray(frame.node_data[self.nodes])
+        if mask.shape != (frame.n_nodes,) or mask.dtype.kind not in "biuf" or not np.isin(mask, (0, 1)).all():
+            must = f"name node data with a 0 or a 1 for each of {frame.n_nodes} nodes"
+            raise InvalidParameterError("nodes", must, self.nodes)
+        if not mask.any():
+            raise InvalidParameterError("nodes", "name node data that choose a node", self.nodes)
+        return np.flatnonzero(mask)
+
+    @override
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        targets = self.target_nodes(graphs.frame)
+        answers = [_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()]
+        return numbers_of(np.array(answers), self.class_names)
+
+
+def from_node_function(
+    function: Callable[[Any], Any],
+    *,
+    n_classes: int | None = None,
+    nodes: str | None = None,
+    description: str | None = None,
+    class_names: Sequence[str] | None = None,
+) -> NodeFunction:
+    """A base classifier of nodes from any function.
+
+    Args:
+        function: takes one networkx graph (names and node data as in the clean graph) and returns the class of each of
+            its nodes: a mapping from nodes to classes, or a row of classes in the order of the nodes.
+        n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.
+        nodes: the name of node data of zeros and ones, such as "test_mask": those nodes alone are certified. None: all.
+        description: says which classifier it is, for the record; see `from_callable`.
+        class_names: what the classes are called, in the order of their numbers; answers may then be names.
+
+    Example:
+        >>> import starcert as sc
+        >>> busy = from_node_function(lambda graph: [int(degree > 1) for _, degree in graph.degree])
+        >>> smoothed = sc.SmoothedClassifier(busy, sc.Noise(all=0.1))
+        >>> smoothed.predict([sc.Graph(3, [(0, 1), (1, 2)])], samples=1000, seed=1).tolist()
+        [0, 1, 0]
+    """
+    return NodeFunction(function, n_classes, nodes, description, class_names)
+
+
+def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
+    if isinstance(answer, Mapping):
+        missing = [node for node in nodes if node not in answer]
+        if missing:
+            raise ValueError(f"it gave no class for the node {missing[0]!r}")
+        answer = [answer[node] for node in nodes]
+    array = np.asarray(answer)
+    if array.shape != (len(nodes),):
+        shape = f"classes of shape {array.shape} for a graph with {len(nodes)} nodes"
+        raise ValueError(f"it gave {shape}; one each is needed")
+    return array

@@ -1,0 +1,11 @@
+"""PyTorch modules as base classifiers: `from_pyg` and `from_dense` on graphs, `from_torch` on rows.
+
+A noisy batch becomes the inputs of a module (`inputs`), which are handed over by the names of its parameters
+(`calling`). The forward pass runs in portions that fit (`module`, `graphs`), with layers whose exact type is known
+replaced by faster ones for the call (`known_layers`, on `edge_sums`), and its result becomes answers (`outputs`).
+"""
+
+from starcert.classifiers.torch.graphs import TorchClassifier, from_dense, from_pyg
+from starcert.classifiers.torch.module import ModuleClassifier, TorchRowClassifier, from_torch
+
+__all__ = ["ModuleClassifier", "TorchClassifier", "TorchRowClassifier", "from_dense", "from_pyg", "from_torch"]

@@ -1,0 +1,226 @@
+"""How a PyTorch module is called: its parameters get what they are named after, in whatever order they come.
+
+The signature of `forward` is read once. A parameter with one of the names below gets that input; one with another name
+needs a line in `arguments`, or a default. Nothing is guessed: a forward that leaves a question open is refused when the
+classifier is made.
+
+| name | what it gets |
+| --- | --- |
+| `x` | the features of all nodes, copy after copy |
+| `edge_index` | the edges of all copies as one block-diagonal graph |
+| `edge_attr`, `edge_weight` | what its edges carry, column by column of `edge_index` |
+| `batch` | for each node the number of its copy |
+| `data` | all of it as one `torch_geometric.data.Batch` |
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+
+from starcert.classifiers.identity import compiled_from
+from starcert.system.errors import InvalidParameterError
+
+__all__ = ["ON_MATRICES", "Arguments", "Calling", "calling_of"]
+
+Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
+"""From the names of parameters to inputs; or the inputs one after the other; or None."""
+
+INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
+OF_EDGES = ("edge_attr", "edge_weight")
+"""The inputs that a graph may lack."""
+
+HOW_TO_TYPE = (
+    "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"
+)
+"""How to give types to edges, for messages."""
+
+IN_ORDER = ("x", "edge_index", "batch")
+"""What three parameters get that have names of their own."""
+
+Parameter = inspect.Parameter
+BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+ANY_NUMBER = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+class Argument(NamedTuple):
+    """A parameter of a module, and the one of `INPUTS` that it gets."""
+
+    name: str
+    input: str
+    optional: bool = False  # it is left out where the graph lacks the input
+    by_place: bool = True  # it can be given by place, if all before it are
+
+
+@dataclass(frozen=True)
+class Calling:
+    """How a module is called: its parameters that get an input, in their order."""
+
+    arguments: tuple[Argument, ...]
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The inputs that must be ready for a call."""
+        named = frozenset(each.input for each in self.arguments)
+        return named | {"x", "edge_index", "batch", *OF_EDGES} if "data" in named else named
+
+    def call(self, model: Callable[..., Any], inputs: Mapping[str, object], n_copies: int) -> Any:  # noqa: ANN401
+        """The output of the module for these inputs; those that a graph lacks are None.
+
+        Parameters are given by place as far as they follow on each other, as one would write the call.
+        """
+        by_place: list[object] = []
+        by_name: dict[str, object] = {}
+        for number, each in enumerate(self.arguments):
+            value = _data_of(inputs, n_copies) if each.input == "data" else inputs.get(each.input)
+            if value is None and each.optional:
+                continue
+            if value is None:
+                types = f" ({HOW_TO_TYPE})" if each.input == "edge_attr" else ""
+                raise ValueError(
+                    f"its forward asks for {each.input}, and the graph has none: give its edges types{types} or edge "
+                    f"data, or the parameter {each.name!r} a default"
+                )
+            if each.by_place and len(by_place) == number:
+                by_place.append(value)
+            else:
+                by_name[each.name] = value
+        try:
+            return model(*by_place, **by_name)
+        except (TypeError, AttributeError, AssertionError) as error:
+            if inputs.get("edge_attr") is not None or not _is_about_missing(error, "edge_attr"):
+                raise
+            problem = " ".join([f"{type(error).__name__}:", *str(error).split()]).rstrip(":")
+            raise ValueError(
+                f"its forward uses edge_attr, and the graph has none, as its edges have no types ({problem}): give "
+                f"them types ({HOW_TO_TYPE})"
+            ).with_traceback(error.__traceback__) from error
+
+
+ON_MATRICES = Calling((Argument("x", "x"), Argument("adjacency", "adjacency")))
+"""How a module on dense adjacency is called."""
+
+
+def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool) -> Calling:
+    """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
+
+    A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
+
+    Raises:
+        InvalidParameterError: a parameter has another name and no default; the message says what to write.
+
+    Example:
+        >>> class Net(torch.nn.Module):
+        ...     def forward(self, h, edge_index, edge_weight=None, *, batch): ...
+        >>> [each[:2] for each in calling_of(Net(), {"h": "x"}, of_graphs=True).arguments]
+        [('h', 'x'), ('edge_index', 'edge_index'), ('edge_weight', 'edge_weight'), ('batch', 'batch')]
+    """
+    if arguments is not None and not isinstance(arguments, Mapping):
+        _check_inputs(arguments, arguments)
+        in_order = tuple(Argument("", each) for each in arguments)
+        _check_complete(in_order, (), f"arguments={arguments!r}", of_graphs=of_graphs)
+        return Calling(in_order)
+    named = dict(arguments or {})
+    _check_inputs(tuple(named.values()), arguments)
+    parameters = _parameters(model)
+    shown = f"forward{inspect.Signature([each.replace(annotation=Parameter.empty) for each in parameters])}"
+    own = [each for each in parameters if each.kind not in ANY_NUMBER]
+    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters) and not own:
+        hint = f"Say what it is called with, one after the other: arguments={IN_ORDER!r}."
+        raise InvalidParameterError("model", "have a forward whose parameters have names", shown, hint)
+    for name in named.keys() - {each.name for each in own}:
+        raise InvalidParameterError("arguments", f"name parameters of {shown}", name)
+    meaning = {each.name: named.get(each.name, each.name) for each in own}
+    if of_graphs and not named:
+        meaning |= _in_order(own)
+    found, unknown, after_gap = [], [], False
+    for each in own:
+        what, optional = meaning[each.name], each.default is not Parameter.empty
+        if what in INPUTS:
+            by_place = each.kind in BY_PLACE and not after_gap
+            found.append(Argument(each.name, what, optional and what in OF_EDGES, by_place))
+        elif optional:
+            after_gap = True
+        else:
+            unknown.append(each.name)
+    _check_complete(found, unknown, shown, of_graphs=of_graphs)
+    return Calling(tuple(found))
+
+
+def _in_order(own: Sequence[Parameter]) -> dict[str, str]:
+    """Parameters with names of their own that can only be x, edge_index and batch; empty if that is not so."""
+    first, others = own[:3], own[3:]
+    fits = len(first) == 3 and all(each.kind in BY_PLACE for each in first)
+    fits &= all(each.name == what or each.name not in INPUTS for each, what in zip(first, IN_ORDER, strict=False))
+    fits &= all(each.default is not Parameter.empty and each.name not in (*IN_ORDER, "data") for each in others)
+    return dict(zip((each.name for each in first), IN_ORDER, strict=True)) if fits else {}
+
+
+def _check_complete(found: Sequence[Argument], unknown: Sequence[str], shown: str, *, of_graphs: bool) -> None:
+    """Refuses a forward with unknown parameters, or one that does not receive which nodes belong to which copy."""
+    inputs = {each.input for each in found}
+    if unknown:
+        example = dict(zip(unknown, [each for each in IN_ORDER if each not in inputs] or ["x"], strict=False))
+        raise InvalidParameterError(
+            "model",
+            f"have a forward with the parameters {', '.join(INPUTS)}",
+            shown,
+            f"Say what {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'}: arguments={example!r}; or give "
+            "them defaults.",
+        )
+    if of_graphs and not inputs & {"batch", "data"}:
+        raise InvalidParameterError(
+            "model",
+            "have a forward with the parameter batch, or data: which nodes belong to which copy",
+            shown,
+            "Let it pool with batch; or name the parameter that is it, arguments={'…': 'batch'}; or take its answer on "
+            "every node, targets='nodes'.",
+        )
+
+
+def _check_inputs(inputs: Sequence[str], arguments: object) -> None:
+    if isinstance(inputs, str) or not all(each in INPUTS for each in inputs):
+        requirement = f"map names of parameters to {', '.join(INPUTS)}, or list what they get one after the other"
+        raise InvalidParameterError("arguments", requirement, arguments)
+
+
+def _parameters(model: torch.nn.Module) -> list[Parameter]:
+    """The parameters of a module's forward pass."""
+    if isinstance(model, torch.jit.ScriptModule):  # its schema knows the names, self among them
+        schema: Any = model.forward.schema  # type: ignore[attr-defined]
+        return [
+            Parameter(
+                each.name,
+                Parameter.KEYWORD_ONLY if each.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD,
+                default=None if each.has_default_value() else Parameter.empty,
+            )
+            for each in schema.arguments[1:]
+        ]
+    original = compiled_from(model)
+    inner = model if original is None else original
+    pyg = sys.modules.get("torch_geometric.nn")
+    if pyg is not None and isinstance(inner, pyg.Sequential):  # its parameters were given as a text
+        return [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in inner.signature.param_dict]
+    return list(inspect.signature(inner.forward).parameters.values())
+
+
+def _data_of(inputs: Mapping[str, Any], n_copies: int) -> object:
+    """All inputs as one object of PyG's, which knows how many graphs it holds."""
+    from torch_geometric.data import Batch  # noqa: PLC0415  (a module that takes data has loaded PyG)
+
+    owner = inputs["batch"]
+    ptr = torch.arange(n_copies + 1, device=owner.device) * (len(owner) // max(1, n_copies))
+    return Batch(**{name: value for name, value in inputs.items() if value is not None}, ptr=ptr)
+
+
+def _is_about_missing(error: BaseException, name: str) -> bool:
+    """Whether an error comes from code that names an input that is None: the error says so, or it is an assertion."""
+    code = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename != __file__)
+    named = any(name in (*each.co_names, *each.co_varnames) for each in code)
+    return named and (isinstance(error, AssertionError) or "NoneType" in str(error))

@@ -1,0 +1,304 @@
+"""What base classifiers from PyTorch modules share: a device, its memory, answers from logits; and modules on rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from typing_extensions import override
+
+from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores, checked_names
+from starcert.classifiers.identity import identity
+from starcert.classifiers.torch.outputs import Outputs, checked_outputs, columns_of_classes, logits_of
+from starcert.objects.vectors import VectorFrame
+from starcert.sampling.batch import NoisyCopies, NoisyVectors
+from starcert.sampling.sampler import Sampler, sampler
+from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.system.processes import available_bytes
+from starcert.system.stages import stage
+from starcert.system.threads import one_torch_thread, threads_are_chosen
+
+if TYPE_CHECKING:
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
+    from starcert.sampling.batch import Copies
+
+__all__ = ["ModuleClassifier", "NotANumberError", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
+
+DRAWING_VERSION = 4
+"""How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
+
+DEVICE_CHUNK = 131_072
+"""Samples in a chunk on a device: it works best on large batches."""
+
+DEVICE_CALL = 8192
+"""The `call_cost` on a device, for small graphs."""
+
+LAYERS, FITS = 32, 2**33
+"""A portion of a batch on a device is as large as that many layers of the model fit into that many bytes."""
+
+PORTION = 2**27
+"""Bytes that the features of copies take at a time on a CPU."""
+
+SMALL = 2**20
+"""A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""
+
+
+class NotANumberError(ValueError):
+    """Some logits are NaN."""
+
+
+class ModuleClassifier(DrawsItself):
+    """A module in evaluation mode, without gradients, that answers whole batches.
+
+    On a device other than the CPU the noisy copies are drawn there. The batch is as large as memory allows, and halved
+    when it does not fit.
+
+    Attributes:
+        weights: where weights came from a file, a digest of them; a description that was given ends with it.
+        outputs: what a single output is: a "logit", a "probability", or None where that was not specified.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        n_classes: int,
+        *,
+        batch_size: int,
+        description: str | None,
+        class_names: Sequence[str] | None = None,
+        outputs: Outputs = None,
+    ) -> None:
+        if not isinstance(model, torch.nn.Module):
+            raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
+        self.model = model.eval()
+        self._parameter = next(model.parameters(), None)
+        self.n_classes = whole_number("n_classes", n_classes, 2)
+        self.outputs = checked_outputs(outputs, self.n_classes)
+        self.class_names, _ = checked_names(class_names, n_classes)
+        self._description = description
+        self.weights = ""
+        on_cpu = self.device.type == "cpu"
+        self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWING_VERSION})"
+        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
+        self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
+        self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
+
+    @property
+    @override
+    def description(self) -> str:
+        if self._description:
+            return f"{self._description} {self.weights}".rstrip()
+        return f"{type(self.model).__name__} {identity(self.content())}"
+
+    @override
+    def content(self) -> object:
+        self.model.eval()  # as it is when it answers
+        return self._content()
+
+    @property
+    @override
+    def device(self) -> torch.device:
+        return torch.device("cpu") if self._parameter is None else self._parameter.device
+
+    @override
+    def free_memory(self) -> int | None:
+        if self.device.type != "cuda":
+            return available_bytes() if self.device.type == "cpu" else None
+        unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return int(torch.cuda.mem_get_info(self.device)[0]) + unused
+
+    @override
+    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
+        return sampler(sites, noise, str(self.device))
+
+    @override
+    def classify(self, graphs: Copies) -> npt.ArrayLike:
+        return self._answers(self._outputs_of(graphs))
+
+    @override
+    def scored(self, graphs: Copies) -> Scores:
+        return self._scores(self._outputs_of(graphs))
+
+    def logits(self, graphs: Copies) -> torch.Tensor:
+        """What the model gives for each copy, shape (copies, classes), or each target, (copies, targets, classes)."""
+        return columns_of_classes(self._outputs_of(graphs), self.outputs)
+
+    def _scores(self, found: torch.Tensor) -> Scores:
+        precision = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
+        numbers = _on_cpu(columns_of_classes(found, self.outputs).double())
+        assumed = self.outputs is None and found.shape[-1] == 1
+        return Scores(self._answers(found), numbers, max(1e-3, 8 * precision), assumed)
+
+    def _answers(self, found: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+        logits = columns_of_classes(found, self.outputs)
+        if logits.device.type == "cpu":
+            answers = _largest(logits)
+        else:
+            largest, places = logits.max(dim=-1)  # a NaN counts as the largest
+            narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+            # One transfer from the device for answers and NaN.
+            answers = _on_cpu(places.to(narrow).masked_fill_(largest.isnan(), -1))
+        if (answers < 0).any():
+            beyond = ", or lie outside [0, 1]" if self.outputs == "probability" else ""
+            raise NotANumberError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
+        return answers
+
+    def _outputs_of(self, graphs: Copies) -> torch.Tensor:
+        """What the model gives for all copies, checked; in portions where memory is short.
+
+        On a CPU torch works with one thread where the batch is small, and with as many as before afterwards, unless the
+        user has set OMP_NUM_THREADS.
+        """
+        if any(part.training for part in self.model.modules()):  # it may have been trained since
+            self.model.eval()
+        size, forward = min(len(graphs), self._fitting(graphs)), self._prepared_forward()
+        while True:
+            try:
+                with torch.inference_mode(), self._threads(graphs.frame, size):
+                    parts = [forward(part) for part in graphs.split(size)]
+                    return parts[0] if len(parts) == 1 else torch.cat(parts)
+            except RuntimeError as error:
+                if not is_out_of_memory(error) or size == 1:
+                    raise
+                size = -(-size // 2)
+                self.batch_size = min(self.batch_size, size)  # the next batch need not fail first
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+
+    def _prepared_forward(self) -> Callable[[Any], torch.Tensor]:
+        """The function for each portion of a batch; whatever is done once a batch is done here."""
+        return self._forward
+
+    def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
+        small = self.device.type == "cpu" and n_copies * self._numbers(frame) <= SMALL
+        return one_torch_thread() if small and not threads_are_chosen() else nullcontext()
+
+    def _fitting(self, graphs: Copies) -> int:
+        """How many copies the model takes at once; on a device it is halved should they not fit."""
+        if self.device.type == "cpu":
+            return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
+        return max(1, FITS // (4 * LAYERS * max(1, self._numbers(graphs.frame))))
+
+    @abstractmethod
+    def _content(self) -> tuple[object, ...]:
+        """All that decides its answers, for a digest."""
+
+    @abstractmethod
+    def _feature_bytes(self, frame: Any) -> int:  # noqa: ANN401  (whatever the object has)
+        """The bytes of the features of one copy, as far as they are known without computing them."""
+
+    @abstractmethod
+    def _numbers(self, frame: Any) -> int:  # noqa: ANN401
+        """About how many numbers a layer of the model holds for one copy."""
+
+    @abstractmethod
+    def _forward(self, graphs: Copies) -> torch.Tensor:
+        """What the model gives for a batch that fits, checked: a column for each class, or one for both."""
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.float32 if self._parameter is None else self._parameter.dtype
+
+
+def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:
+    if tensor.device.type == "cpu":
+        return tensor.numpy()
+    with stage("transfer", tensor.device):
+        return tensor.cpu().numpy()
+
+
+def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+    """The place of the largest number in each row, -1 where one is a NaN.
+
+    By numpy: torch starts threads for it, however few rows there are, and never returns in a process that was forked
+    from one with such threads.
+    """
+    numbers = (logits.float() if logits.dtype == torch.bfloat16 else logits).numpy()
+    answers: npt.NDArray[np.int64] = numbers.argmax(axis=-1)
+    if numbers.dtype.kind == "f":
+        answers[np.isnan(numbers).any(axis=-1)] = -1
+    return answers
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether torch found too little memory, on a device or here."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
+
+
+class TorchRowClassifier(ModuleClassifier):
+    """A module on rows. See `from_torch`."""
+
+    def __init__(self, model: torch.nn.Module, n_classes: int, *, one_hot: bool, **options: Any) -> None:  # noqa: ANN401
+        if not isinstance(one_hot, bool):
+            raise InvalidParameterError("one_hot", "be True or False", one_hot)
+        super().__init__(model, n_classes, batch_size=CHUNK_SIZE, **options)
+        self.one_hot = one_hot
+
+    @override
+    def _content(self) -> tuple[object, ...]:
+        return (self.model, "rows", self.one_hot, *((self.outputs,) if self.outputs else ()))
+
+    @override
+    def _feature_bytes(self, frame: VectorFrame) -> int:
+        return 8 * self._numbers(frame)
+
+    @override
+    def _numbers(self, frame: VectorFrame) -> int:
+        return frame.n_columns * (frame.alphabet if self.one_hot else 1)
+
+    @override
+    def _forward(self, graphs: NoisyVectors) -> torch.Tensor:
+        rows = graphs.vectors_on(self.device)
+        if self.one_hot:
+            rows = torch.nn.functional.one_hot(rows.long(), graphs.frame.alphabet)
+        return logits_of(self.model(rows.to(self._dtype)), len(graphs), self.n_classes, n_nodes=1, of_nodes=False)
+
+    @override
+    def _outputs_of(self, graphs: NoisyCopies) -> torch.Tensor:
+        if not isinstance(graphs, NoisyVectors):
+            raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
+        return super()._outputs_of(graphs)
+
+
+def from_torch(
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    one_hot: bool = False,
+    description: str | None = None,
+    class_names: Sequence[str] | None = None,
+    outputs: Outputs = None,
+) -> TorchRowClassifier:
+    """A base classifier from any module that takes rows of `Bits` or `Categories` and returns one row of logits each.
+
+    On a device other than the CPU, rows are drawn there.
+
+    Args:
+        model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of
+            the shape (copies, columns).
+        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
+        one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
+        description: says which classifier it is, for the record; by default its class and a digest of its weights and
+            its code.
+        class_names: the names of the columns of its logits, in their order.
+        outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
+            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
+
+    Example:
+        >>> import starcert as sc
+        >>> class Sum(torch.nn.Module):
+        ...     def forward(self, rows):
+        ...         return torch.stack([torch.full((len(rows),), 2.0), rows.sum(dim=1)], dim=1)
+        >>> smoothed = sc.SmoothedClassifier(from_torch(Sum(), n_classes=2), sc.Noise(all=0.1))
+        >>> smoothed.predict(sc.Bits.rows([[0, 0, 1, 0], [1, 1, 1, 1]]), samples=1000, seed=1).tolist()
+        [0, 1]
+    """
+    return TorchRowClassifier(
+        model, n_classes, one_hot=one_hot, description=description, class_names=class_names, outputs=outputs
+    )

@@ -1,0 +1,164 @@
+"""Figures that several studies draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.pages.plots.drawing import (
+    COLOURS,
+    COLUMN,
+    FIXED,
+    MAJORITY,
+    PAGE,
+    colour_of,
+    new_figure,
+    region_graph,
+)
+from starcert.pages.plots.maps import NumberGrid, RadiusMap, stacked
+from starcert_studies.voted import RadiusTally, median_range
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from starcert.datasets.dataset import Dataset
+    from starcert.objects import Graph, Sites
+    from starcert_studies.voted import Voted
+
+__all__ = ["class_examples", "draws_figure", "majority_line", "number_grids", "radius_maps",
+           "ring_positions", "verdict_bars"]  # fmt: skip
+
+PALE = "#BFE3F7"
+"""Certified by a third argument: a paler tone of the second."""
+
+
+def radius_maps(found: Mapping[str, Voted], box: Any, height: float, many: str = "graphs") -> Figure:  # noqa: ANN401
+    """Maps of the share that is right and certified at each radius of a box, above each other."""
+    maps = {
+        title: RadiusMap.from_certificates(each.certificates, each.labels, max_radius=box, many=many)
+        for title, each in found.items()
+    }
+    return stacked(maps, height)
+
+
+def number_grids(
+    panels: Sequence[Mapping[str, npt.ArrayLike]],
+    rows: Sequence[object],
+    columns: Sequence[object],
+    *,
+    names: tuple[str, str, str],
+    limits: tuple[float, float],
+    digits: int,
+    height: float,
+    font_size: float = 6,
+) -> Figure:
+    """Grids of numbers on one scale, row by row of panels by their titles; `names` are of rows, columns, numbers."""
+    figure = new_figure(PAGE, height)
+    axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
+    for i, line in enumerate(panels):
+        for j, (title, values) in enumerate(line.items()):
+            row_name, column_name = names[0] if j == 0 else "", names[1] if i == len(panels) - 1 else ""
+            numbers = np.asarray(values, float)
+            grid = NumberGrid(numbers, rows, columns, row_name, column_name, names[2], limits, digits)
+            grid.plot(axes[i][j], bar=False, font_size=font_size).set_title(title)
+    figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
+    return figure
+
+
+def verdict_bars(rows: Mapping[str, Sequence[RadiusTally]], many: str = "graphs") -> Figure:
+    """What is known about each radius, one thin bar for each draw, as shares of the objects that are answered right."""
+    most_draws = max(map(len, rows.values()))
+    figure = new_figure(PAGE, 1.2 + (0.14 + 0.02 * most_draws) * len(rows))
+    ax = figure.add_subplot()
+    colours = {"by p_A": COLOURS[0], "by evidence": COLOURS[4], "with own votes": PALE, "open": FIXED,
+               "broken": COLOURS[5]}  # fmt: skip
+    for row, draws in enumerate(rows.values()):
+        thickness = 0.84 / len(draws)
+        places = row - 0.42 + thickness * (np.arange(len(draws)) + 0.5)
+        ranked = sorted(draws, key=lambda one: (-one.own, one.broken, -one.shared, -one.by_p_A))
+        left = np.zeros(len(draws))
+        widths = np.array([_segments(one) for one in ranked]).T
+        for (name, colour), width in zip(colours.items(), widths, strict=True):
+            ax.barh(places, width, thickness, left=left, color=colour, label=name if row == 0 else None)
+            left += width
+        ax.text(1.01, row, median_range([one.own for one in draws]), va="center")
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.invert_yaxis()
+    ax.set(xlabel=f"share of right {many}; beside it how many are certified, median (range)", xlim=(0, 1))
+    figure.legend(*ax.get_legend_handles_labels(), ncols=len(colours), frameon=False, loc="outside upper center")
+    return figure
+
+
+def _segments(one: RadiusTally) -> list[float]:
+    by_p = min(one.by_p_A, one.shared)
+    counts = by_p, one.shared - by_p, one.own - one.shared, one.open, one.broken
+    return [count / max(one.right, 1) for count in counts]
+
+
+def draws_figure(
+    x: Sequence[float],
+    here: npt.ArrayLike,
+    paper: npt.ArrayLike,
+    others: Sequence[npt.ArrayLike],
+    dotted: Mapping[str, npt.ArrayLike],
+    **axes: object,
+) -> Figure:
+    """A number by x: here, in the paper, for other draws of the data, and dotted lines beside them."""
+    figure = new_figure(COLUMN, 2.6)
+    ax = figure.add_subplot()
+    for k, draw in enumerate(others):
+        ax.plot(x, draw, color="#bbbbbb", lw=0.8, label="other draws of the data" if k == 0 else None)
+    ax.plot(x, here, marker="o", ms=3, color=colour_of(0), label="here")
+    ax.plot(x, paper, marker="s", ms=3, color=colour_of(1), label="in the paper")
+    for name, line in dotted.items():
+        ax.plot(x, line, color="black", ls=":", lw=1, label=name)
+    ax.set(**axes)
+    ax.legend(frameon=False)
+    return figure
+
+
+def majority_line(ax: Axes, share: float, at: float) -> None:
+    """The share of the most frequent class as a dotted line, with its name at an x."""
+    ax.axhline(share, color=MAJORITY, lw=0.8, ls=":")
+    ax.text(at, share, "majority class", fontsize=6, color=MAJORITY, va="bottom")
+
+
+def class_examples(data: Dataset, positions: Callable[[Sites], npt.NDArray[np.float64]], height: float) -> Figure:
+    """The first test graph of each class, with its regions."""
+    figure = new_figure(PAGE, height)
+    for ax, label in zip(figure.subplots(1, 2), (0, 1), strict=True):
+        graph = data.test.graphs[int(np.flatnonzero(data.test.labels == label)[0])]
+        assert data.partition is not None
+        sites = data.partition.sites(graph)
+        region_graph(sites, positions=positions(sites), ax=ax)
+        ax.set_title(f"class {label} ({data.label_names[label]})")
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, ncols=len(names), frameon=False, loc="outside lower center")
+    return figure
+
+
+def ring_positions(graph: Graph, n_ring: int) -> npt.NDArray[np.float64]:
+    """The first nodes on a circle, clockwise from the top, each after one with an arc to it; the rest beside.
+
+    A node is followed by the one that it has an arc to and that has the most arcs to its other followers.
+    """
+    there = np.zeros((graph.n_nodes, graph.n_nodes), dtype=np.int64)
+    there[tuple(graph.edges.T)] = 1
+    order, left = [int(there[:n_ring, :n_ring].sum(axis=1).argmax())], np.arange(graph.n_nodes) < n_ring
+    while len(order) < n_ring:
+        left[order[-1]] = False
+        followers = np.flatnonzero(there[order[-1]].astype(bool) & left)
+        order.append(int(followers[there[np.ix_(followers, followers)].sum(axis=1).argmax()]))
+    places = np.empty((graph.n_nodes, 2))
+    places[order] = _circle(n_ring)
+    places[n_ring:] = _circle(graph.n_nodes - n_ring) + np.array([2.6, 0.0])
+    return places
+
+
+def _circle(n: int) -> npt.NDArray[np.float64]:
+    angles = 2 * np.pi * np.arange(n) / n
+    return np.stack([np.sin(angles), np.cos(angles)], axis=1)

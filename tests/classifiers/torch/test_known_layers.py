@@ -1,0 +1,840 @@
+"""Stand-ins for known layers: the logits of the module as it is written, whatever it does between its layers."""
+
+import copy
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from device_worlds import DEVICES
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
+
+import starcert as sc
+from starcert.classifiers import from_dense, from_pyg
+from starcert.classifiers.identity import global_hooks, identity
+from starcert.classifiers.torch import edge_sums, known_layers, layers
+from starcert.classifiers.torch.edge_sums import EdgeSums
+from starcert.classifiers.torch.known_layers import is_known
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import torch_geometric.nn as pyg
+    from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, SumAggregation
+    from torch_geometric.utils import degree, dropout_edge
+
+COPIES = 24
+TYPES = ("single", "double", "aromatic")
+NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.2))
+
+
+def graph(n: int = 11, **more) -> sc.Graph:
+    rng = np.random.default_rng(n)
+    edges = [(i, i + 1) for i in range(n - 1)] + [(0, 4)]
+    return sc.Graph(n, edges, node_data={"x": rng.normal(size=(n, 4)).astype(np.float32)}, **more)
+
+
+def typed(**more) -> sc.Graph:
+    return graph(edge_types=[TYPES[i % 3] for i in range(11)], type_names=TYPES, **more)
+
+
+def copies(clean: sc.Graph, count: int = COPIES, device: str = "cpu"):
+    noise = sc.Noise(all=sc.Edges(delete=0.3, add=0.2, change=0.2)) if clean.type_names else NOISE
+    problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), noise).problem([clean])
+    draws = sampler(problem.sites[0], problem.noise, device)
+    return draws.draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
+
+
+def mlp(a: int, b: int) -> nn.Module:
+    net = nn.Sequential(nn.Linear(a, b), nn.BatchNorm1d(b), nn.ReLU(inplace=True), nn.Linear(b, b))
+    net[1].running_mean.uniform_(-1, 1)
+    net[1].running_var.uniform_(0.5, 2)
+    return net
+
+
+KNOWN = {
+    "gcn": pyg.GCNConv,
+    "gcn without bias": lambda a, b: pyg.GCNConv(a, b, bias=False),
+    "lazy gcn": lambda a, b: pyg.GCNConv(-1, b),
+    "gin": lambda a, b: pyg.GINConv(mlp(a, b), eps=0.3, train_eps=True),
+    "gin of fixed eps": lambda a, b: pyg.GINConv(mlp(a, b), eps=0.3),
+    "sage": pyg.SAGEConv,
+    "sage of sums": lambda a, b: pyg.SAGEConv(a, b, aggr="sum", bias=False),
+    "sage normalised": lambda a, b: pyg.SAGEConv(a, b, normalize=True, project=True),
+    "sage of others": lambda a, b: pyg.SAGEConv(a, b, root_weight=False),
+    "graph": pyg.GraphConv,
+    "graph of means": lambda a, b: pyg.GraphConv(a, b, aggr="mean", bias=False),
+    "own gcn": layers.GCNConv,
+    "own gin": lambda a, b: layers.GINConv(mlp(a, b)),
+}
+
+
+class Net(nn.Module):
+    """Two layers and a pool."""
+
+    def __init__(self, layer="gcn", pool=pyg.global_mean_pool) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        make = KNOWN[layer] if isinstance(layer, str) else layer
+        self.convs, self.pool = nn.ModuleList([make(4, 16), make(16, 16)]), pool
+        self.linear = nn.Linear(16, 3)
+        for name, each in self.named_parameters():
+            if "bias" in name:  # PyG begins with zeros, which hide what they do
+                nn.init.uniform_(each, -1, 1)
+
+    def forward(self, x, edge_index, batch):
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+        return self.linear(self.pool(x, batch))
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """All sums that classifiers make, in their order."""
+    found = []
+
+    class Noted(EdgeSums):
+        def __init__(self, *args, **named) -> None:
+            super().__init__(*args, **named)
+            found.append(self)
+
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.EdgeSums", Noted)
+    return found
+
+
+def check(module: nn.Module, clean: sc.Graph, made, used: int | None, device: str = "cpu", **more) -> None:
+    """The logits are those of the module as it is written, and this many sums were used; None: nothing was tried."""
+    for dtype in (torch.float64, torch.float32):
+        classifier = from_pyg(module.to(device, dtype), n_classes=3, **more)
+        drawn = copies(clean, device=device)
+        written = as_written(classifier, drawn)
+        found = classifier.logits(drawn)
+        torch.testing.assert_close(found, written, rtol=64 * torch.finfo(dtype).eps, atol=64 * torch.finfo(dtype).eps)
+        assert written.std(dim=0).min() > 1e-4  # a constant would agree with anything
+        assert torch.equal(written.argmax(dim=-1), found.argmax(dim=-1))
+        assert [each.used for each in made] == ([] if used is None else [used])
+        made.clear()
+
+
+def as_written(classifier, drawn):
+    classifier.model.eval()
+    with torch.inference_mode():
+        return classifier.logits_from(classifier.inputs(drawn), len(drawn), drawn.frame.n_nodes)
+
+
+@pytest.mark.parametrize("pool", [pyg.global_add_pool, pyg.global_mean_pool, pyg.global_max_pool])
+@pytest.mark.parametrize("layer", KNOWN)
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("device", DEVICES)
+def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, pool, device, made):
+    module = Net(layer, pool)
+    clean = graph(directed=directed)
+    if layer == "lazy gcn":
+        classifier = from_pyg(module.to(device), n_classes=3)
+        as_written(classifier, copies(clean, 1, device))
+    check(module, clean, made, 2, device)
+
+
+@pytest.mark.parametrize("layer", KNOWN)
+def test_products_with_dense_adjacency(layer, made, monkeypatch):
+    """They serve a GPU only, and are the same mathematics here."""
+    monkeypatch.setattr(EdgeSums, "_is_dense", True)
+    module = Net(layer)
+    if layer == "lazy gcn":
+        as_written(from_pyg(module, n_classes=3), copies(graph(), 1))
+    check(module, graph(directed=True), made, 2)
+
+
+@pytest.mark.parametrize("layer", KNOWN)
+def test_copies_without_edges(layer):
+    clean = sc.Graph(3, [], node_data={"x": np.eye(3, 4, dtype=np.float32)})
+    noise = sc.Noise(all=sc.Flip(delete=0.3, add=0.0))
+    sites = sc.Partition.everything("all").sites(clean)
+    drawn = sampler(sites, noise).draw(WordStream.of_chunk(1, clean.key, "estimation", 0), 8)
+    classifier = from_pyg(Net(layer), n_classes=3)
+    torch.testing.assert_close(classifier.logits(drawn), as_written(classifier, drawn))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_features_of_each_copy(device, made):
+    check(Net(), graph(), made, 2, device, features=sc.classifiers.features.one_hot_degree(3))
+
+
+class Bonds(nn.Module):
+    """GINE layers on edges that carry something, the last on what the module makes of it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        torch.manual_seed(4)
+        self.convs = nn.ModuleList([pyg.GINEConv(mlp(a, 16), eps=0.2, edge_dim=width) for a in (4, 16)])
+        self.last, self.linear = pyg.GINEConv(mlp(16, 16)), nn.Linear(16, 3)
+        self.carry = nn.Linear(width, 16)
+
+    def forward(self, x, edge_index, edge_attr, batch):
+        for conv in self.convs:
+            x = conv(x, edge_index, edge_attr).relu()
+        x = self.last(x, edge_index, edge_attr=self.carry(edge_attr))
+        return self.linear(pyg.global_add_pool(x, batch))
+
+
+class Doubled(Bonds):
+    """What edges carry is overwritten."""
+
+    def forward(self, x, edge_index, edge_attr, batch):
+        edge_attr[::3] *= 2.0
+        return super().forward(x, edge_index, edge_attr, batch)
+
+
+class OwnBonds(Bonds):
+    """The same with layers of the ready networks."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.convs = nn.ModuleList([layers.GINEConv(mlp(a, 16), width) for a in (4, 16)])
+
+
+@pytest.mark.parametrize("kind", [Bonds, Doubled, OwnBonds])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("edge_features", "width"), [(None, 3), (("types", "length"), 4)])
+@pytest.mark.parametrize("device", DEVICES)
+def test_edges_that_carry_something(edge_features, width, directed, kind, device, made):
+    clean = typed(directed=directed, edge_data={"length": np.linspace(1, 2, 11)}, added_edge_data={"length": 3.0})
+    check(kind(width), clean, made, 3, device, edge_features=edge_features)
+
+
+class Gated(pyg.MessagePassing):
+    """A layer of a user's own, of which the sum, or the mean, is known."""
+
+    def __init__(self, a: int, b: int, aggr: str = "sum") -> None:
+        super().__init__(aggr=aggr)
+        self.lin = nn.Linear(a, b)
+
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=self.lin(x))
+
+    def message(self, x_i, x_j):
+        return x_i.sigmoid() * x_j
+
+
+class Pooled(Net):
+    """It pools with a module."""
+
+    def __init__(self, pool: nn.Module) -> None:
+        super().__init__(Gated, pool)
+
+
+@pytest.mark.parametrize("kind", layers.POOLS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_pools_that_are_modules(kind, device, made):
+    theirs = {"sum": SumAggregation, "mean": MeanAggregation, "max": MaxAggregation}[kind]
+    for pool in (theirs(), layers.NodePool(kind)):
+        check(Pooled(pool), graph(), made, 3, device)  # and the sums of two layers that are not known
+
+
+@pytest.mark.parametrize("aggr", ["sum", "mean", "max"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_of_layers_that_are_not_known(aggr, directed, device, made):
+    used = {"sum": 2, "mean": 2, "max": 0}[aggr]
+    check(Net(lambda a, b: Gated(a, b, aggr)), graph(directed=directed), made, used, device)
+
+
+class Shifted(Pooled):
+    """Its pool puts together other nodes than those of a copy, from the second copy on."""
+
+    def forward(self, x, edge_index, batch):
+        batch[12] = 0
+        return super().forward(x, edge_index, batch)
+
+
+@pytest.mark.parametrize("pool", [SumAggregation(), MeanAggregation(), layers.NodePool("max")])
+def test_nodes_that_are_pooled_otherwise(pool, made):
+    check(Shifted(pool), graph(), made, 2)
+
+
+class Jumping(Net):
+    """Its pool sees all layers, and what came in."""
+
+    def __init__(self) -> None:
+        super().__init__("sage")
+        self.linear = nn.Linear(36, 3)
+
+    def forward(self, x, edge_index, batch):
+        one = self.convs[0](x, edge_index=edge_index).relu()
+        two = nn.functional.dropout(self.convs[1](one, edge_index), training=self.training) + one
+        return self.linear(pyg.global_add_pool(torch.cat([x, one, two], dim=1), batch))
+
+
+class Twice(Net):
+    """One layer, used twice, on edges that nothing was dropped from."""
+
+    def forward(self, x, edge_index, batch):
+        edge_index, _ = dropout_edge(edge_index, training=self.training)
+        x = self.convs[0](x, edge_index).tanh()
+        for _ in range(2):
+            x = x + self.convs[1](x, edge_index, None).tanh()
+        return self.linear(self.pool(x, batch))
+
+
+class Looks(Net):
+    """It does something of its own with the edges, negative indices too."""
+
+    def forward(self, x, edge_index, batch):
+        x = x + degree(edge_index[0], len(x), x.dtype).view(-1, 1)
+        h = self.convs[1](self.convs[0](x, edge_index).relu(), edge_index)
+        rows = h[edge_index[0] - len(x)]
+        h = h.index_add(0, edge_index[1], rows.to(h.dtype))
+        return self.linear(self.pool(h, batch))
+
+
+class OfData(Net):
+    def forward(self, data):
+        return super().forward(data.x, data.edge_index, data.batch)
+
+
+class Mixed(Net):
+    """A layer in between that is not known, and adds loops to its edges."""
+
+    def __init__(self) -> None:
+        super().__init__("gcn")
+        self.attends = pyg.GATConv(16, 16)
+
+    def forward(self, x, edge_index, batch):
+        x = self.attends(self.convs[0](x, edge_index).relu(), edge_index)
+        return self.linear(self.pool(self.convs[1](x, edge_index), batch))
+
+
+class Ready(nn.Module):
+    """One of PyG's own stacks."""
+
+    def __init__(self, kind) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.stack, self.linear = kind(4, 16, 3, jk="cat", dropout=0.5, norm="BatchNorm"), nn.Linear(16, 3)
+
+    def forward(self, x, edge_index, batch):
+        return self.linear(pyg.global_add_pool(self.stack(x, edge_index, batch=batch), batch))
+
+
+class Hidden(Net):
+    """It holds its layers where no table of modules is."""
+
+    def __init__(self) -> None:
+        super().__init__("gcn")
+        self.held = [self.convs[0]]
+
+    def forward(self, x, edge_index, batch):
+        return self.linear(self.pool(self.convs[1](self.held[0](x, edge_index), edge_index), batch))
+
+
+@pytest.mark.parametrize(
+    ("make", "used"),
+    [
+        (Jumping, 2),
+        (Twice, 3),
+        (OfData, 2),
+        (Mixed, 2),
+        (Looks, 2),
+        (Hidden, 1),
+        (lambda: Ready(pyg.GIN), 3),
+        (lambda: Ready(pyg.GCN), 3),
+        (lambda: Ready(pyg.GraphSAGE), 3),
+    ],
+)
+@pytest.mark.parametrize("device", DEVICES)
+def test_whatever_a_module_does_between_its_layers(make, used, device, made):
+    check(make(), graph(), made, used, device)
+
+
+def by_numpy(tensor, new):
+    tensor.numpy()[...] = new.numpy()
+
+
+def by_dlpack(tensor, new):
+    torch.from_dlpack(tensor.__dlpack__()).copy_(new)
+
+
+def by_out(tensor, new):
+    torch.max(new.unsqueeze(0), dim=0, out=(tensor, torch.empty_like(tensor, dtype=torch.int64)))
+
+
+def by_data(tensor, new):
+    tensor.data = new
+
+
+def by_foreach(tensor, new):
+    torch._foreach_copy_([tensor], [new])
+
+
+def by_overload(tensor, new):
+    torch.ops.aten.mul_.Tensor(tensor, torch.zeros_like(tensor))
+    torch.ops.aten.add_.Tensor(tensor, new)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+
+    @torch.jit.script
+    def scripted(tensor: torch.Tensor, new: torch.Tensor):
+        tensor.copy_(new)
+
+
+@torch.library.custom_op("starcert_tests::overwrite", mutates_args=["tensor"])
+def custom(tensor: torch.Tensor, new: torch.Tensor) -> None:
+    tensor.copy_(new)
+
+
+def by_swapping(tensor, new):
+    torch.utils.swap_tensors(tensor, new)
+
+
+WRITES = {
+    "numpy": by_numpy,
+    "dlpack": by_dlpack,
+    "out": by_out,
+    "data": by_data,
+    "foreach": by_foreach,
+    "overload": by_overload,
+    "scripted": scripted,
+    "custom": custom,
+    "swapped": by_swapping,
+}
+"""Nine ways of writing into a tensor that who watches functions of torch may miss."""
+
+
+class Overwrites(Net):
+    """After its first layer it overwrites, in a rare case, what the second receives, or what it has taken already."""
+
+    def __init__(self, way: str, what: str) -> None:
+        super().__init__("gin")
+        self.way, self.what = way, what
+
+    def forward(self, x, edge_index, batch):
+        h = self.convs[0](x, edge_index).relu()
+        taken = h[edge_index[0]]
+        if edge_index.shape[1] % 2 == 0:  # as many as there are in undirected graphs
+            given = {"rows": h, "edges": edge_index, "batch": batch}[self.what]
+            new = given.roll(1, -1) if self.what == "edges" else given.flip(0)
+            WRITES[self.way](given, new.contiguous())
+        h = self.convs[1](h, edge_index).index_add(0, edge_index[1], taken)
+        return self.linear(self.pool(h, batch))
+
+
+@pytest.mark.parametrize("what", ["rows", "edges", "batch"])
+@pytest.mark.parametrize("way", WRITES)
+@pytest.mark.parametrize("device", DEVICES)
+def test_nine_ways_to_overwrite(way, what, device, made):
+    if device != "cpu" and way == "numpy":
+        pytest.skip("numpy reaches the CPU only")
+    # On a GPU a layer that receives other edges does not wait to learn it: the batch is asked again.
+    check(Overwrites(way, what), graph(), made, 1 if what == "edges" and device == "cpu" else 2, device)
+
+
+class Rare(nn.Module):
+    """It takes rows, overwrites what they came from where a copy has lost three edges, and adds them up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = pyg.GINConv(nn.Identity())
+
+    def forward(self, x, edge_index, batch):
+        h = x.clone()
+        taken = h[edge_index[0]]
+        lost = torch.bincount(batch[edge_index[0]], minlength=int(batch.max()) + 1) <= 2 * (3 - 3)
+        h.numpy()[lost[batch].numpy()] = 0
+        total = torch.zeros_like(h).index_add_(0, edge_index[1], taken) + self.conv(h, edge_index)
+        pooled = pyg.global_add_pool(total, batch)[:, 0]
+        return torch.stack([0.5 - pooled, pooled - 0.5], dim=1)
+
+
+def test_no_certificate_from_rows_that_were_not_overwritten():
+    """Where all three edges go the answer is another one: no certificate may say that three flips are harmless."""
+    clean = sc.Graph(4, [(0, 1), (1, 2), (2, 3)], node_data={"x": np.ones((4, 1), dtype=np.float32)})
+    noise = sc.Noise(all=sc.Flip(delete=0.4, add=0.0))
+    smoothed = sc.SmoothedClassifier(from_pyg(Rare(), n_classes=2), noise)
+    votes = smoothed.vote([clean], samples=20_000, seed=1)
+    gone = votes.counts[0, 0] / 20_000
+    assert gone == pytest.approx(0.4**3, abs=0.01)  # exactly the copies without edges
+
+
+class OwnGCN(pyg.GCNConv):
+    def message(self, x_j, edge_weight):
+        return 2 * super().message(x_j, edge_weight)
+
+
+def with_hook(name: str):
+    def make(a, b):
+        conv = pyg.GCNConv(a, b)
+        if name == "message":
+            conv.register_message_forward_hook(lambda conv, given, out: 2 * out)
+        else:
+            place = conv.aggr_module if name == "aggregation" else conv
+            place.register_forward_hook(lambda conv, given, out: 2 * out)
+        return conv
+
+    return make
+
+
+def explained(a, b):
+    conv = pyg.GCNConv(a, b)
+    conv.explain = True
+    conv._edge_mask, conv._apply_sigmoid, conv._loop_mask = torch.tensor(0.5), False, torch.tensor(True)
+    conv.explain_message = lambda inputs, dim_size: 2 * inputs
+    return conv
+
+
+def with_method(a, b):
+    conv = pyg.GINConv(mlp(a, b))
+    conv.message = lambda x_j: 2 * x_j
+    return conv
+
+
+def with_aggregation(a, b):
+    class Twice(SumAggregation):
+        def forward(self, *args, **named):
+            return 2 * super().forward(*args, **named)
+
+    conv = pyg.GCNConv(a, b)
+    conv.aggr_module = Twice()
+    return conv
+
+
+UNKNOWN = {
+    "derived": OwnGCN,
+    "hook": with_hook("layer"),
+    "hook of messages": with_hook("message"),
+    "hook of aggregation": with_hook("aggregation"),
+    "method": with_method,
+    "aggregation": with_aggregation,
+    "explained": explained,
+    "improved": lambda a, b: pyg.GCNConv(a, b, improved=True),
+    "no loops": lambda a, b: pyg.GCNConv(a, b, add_self_loops=False),
+    "not normalised": lambda a, b: pyg.GCNConv(a, b, normalize=False),
+    "reversed": lambda a, b: pyg.GCNConv(a, b, flow="target_to_source"),
+    "largest": lambda a, b: pyg.GCNConv(a, b, aggr="max"),
+    "gin of means": lambda a, b: pyg.GINConv(mlp(a, b), aggr="mean"),
+    "sage of the largest": lambda a, b: pyg.SAGEConv(a, b, aggr="max"),
+    "sage of several": lambda a, b: pyg.SAGEConv(a, b, aggr=["mean", "max"]),
+    "decomposed": lambda a, b: pyg.GCNConv(a, b, decomposed_layers=2),
+    "attention": pyg.GATConv,
+    "tag": pyg.TAGConv,
+    "cheb": lambda a, b: pyg.ChebConv(a, b, K=2),
+}
+
+
+@pytest.mark.parametrize("layer", UNKNOWN)
+def test_other_layers_answer_themselves(layer):
+    module, drawn = Net(UNKNOWN[layer]).eval(), copies(graph(directed=True))
+    assert not any(is_known(conv) for conv in module.convs)
+    classifier = from_pyg(module.double(), n_classes=3)
+    torch.testing.assert_close(classifier.logits(drawn), as_written(classifier, drawn))
+
+
+@pytest.mark.parametrize("layer", KNOWN)
+def test_known_layers_are_known(layer):
+    assert all(is_known(conv) for conv in Net(layer).eval().convs)
+    assert not any(is_known(conv) for conv in Net(layer).train().convs)
+
+
+def test_a_layer_that_keeps_edges_is_not_known():
+    assert not is_known(pyg.GCNConv(4, 16, cached=True).eval())
+    conv = pyg.GCNConv(4, 16).eval()
+    conv._cached_edge_index = (torch.zeros((2, 0), dtype=torch.int64), torch.zeros(0))
+    assert not is_known(conv)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, torch.no_grad()])
+@pytest.mark.parametrize(("kind", "name"), [(pyg.GCNConv, "message"), (nn.Module, "eval")])
+def test_a_class_that_was_changed_is_not_known(kind, name, wrap, monkeypatch):
+    written, conv = getattr(kind, name), pyg.GCNConv(2, 2).eval()
+    assert is_known(conv)
+    monkeypatch.setattr(kind, name, wrap(lambda *args, **named: 2 * written(*args, **named)))
+    assert not is_known(conv)
+    monkeypatch.undo()
+    assert is_known(conv)
+
+
+def test_aggregations_of_a_class_that_was_changed(monkeypatch):
+    monkeypatch.setattr(SumAggregation, "reduce", lambda self, x, *_, **__: x)
+    assert not is_known(pyg.GINConv(nn.Identity()).eval())
+
+
+def test_hooks_of_all_modules_see_the_layers_as_they_are(made):
+    seen = []
+    handle = register_module_forward_hook(lambda module, given, out: seen.append(type(module).__name__))
+    try:
+        assert sum(map(len, global_hooks())) == 1
+        from_pyg(Net(), n_classes=3).logits(copies(graph()))
+    finally:
+        handle.remove()
+    assert not made
+    assert "SumAggregation" in seen
+    assert global_hooks() == ((), ())
+
+
+class Called(Net):
+    """Its layers are not called plainly."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__("graph" if how == "two" else "gcn")
+        self.how = how
+
+    def forward(self, x, edge_index, batch):
+        for conv in self.convs:
+            if self.how == "weight":
+                x = conv(x, edge_index, torch.full((edge_index.shape[1],), 0.5, dtype=x.dtype))
+            elif self.how == "others":
+                x = conv(x, edge_index.flip(0))
+            elif self.how == "two":
+                x = conv((x, x), edge_index)
+            elif self.how == "more":
+                x = conv(torch.cat([x, x]), edge_index)[: len(x)]
+            x = x.tanh()
+        return self.linear(self.pool(x, batch))
+
+
+@pytest.mark.parametrize("how", ["weight", "others", "two", "more"])
+def test_layers_that_are_called_otherwise_answer_themselves(how, made):
+    check(Called(how), graph(directed=True), made, 0)
+
+
+def test_fewer_digits_are_not_ours_to_choose(made):
+    classifier, drawn = from_pyg(Net(), n_classes=3), copies(graph())
+    with torch.autocast("cpu", torch.bfloat16):
+        classifier.logits(drawn)
+    assert not made
+
+
+def test_a_module_that_is_compiled_runs_as_it_is(made):
+    classifier, drawn = from_pyg(torch.compile(Net(), backend="eager"), n_classes=3), copies(graph())
+    torch.testing.assert_close(classifier.logits(drawn), as_written(from_pyg(Net(), n_classes=3), drawn))
+
+
+def test_a_compiled_module_has_the_identity_of_what_it_computes():
+    """It is that of the module it was made from, with hooks around it and functions in its place."""
+    plain = Net().eval()
+    compiled = torch.compile(plain, backend="eager")
+    before, written = identity(compiled), identity(plain)
+    assert identity(torch.compile(Net().eval(), backend="eager")) == before
+    from_pyg(compiled, n_classes=3).logits(copies(graph()))
+    assert identity(compiled) == before
+    handle = compiled.register_forward_hook(lambda module, inputs, output: -output)
+    assert identity(compiled) != before
+    handle.remove()
+    assert identity(compiled) == before
+    compiled.forward = lambda x, edge_index, batch: x  # of the caller's own, in the place of the compiled one
+    assert identity(compiled) != before
+    plain.compile(backend="eager")
+    from_pyg(plain, n_classes=3).logits(copies(graph()))
+    assert identity(plain) == written
+    with torch.no_grad():
+        plain.linear.weight[0, 0] += 1
+    assert identity(torch.compile(plain, backend="eager")) != before
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("dense", [False, True])
+def test_features_that_are_not_finite(bad, dense, monkeypatch):
+    """0 · ∞ is no number: a product with a matrix would spread it to nodes that it does not reach."""
+
+    class Finite(Net):
+        def forward(self, x, edge_index, batch):
+            return self.linear(self.pool(self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0), batch))
+
+    monkeypatch.setattr(EdgeSums, "_is_dense", dense)
+    x = np.array(graph().node_data["x"])
+    x[3, 1] = bad
+    clean = sc.Graph(11, [(i, i + 1) for i in range(10)], node_data={"x": x})
+    classifier, drawn = from_pyg(Finite("gin"), n_classes=3), copies(clean)
+    written = as_written(classifier, drawn)
+    assert written.isfinite().all()
+    torch.testing.assert_close(classifier.logits(drawn), written)
+    np.testing.assert_array_equal(classifier.classify(drawn), written.argmax(dim=1))
+
+
+def test_logits_that_are_not_numbers_are_reported():
+    class Broken(Net):
+        def forward(self, x, edge_index, batch):
+            return super().forward(x, edge_index, batch) * float("nan")
+
+    classifier, drawn = from_pyg(Broken(), n_classes=3), copies(graph())
+    with pytest.raises(ValueError, match="its logits have a NaN"):
+        classifier.classify(drawn)
+
+
+def test_products_on_a_gpu_keep_their_digits():
+    assert edge_sums._multiplies_exactly()
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    try:
+        assert not edge_sums._multiplies_exactly()
+    finally:
+        torch.backends.cuda.matmul.fp32_precision = "none"
+
+
+def mixed_up(self, x):
+    return total(self, x.roll(1, 0))
+
+
+def without_loops(self, x):
+    return normalised(self, x) - self._scale**2 * x
+
+
+total, normalised = EdgeSums.total, EdgeSums.normalised
+
+
+@pytest.mark.parametrize(
+    ("layer", "name", "broken"), [("gin", "total", mixed_up), ("gcn", "normalised", without_loops)]
+)
+def test_a_wrong_sum_is_found_by_asking_copies_alone(layer, name, broken, monkeypatch):
+    monkeypatch.setattr(EdgeSums, name, broken)
+    smoothed = sc.SmoothedClassifier(from_pyg(Net(layer), n_classes=3), NOISE)
+    with pytest.raises(sc.ClassifierError, match="alone"):
+        smoothed.vote([graph()], samples=500, seed=1)
+
+
+def test_a_copy_alone_is_asked_as_the_module_is_written(made):
+    from_pyg(Net(), n_classes=3).logits(copies(graph(), 1))
+    assert not made
+
+
+class Learns(Net):
+    """It holds something that changes its answers."""
+
+    factor = 1.0
+
+    def forward(self, x, edge_index, batch):
+        return self.factor * super().forward(x, edge_index, batch)
+
+
+def test_the_model_may_be_changed_after_it_was_wrapped(made):
+    module, drawn = Learns(), copies(graph())
+    classifier = from_pyg(module, n_classes=3)
+    first = classifier.logits(drawn)
+    with torch.no_grad():
+        module.convs[0].lin.weight.mul_(2)
+    module.factor = 3.0
+    module.convs[1] = pyg.GINConv(nn.Linear(16, 16))
+    found = classifier.logits(drawn)
+    torch.testing.assert_close(found, as_written(classifier, drawn))
+    assert (found - first).abs().max() > 0.1
+    module.convs[0].register_forward_hook(lambda layer, given, out: -out)
+    torch.testing.assert_close(classifier.logits(drawn), as_written(classifier, drawn))
+
+
+class Copied(Net):
+    """It looks at itself while it works."""
+
+    def forward(self, x, edge_index, batch):
+        assert isinstance(self.convs[0], pyg.GCNConv)
+        assert self.convs[0].lin.weight.shape == (16, 4)
+        copy.deepcopy(self.linear)
+        return super().forward(x, edge_index, batch)
+
+
+def test_the_module_does_not_notice():
+    module = Copied().eval()
+    before = identity(module), [id(each) for each in module.modules()]
+    from_pyg(module, n_classes=3).logits(copies(graph()))
+    assert (identity(module), [id(each) for each in module.modules()]) == before
+
+
+def test_what_a_shadow_cannot_do_is_done_as_it_is_written(made):
+    class Strict(Net):
+        def forward(self, x, edge_index, batch):
+            if any(type(conv) is not pyg.GCNConv for conv in self.convs):
+                raise TypeError("these are not my layers")
+            return super().forward(x, edge_index, batch)
+
+    check(Strict(), graph(), made, 0)
+
+
+def test_threads_that_ask_the_same_module():
+    module, drawn = Net(), copies(graph())
+    classifier = from_pyg(module, n_classes=3)
+    expected, found = classifier.logits(drawn), []
+
+    def ask() -> None:
+        found.extend(classifier.logits(drawn) for _ in range(20))
+
+    def train() -> None:
+        edge_index, owner = drawn.edge_index_on(torch.device("cpu"))
+        x = torch.as_tensor(np.array(drawn.frame.node_data["x"])).repeat(COPIES, 1)
+        for _ in range(20):
+            module(x, edge_index, owner).sum().backward()
+
+    threads = [threading.Thread(target=each) for each in (ask, ask, train)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 40
+    assert all(torch.equal(each, expected) for each in found)
+    assert module.linear.weight.grad is not None
+
+
+def test_new_layers_leave_the_generator_alone():
+    known_layers._new.cache_clear()
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    for conv in Net("sage").eval().convs:
+        torch.set_rng_state(state)
+        assert is_known(conv)
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("layer", ["gcn", "sage"])
+def test_votes_are_those_of_the_plain_way(layer, monkeypatch):
+    clean = graph(20)
+    module = Net(layer)
+    with torch.no_grad():  # so that no class wins always
+        module.linear.bias -= from_pyg(module, n_classes=3).logits(copies(clean, 200)).median(dim=0).values
+    smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=3), NOISE)
+    votes = smoothed.vote([clean], samples=2_000, seed=1)
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.known_layers_in", lambda _: iter(()))
+    np.testing.assert_array_equal(votes.counts, smoothed.vote([clean], samples=2_000, seed=1).counts)
+    assert votes.counts.max() < 1_500
+
+
+class WritesX(nn.Module):
+    """It writes into the features that it is given."""
+
+    def forward(self, x, adjacency):
+        found = x.sum() + adjacency.sum(dim=(1, 2))
+        x.zero_()
+        return torch.stack([found, -found], dim=1)
+
+
+def test_features_on_dense_adjacency_are_those_of_the_graph_in_every_batch():
+    classifier, drawn = from_dense(WritesX(), n_classes=2), copies(graph())
+    first = classifier.logits(drawn).clone()
+    assert torch.equal(classifier.logits(drawn), first)
+
+
+class WritesSites(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.ones(1))  # it says on which device it is
+
+    def forward(self, x, edge_index, batch):
+        found = pyg.global_add_pool(x.float(), batch).sum(dim=1)
+        x.zero_()
+        return torch.stack([found, 30 - found], dim=1) * self.factor
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_])
+@pytest.mark.parametrize("device", DEVICES)
+def test_sites_that_a_module_overwrites_stay_as_they_were_drawn(dtype, device):
+    bits = np.random.default_rng(0).integers(2, size=(5, 6)).astype(dtype)
+    clean = sc.Graph(5, [(0, 1)], node_data={"x": bits}).with_bits("x")
+    module = WritesSites().to(device)
+    smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(words=0.2), {"words": "x"})
+    problem = smoothed.problem([clean])
+    drawn = sampler(problem.sites[0], problem.noise, device).draw(
+        WordStream.of_chunk(1, clean.key, "estimation", 0), 50
+    )
+    before = drawn.node_values("x").copy()
+    smoothed.classifier.logits(drawn)
+    np.testing.assert_array_equal(drawn.node_values("x"), before)

@@ -1,0 +1,143 @@
+"""The study of the kernels, with few graphs and votes."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import study_worlds as worlds
+
+import starcert as sc
+from starcert_studies import kernels
+from starcert_studies.outcome import published
+from starcert_studies.parts import StudyParts
+from starcert_studies.study import split_accuracies
+from starcert_studies.voted import ALPHA
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+
+few = partial(worlds.small_data, train=8)
+SETTINGS = kernels.Kernels(samples=60, test=6, draws=1, draw_samples=30, seed=2)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "motif", few)
+        yield folder, SETTINGS.run(StudyParts(folder))
+
+
+def base_of(kernel, data):
+    name, parameters = kernels.KERNELS[kernel]
+    model = getattr(sc.models, name)(**parameters).fit(data.train.graphs, data.train.labels)
+    return sc.classifiers.from_sklearn(model)
+
+
+def test_settings_of_the_command_line():
+    assert kernels.Kernels.from_options(None, 1, False) == kernels.Kernels(10_000, 100, 3, 1_000, 1)
+    assert kernels.Kernels.from_options(300, 1, False) == kernels.Kernels(300, 100, 3, 1_000, 1)
+    assert kernels.Kernels.from_options(None, 4, True) == kernels.Kernels(500, 20, 0, 500, 4)
+
+
+def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
+    folder, outcome = study
+    data = few(0)
+    noise = sc.Noise(motif=0.01, random=0.45)
+    rows = {row[0]: dict(zip(outcome.tables[0].columns, row, strict=True)) for row in outcome.tables[0].rows}
+    assert list(rows) == ["vertex_histogram", "nspd", "nspd_radius_0", "graphlet"]
+    for kernel, row in rows.items():
+        base = base_of(kernel, data)
+        found = sc.SmoothedClassifier(base, noise, data.partition).certify(data.test.graphs, samples=60, seed=2)
+        assert row["smallest_p_lower"] == found.bounds.p_lower.min()
+        assert row["smoothed"] == np.mean(found.votes.counts.argmax(axis=1) == data.test.labels)
+        assert row["test"] == split_accuracies(base, data)["test"]
+        assert row["certified_at_1_45"] == found.certified_accuracy(data.test.labels, (1, 45))
+        assert row["published"] == published("kernels")["smallest_p_lower"][kernel.removesuffix("_radius_0")]
+    assert {path.stem for path in folder.glob("nspd-0-*")} == {"nspd-0-0", "nspd-0-5"}
+
+
+def test_a_draw_again(study):
+    folder, outcome = study
+    data = few(20_001)
+    smoothed = sc.SmoothedClassifier(base_of("nspd", data), sc.Noise(motif=0.01, random=0.45), data.partition)
+    votes = smoothed.vote(data.test.graphs, samples=30, seed=2)
+    kept = [json.loads((folder / f"nspd-20001-{at}.json").read_text("utf-8")) for at in (0, 5)]
+    assert kept[0]["estimation"] + kept[1]["estimation"] == votes.counts.tolist()
+    doubled = sc.clopper_pearson(sc.Votes(2 * votes.counts, selection=votes.selection), alpha=ALPHA).p_lower.min()
+    row = dict(zip(outcome.tables[0].columns, outcome.tables[0].rows[1], strict=True))
+    assert sorted((row["least_of_draws"], row["greatest_of_draws"])) == sorted((doubled, row["smallest_p_lower"]))
+
+
+def test_finished_kernels_are_not_trained_again(study, monkeypatch):
+    folder, outcome = study
+    trained = []
+    monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
+    monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
+    (folder / "nspd-0-5.json").unlink()
+    again = SETTINGS.run(StudyParts(folder))
+    assert trained == []
+    assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
+
+
+def test_few_votes_and_graphs_decide_no_number(study):
+    _, outcome = study
+    assert [check.holds for check in outcome.checks[1:]] == [None] * 5
+    assert [picture.name for picture in outcome.pictures] == ["radii"]
+    assert [ax.get_title() for ax in outcome.pictures[0].draw().axes][:4] == [
+        "vertex histogram", "nspd", "nspd radius 0", "graphlet",
+    ]  # fmt: skip
+
+
+def made_up(votes, labels):
+    """Kernels with some votes against the right class of the first graph."""
+    noise, first = sc.Noise(motif=0.01, random=0.45), np.arange(len(labels)) == 0
+    return {
+        kernel: worlds.voted(
+            noise, labels, np.where(first & (against > 5000), 1 - labels, labels),
+            np.where(first, max(against, 10_000 - against), 10_000), 10_000,
+        )
+        for kernel, against in votes.items()
+    }  # fmt: skip
+
+
+LABELS = np.array([0, 1, 1, 0])
+CLEAN = {kernel: {"training": 1.0, "validation": 0.9, "test": 1.0} for kernel in kernels.KERNELS}
+
+
+SAME = {"vertex_histogram": 3, "nspd": 90, "nspd_radius_0": 2, "graphlet": 60}
+"""Votes against the right class, in the order of those that were published but for NSPD as it is defined."""
+
+
+@pytest.mark.parametrize(
+    ("votes", "clean", "holds"),
+    [
+        (SAME, CLEAN, [True, True, False]),
+        (SAME | {"vertex_histogram": 80}, CLEAN, [True, False, False]),
+        (SAME | {"graphlet": 6000}, CLEAN, [False, True, False]),
+        (SAME | {"nspd": 1}, CLEAN, [True, True, True]),
+        (SAME, CLEAN | {"nspd": {"test": 0.99}}, [False, True, False]),
+    ],
+)
+def test_claims(votes, clean, holds):
+    levels = made_up(votes, LABELS)
+    draws = {kernel: [level.smallest_p_lower] * 3 for kernel, level in levels.items()}
+    found = kernels.Kernels().checks(levels, clean, draws)
+    assert [check.holds for check in found[:3]] == holds
+    assert [check.documented for check in found] == [True, True, False, True, True, True]
+    assert ("graphlet 75%" in found[0].measured) == (votes["graphlet"] == 6000)
+
+
+def test_published_bounds_lie_where_the_next_draw_is_expected():
+    levels = made_up(SAME, LABELS)
+    told = published("kernels")["smallest_p_lower"]
+    draws = {
+        kernel: [1 - (1 - told[name]) * scale for scale in (1, 1.1, 0.9, 1.05)]
+        for kernel, name in kernels.PUBLISHED.items()
+    }
+    draws["nspd_radius_0"] = [1 - 8 * (1 - bound) for bound in draws["nspd_radius_0"]]
+    found = kernels.Kernels().checks(levels, CLEAN, draws)
+    assert [check.holds for check in found[3:]] == [True, False, True]
+    fewer = kernels.Kernels(samples=9_999).checks(levels, CLEAN, draws)
+    assert [check.holds for check in fewer[1:]] == [None] * 5

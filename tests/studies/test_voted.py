@@ -1,0 +1,93 @@
+"""What is read off votes, and what they would be with more of them or with other luck; how verdicts are counted."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import study_worlds as worlds
+
+import starcert as sc
+from starcert_studies.figures import verdict_bars
+from starcert_studies.voted import ALPHA, ONE_FLIP, Question, RadiusTally, Voted, tallies
+
+NOISE = sc.Noise(motif=0.3, random=0.45)
+
+
+@pytest.mark.parametrize("counts", [[[99, 1]], [[50, 50], [33, 67]], [[1, 1]], [[7, 0, 3], [1, 8, 1]]])
+@pytest.mark.parametrize("samples", [3, 55, 1000, 100_000])
+def test_as_if_keeps_the_shares_and_has_exactly_as_many_votes(counts, samples):
+    voted = Voted(NOISE, np.zeros(len(counts), dtype=int), sc.Votes(counts, selection=counts))
+    found = voted.as_if(samples).votes
+    assert (found.counts.sum(axis=1) == samples).all()
+    before = voted.votes.counts / voted.votes.counts.sum(axis=1, keepdims=True)
+    assert np.abs(found.counts / samples - before).max() <= 1 / samples
+    assert found.selection.tolist() == counts
+
+
+def test_as_if_with_a_multiple_of_the_votes_is_exact():
+    voted = Voted(NOISE, np.array([0, 1]), sc.Votes([[97, 3], [0, 100]]))
+    assert voted.as_if(100_000).votes.counts.tolist() == [[97_000, 3_000], [0, 100_000]]
+    assert voted.as_if(100).votes.counts.tolist() == voted.votes.counts.tolist()
+
+
+def test_shifted_by_nothing_is_the_same_and_otherwise_monotone():
+    rng = np.random.default_rng(2)
+    wins, classes = rng.integers(520, 1001, size=6), np.array([0, 1, 0, 1, 0, 1])
+    voted = worlds.voted(NOISE, classes, classes, wins, 1000, capacity=[(45, 45)] * 6)
+    assert voted.shifted(0).bounds.failure.tolist() == voted.bounds.failure.tolist()
+    bounds = [voted.shifted(errors).bounds for errors in (-30, -3, -1, 0, 1, 3, 30)]
+    for below, above in pairwise(bounds):
+        assert (below.labels == classes).all()
+        assert (below.p_lower <= above.p_lower).all()
+        assert (below.p_lower < above.p_lower).any() or above is bounds[-1]
+    # Three standard errors of a binomial count, by hand.
+    share = wins / 1000
+    moved = np.clip(np.rint(wins - 3 * np.sqrt(1000 * share * (1 - share))), 0, 1000)
+    expected = sc.clopper_pearson(sc.Votes(np.stack([moved, 1000 - moved], 1), selection=[[1, 0]] * 6), alpha=ALPHA)
+    assert voted.shifted(-3).bounds.failure.tolist() == expected.failure.tolist()
+    assert voted.shifted(3).capacity == voted.capacity
+
+
+def test_an_abstention_is_not_right_but_has_a_plurality():
+    voted = worlds.voted(NOISE, [0, 0, 1, 1], [0, 0, 1, 0], [99_990, 50_010, 99_990, 99_990])
+    assert voted.right.tolist() == [True, False, True, False]
+    assert (voted.accuracy, voted.plurality, voted.abstained, voted.majority) == (0.5, 0.75, 0.25, 0.5)
+    assert voted.certified_at([(0, 0), (1, 2)]) == {"certified_at_0_0": 0.5, "certified_at_1_2": voted.share((1, 2))}
+    assert voted.shares((1, 2))[1, 2] == voted.share((1, 2))
+
+
+def test_shares_are_means_and_deviations_over_folds():
+    labels = np.zeros(100, dtype=int)
+    voted = worlds.voted(NOISE, labels, np.repeat([0, 1], [80, 20]), fold=np.arange(100) // 20)
+    assert voted.by_fold(voted.right) == pytest.approx((0.8, 0.4))  # four folds all right, one all wrong
+
+
+def test_wrong_answers_and_abstentions_count_for_nothing():
+    found = [
+        worlds.judged_entry(),
+        worlds.judged_entry(truth=1),
+        worlds.judged_entry(abstained=True),
+        worlds.judged_entry(
+            own=["certified", "broken"], shared=["open", "open"], by_p_A=[True, False], by_counts=[False, False]
+        ),
+        worlds.judged_entry(own=["open", "certified"], by_counts=[True, True]),
+    ]
+    deleted, added, anywhere = tallies(Question(ONE_FLIP, 10, 1), found).values()
+    counts = deleted.graphs, deleted.right, deleted.by_p_A, deleted.own, deleted.broken, deleted.open
+    assert counts == (5, 3, 3, 2, 0, 1)
+    assert (added.own, added.broken, added.open, added.by_p_A) == (2, 1, 0, 2)
+    assert (anywhere.radius, anywhere.own, anywhere.broken, anywhere.open) == ("any flip", 1, 1, 1)
+    assert (anywhere.lost, anywhere.shared_away) == (1, 1)
+
+
+def test_picture_has_a_bar_for_every_draw_and_the_median():
+    pytest.importorskip("matplotlib")
+    counts = {"right": 100, "by_p_A": 50, "by_counts": 50, "shared": 50, "lost": 0, "shared_away": 0, "own_votes": 0.0}
+    draws = [
+        RadiusTally("any 2 flips", 100, own=own, broken=broken, **counts)
+        for own, broken in ((50, 43), (100, 0), (95, 3))
+    ]
+    (ax,) = verdict_bars({"motif": draws}).axes
+    certified = [sum(bars.patches[place].get_width() for bars in ax.containers[:3]) for place in range(len(draws))]
+    assert certified == pytest.approx([1, 0.95, 0.5])
+    assert [text.get_text() for text in ax.texts] == ["95 (50–100)"]
