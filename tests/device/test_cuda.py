@@ -150,8 +150,8 @@ def test_recorded_flips_are_those_of_the_copies(n, noise, device):
     assert tally.counts.tolist() == plain.counts.tolist() == [[int((~against).sum()), int(against.sum())]]
     assert 50 < against.sum() < 700
     flips = copies.values[against] != clean_bits(job.sites[0])
-    assert tally.record is not None
-    np.testing.assert_array_equal(tally.record.matrix(np.arange(job.sites[0].n_sites)), flips)
+    assert tally.records[0] is not None
+    np.testing.assert_array_equal(tally.records[0].matrix(np.arange(job.sites[0].n_sites)), flips)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -185,10 +185,10 @@ def test_a_clock_changes_no_vote_and_sees_the_stages(device):
     plain = count_chunk(job, job.sites[0], chunk)
     with sc.stages() as clock:
         timed = count_chunk(job, job.sites[0], chunk)
-    assert plain.record is not None
-    assert timed.record is not None
+    assert plain.records[0] is not None
+    assert timed.records[0] is not None
     assert timed.counts.tolist() == plain.counts.tolist()
-    assert timed.record.agrees_with(plain.record)
+    assert timed.records[0].agrees_with(plain.records[0])
     times = clock.times()
     assert times.votes == 4096
     assert min(times.seconds["drawing"], times.seconds["model"], times.seconds["counting"]) > 0
