@@ -69,8 +69,8 @@ them. Beyond `MAX_DENSE_VALUES` node pairs, which would take gigabytes, only whe
 MAX_OTHERS_ON_DEVICE = 2**25
 """Up to this many sites of other kinds, a device draws all of them: moving copies there would cost more."""
 
-MAX_KEPT = 8
-"""Samplers that are kept, those last made."""
+MIN_KEPT, MAX_KEPT, MAX_KEPT_SITES = 8, 512, 2**20
+"""Samplers that are kept, those last made: at least 8, and more while they have few sites together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def draw_each(of: Sampler, states: State, samples: int) -> Copies | None:
     return of.view(of.sites.draw_each(states, samples))
 
 
-_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
+_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object], int]] = OrderedDict()
 _KEPT_LOCK = Lock()
 
 
@@ -134,9 +134,11 @@ def kept_sampler(
     except TypeError:  # it cannot be referenced weakly
         alive = lambda: owner  # noqa: E731
     with _KEPT_LOCK:
-        _KEPT[key] = made, alive
+        _KEPT[key] = made, alive, sites.n_sites
         _KEPT.move_to_end(key)
-        if len(_KEPT) > MAX_KEPT:
+        while len(_KEPT) > MIN_KEPT and (
+            len(_KEPT) > MAX_KEPT or sum(size for *_, size in _KEPT.values()) > MAX_KEPT_SITES
+        ):
             _KEPT.popitem(last=False)
     return made
 
