@@ -146,7 +146,7 @@ LARGE = [
 
 @pytest.mark.parametrize(("noise", "limits", "failure"), LARGE)
 def test_frontiers_too_large_to_be_complete_say_so(noise, limits, failure, monkeypatch):
-    monkeypatch.setattr("starcert.math.search.MOST_WORK", 2**22)
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2**22)
     margin = TwoClass(Slacks(noise.product), failure)
     frontier = find_frontier(margin, limits)
     assert frontier.incomplete == "the search ended after 4,194,304 cells"
@@ -175,7 +175,7 @@ def test_too_many_ways_to_share_are_thinned_out():
 
 def test_incomplete_frontiers_are_not_handed_to_others(monkeypatch):
     """What one search has found depends on its bound; each bound has the same frontier whoever asked before."""
-    monkeypatch.setattr("starcert.math.search.MOST_WORK", 2**18)
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2**18)
     noise, limits = sc.Noise(a=0.3, b=0.35, c=0.4), (40, 40, 40)
     failures = [1e-4, 1.1e-4, 0.9e-4, 1e-4, 0.3, 0.2, 1.05e-4]
     slacks = Slacks(noise.product)

@@ -23,10 +23,10 @@ from evidence_worlds import (
 
 import starcert as sc
 from starcert.certificates.evidence import find_verdicts
+from starcert.math.attacked_sites import SiteLaw
 from starcert.math.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
-from starcert.math.site_laws import SiteLaw
 
 ALPHA = 0.1
 RUNS = 2_000

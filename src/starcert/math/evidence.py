@@ -31,8 +31,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attack_axis import AttackAxis, counted_sites, pools_of
-from starcert.math.attacks import ListedAxis, attack_number, n_attacks
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    Shares,
+    SiteLaw,
+    attack_number,
+    n_attacks,
+    pools_of,
+    ratio_of,
+    shares_of,
+    sites_by_pool,
+)
 from starcert.math.bets import (
     FRACTIONS,
     MAX_VOTES,
@@ -48,7 +58,6 @@ from starcert.math.bets import (
 )
 from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
-from starcert.math.site_laws import Shares, SiteLaw, ratio_of, shares_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
 __all__ = [
@@ -276,7 +285,7 @@ class Evidence:
     @cached_property
     def _numbers(self) -> Whole:
         """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
-        return self._flips.numbers(counted_sites(self.axes))
+        return self._flips.numbers(sites_by_pool(self.axes))
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level."""
@@ -494,7 +503,7 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
     """
     if axis.moves is None:
         return flips.matrix(axis.sites)
-    shown, clean = flips.values(axis.sites), axis.moves.values.astype(np.int64)
+    shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)
     value = np.where(shown < 0, clean, shown)[:, :, None]
     outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
     numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)

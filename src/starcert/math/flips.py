@@ -3,7 +3,7 @@
 A vote for the class says nothing more than that. Of a vote against it the flips are kept: as one bit for every site
 where flips are many (or sites few, at most `FEW_SITES`), as the positions that flipped where they are few, whichever
 takes fewer bytes in all. Where sites have more than two values, what each flip shows is kept beside them. A record that
-would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
+would grow past `MAX_FLIP_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
+__all__ = ["MAX_FLIP_BYTES", "MAX_RECORDED_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
 
-MOST_BYTES = 2**28
+MAX_FLIP_BYTES = 2**28
 """The flips of one object may take so much."""
 
 FEW_SITES = 256
 """Of so many sites bits are kept, without counting flips."""
 
-MOST_SITES = 2**32
+MAX_RECORDED_SITES = 2**32
 """Positions are numbers of 32 bits."""
 
 BLOCK = 2**24
@@ -195,7 +195,7 @@ class FlipRecord:
                 "record",
                 "be complete where single sites are asked for",
                 self,
-                f"Its flips would take more than {MOST_BYTES:,} bytes: only their numbers by axis were kept.",
+                f"Its flips would take more than {MAX_FLIP_BYTES:,} bytes: only their numbers by axis were kept.",
             )
         return ListedFlips(self.starts, self.positions)
 
@@ -295,7 +295,7 @@ class FlipRecord:
         if names - form != {"label", "n_sites", *COUNTS} or known not in ({"bits"}, {"starts", "positions"}, REDUCED):
             wanted = f"be label, n_sites, {', '.join(COUNTS)} and one form: bits, starts and positions, or by_axis"
             raise InvalidParameterError("arrays", f"{wanted} and sizes", ", ".join(sorted(names)))
-        n_sites = int(_whole(arrays, "n_sites", 0, MOST_SITES))
+        n_sites = int(_whole(arrays, "n_sites", 0, MAX_RECORDED_SITES))
         label = int(_whole(arrays, "label", 0, 2**16 - 1))
         samples = _whole(arrays, "samples", 1, 2**53, 1).astype(np.int64)
         against = _whole(arrays, "against", 0, 2**53, 1).astype(np.int64)
@@ -332,8 +332,8 @@ def _checked_form(
             raise InvalidParameterError("bits", f"be 0 beyond the {n_sites} sites", bits[:, -1].max())
         return {"bits": bits}
     if form == REDUCED:
-        sizes = _whole(arrays, "sizes", 0, MOST_SITES, 1).astype(np.int64)
-        by_axis = _whole(arrays, "by_axis", 0, MOST_SITES, 2)
+        sizes = _whole(arrays, "sizes", 0, MAX_RECORDED_SITES, 1).astype(np.int64)
+        by_axis = _whole(arrays, "by_axis", 0, MAX_RECORDED_SITES, 2)
         if sizes.sum() > n_sites:
             raise InvalidParameterError("sizes", f"add up to at most the {n_sites} sites", sizes)
         if by_axis.shape != (votes, len(sizes)) or (by_axis > sizes).any():

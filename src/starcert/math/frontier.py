@@ -24,7 +24,7 @@ import numpy as np
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.math.halves import count_cells
 from starcert.math.margins import Margin, MultiClass, Slacks, TwoClass
-from starcert.math.search import MOST_CELLS, Found, find_reaches, search
+from starcert.math.search import MAX_CELLS, Found, find_reaches, search
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 
@@ -32,7 +32,7 @@ __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_
 
 Radius: TypeAlias = tuple[int, ...]
 
-MOST_RADII = 100_000
+MAX_RADII = 100_000
 """So many radii are listed on either side of a frontier."""
 
 
@@ -122,11 +122,11 @@ def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
             verified = False
         elif verdict is not expected:
             raise ArithmeticError(f"floats and proof disagree at radius {radius}: please report this as a bug")
-    radii, all_radii = axes.spread(found.maximal, most=MOST_RADII, free=True)
-    beyond, all_beyond = axes.spread(found.minimal, most=MOST_RADII, free=False)
+    radii, all_radii = axes.spread(found.maximal, most=MAX_RADII, free=True)
+    beyond, all_beyond = axes.spread(found.minimal, most=MAX_RADII, free=False)
     incomplete = found.incomplete
     if not (all_radii and all_beyond):
-        incomplete = f"axes under one law can share their flips in more than {MOST_RADII:,} ways"
+        incomplete = f"axes under one law can share their flips in more than {MAX_RADII:,} ways"
     cut = [axis for axis, limit in enumerate(limits) if limit is not None and limit > MAX_RADIUS]
     if any(radius[axis] == MAX_RADIUS for radius in radii for axis in cut):
         incomplete = incomplete or f"more than {MAX_RADIUS:,} flips on one axis are not searched"
@@ -144,13 +144,13 @@ def _search(margin: Margin, axes: Alike) -> Found:
         return count_cells(margin.product, powers)
 
     def certified(powers: Radius) -> bool:
-        return (few or cells(powers) <= MOST_CELLS) and margin.suggests(axes.radius(powers))
+        return (few or cells(powers) <= MAX_CELLS) and margin.suggests(axes.radius(powers))
 
     corner = tuple(limit for limit in box if limit is not None)
     ended = len(corner) == len(box) and not axes.endless
     if (
         ended
-        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MOST_CELLS // 8)
+        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MAX_CELLS // 8)
         and certified(corner)
     ):
         return Found([corner], [])  # the whole box

@@ -17,9 +17,9 @@ from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number
 
-__all__ = ["ERROR", "MOST_TERMS", "PSEUDO_VOTES", "chooses_multi_class", "rough_limits", "tail_in_pairs", "upper_limit"]
+__all__ = ["ERROR", "MAX_TERMS", "PSEUDO_VOTES", "chooses_multi_class", "rough_limits", "tail_in_pairs", "upper_limit"]
 
-MOST_TERMS = 2**30
+MAX_TERMS = 2**30
 """With so many terms, the error of the sum is below 2⁻⁶⁷."""
 
 ERROR = 2.0**-60
@@ -57,7 +57,7 @@ def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
             logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
             largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
         least = exact_number(share)
-        if count <= MOST_TERMS and 2.0**-60 < p < 1 - 2.0**-52:
+        if count <= MAX_TERMS and 2.0**-60 < p < 1 - 2.0**-52:
             roughly = largest * tail_in_pairs(count, total, Fraction(p))
             if roughly > least * (1 + arb(ERROR)):
                 return False  # a third of all tries end here, in a fifth of the time of the proof
@@ -101,7 +101,7 @@ def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) 
 def tail_in_pairs(count: int, total: int, p: Fraction) -> arb:
     """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`.
 
-    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MOST_TERMS` counts. From the
+    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts. From the
     largest term downwards, each term is the last one times j(1−p) / ((total−j+1)·p): after m terms everything has a
     relative error below (4m + 10)·2⁻¹⁰⁰.
     """

@@ -29,8 +29,8 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_end
+from starcert.math.attacked_sites import SiteLaw, ratio_of, shares_of
 from starcert.math.bets import growth
-from starcert.math.site_laws import SiteLaw, ratio_of, shares_of
 
 __all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
 

@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from starcert.math.channels import MAX_RADIUS
 
-__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
+__all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
 
-MOST_CELLS = 2**19
+MAX_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
 
-MOST_WORK = 2**26
+MAX_WORK = 2**26
 """So many cells are looked at for one frontier, proofs included: a matter of seconds."""
 
 FLAT = 512
@@ -97,12 +97,12 @@ def search(
         for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
         if limit is None or reach < limit
     ]
-    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MOST_CELLS)])
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MAX_CELLS)])
     if len(sides) > len(found.minimal):
         found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else _too_many()
     steps = min(reaches) + 1 if len(limits) == 2 else 1
     cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
-    if len(limits) <= 2 and cost <= MOST_WORK and (few or cells(reaches) <= MOST_CELLS):
+    if len(limits) <= 2 and cost <= MAX_WORK and (few or cells(reaches) <= MAX_CELLS):
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
@@ -112,9 +112,9 @@ def search(
     def ask(radius: tuple[int, ...]) -> bool:
         nonlocal work
         if radius not in asked:
-            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MOST_CELLS:
+            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MAX_CELLS:
                 return False
-            if found.maximal and work > MOST_WORK:
+            if found.maximal and work > MAX_WORK:
                 raise _SpentError
             asked[radius] = certified(radius)
             work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
@@ -125,17 +125,17 @@ def search(
             if not verdict and radius not in asked:
                 found.incomplete = _too_many()
                 continue
-            if found.maximal and work > MOST_WORK:
+            if found.maximal and work > MAX_WORK:
                 raise _SpentError
             work += _proof(cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
             (found.maximal if verdict else found.minimal).append(radius)
     except _SpentError:
-        found.incomplete = f"the search ended after {MOST_WORK:,} cells"
+        found.incomplete = f"the search ended after {MAX_WORK:,} cells"
     return found
 
 
 def _too_many() -> str:
-    return f"radii with more than {MOST_CELLS:,} cells are not looked at"
+    return f"radii with more than {MAX_CELLS:,} cells are not looked at"
 
 
 class _SpentError(Exception):

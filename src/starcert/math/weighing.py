@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
-from starcert.math.attacks import ListedAxis, n_attacks
+from starcert.math.attacked_sites import ListedAxis, n_attacks
 from starcert.math.bets import capital_of
 
 __all__ = ["Columns", "Weights", "columns_of", "weigh"]
