@@ -222,15 +222,15 @@ def test_every_radius_of_a_box_belongs_to_its_sums(box):
         for at_their_end in (True, False):
             free = [limits[axis] if at_their_end else 0 for axis in axes.free]
             chosen = [radius for radius in expected if [radius[axis] for axis in axes.free] == free]
-            assert axes.spread([powers], most=10**6, free=at_their_end) == (chosen, True)
+            assert axes.radii_of([powers], most=10**6, free=at_their_end) == (chosen, True)
 
 
 @given(boxes(), st.integers(2, 40))
 def test_what_is_thinned_out_is_a_part_of_it(box, most):
     axes = Alike(*box)
     powers = tuple(limit // 2 for limit in axes.sums)
-    everything, _ = axes.spread([powers], most=10**6, free=True)
-    radii, all_of_them = axes.spread([powers], most=most, free=True)
+    everything, _ = axes.radii_of([powers], most=10**6, free=True)
+    radii, all_of_them = axes.radii_of([powers], most=most, free=True)
     assert len(radii) <= most
     assert set(radii) <= set(everything)
     assert radii == sorted(radii)
@@ -239,7 +239,7 @@ def test_what_is_thinned_out_is_a_part_of_it(box, most):
 
 def test_many_axes_of_a_billion_are_shared_evenly():
     axes = Alike(Product([LAWS[0]] * 4), (None, 10**9, None, 10**9))
-    radii, all_of_them = axes.spread([(10**9,)], most=1000, free=True)
+    radii, all_of_them = axes.radii_of([(10**9,)], most=1000, free=True)
     assert not all_of_them
     assert 100 < len(radii) <= 1000
     assert {tuple(10**9 * (i == axis) for i in range(4)) for axis in range(4)} <= set(radii)

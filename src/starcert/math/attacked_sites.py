@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.channels import Outcome
+from starcert.math.channels import Outcome, merge_outcomes
 
 __all__ = [
     "AttackAxis",
@@ -71,7 +71,7 @@ class SiteLaw(NamedTuple):
     @classmethod
     def of(cls, clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int, moves: int = 1) -> SiteLaw:
         """The law of a site with this clean value, from the probability of each value in copies of either object."""
-        parts = _merged(clean, attacked, value)
+        parts = _outcomes_of_flips(clean, attacked, value)
         masses = 1 - clean[value], 1 - attacked[value]
         return cls(*masses, tuple(parts.values()) if len(parts) > 1 else (), moves)
 
@@ -102,15 +102,10 @@ class SiteLaw(NamedTuple):
         return all(clean == attacked for clean, attacked in self.outcomes)
 
 
-def _merged(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> dict[Fraction | None, Outcome]:
-    """The outcomes of a flip by their ratio, ascending; None: infinite, the clean object never shows it."""
-    found: dict[Fraction | None, Outcome] = {}
-    for shown, masses in enumerate(zip(clean, attacked, strict=True)):
-        if shown != value and any(masses):
-            ratio = masses[1] / masses[0] if masses[0] else None
-            before = found.get(ratio, (Fraction(0), Fraction(0)))
-            found[ratio] = before[0] + masses[0], before[1] + masses[1]
-    return {ratio: found[ratio] for ratio in sorted(found, key=lambda ratio: (ratio is None, ratio or 0))}
+def _outcomes_of_flips(
+    clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int
+) -> dict[Fraction | None, Outcome]:
+    return merge_outcomes(masses for i, masses in enumerate(zip(clean, attacked, strict=True)) if i != value)
 
 
 def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> tuple[int, ...]:
@@ -118,7 +113,7 @@ def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], val
 
     What neither object ever shows counts with the outcome of the largest ratio. Arguments are those of `SiteLaw.of`.
     """
-    ratios = list(_merged(clean, attacked, value))
+    ratios = list(_outcomes_of_flips(clean, attacked, value))
     return tuple(
         0
         if shown == value

@@ -5,7 +5,7 @@ the *listed* axes and D those of the *pooled* ones,
 
     P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
 
-for whatever λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
+for any λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
 be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
 of them that succeeds will do. Axes that count attacks on the same sites are one pool: they are listed together, or
 pooled together.
@@ -62,7 +62,6 @@ from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
 __all__ = [
     "AlphaShares",
-    "AttackAxis",
     "Evidence",
     "OwnBet",
     "Scheme",
@@ -130,13 +129,10 @@ class Scheme(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """What a scheme says about a level.
+    """What a scheme says about a level: capital and estimate of each attack.
 
-    Attributes:
-        scheme: the scheme.
-        needed: the logarithm of capital that proves one attack harmless, in `bets.SCALE`.
-        weights: capital and estimate of each attack. The capital includes the reserve for votes of its own: what
-            those win is added to its logarithm, and there is no other way to reach `needed`.
+    A capital whose logarithm, in `bets.SCALE`, is at least `needed` proves an attack harmless. It includes the reserve
+    for votes of its own: what those win is added to its logarithm, and nothing else is.
     """
 
     scheme: Scheme
@@ -161,9 +157,8 @@ def level_weight(level: Level, box: Level) -> Fraction:
     Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
     largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
 
-    Example:
-        >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
-        (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
+    >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
+    (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
     """
     free = max(range(len(box)), key=lambda axis: box[axis])
     return prod(
@@ -185,17 +180,16 @@ def schemes_of(
     of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
     axis, `pools` the number of its pool (by default its own).
 
-    Example:
-        >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
-        >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
-        [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
+    >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
+    >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
+    [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
     """
-    together: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = {}
     for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
         if level[axis]:
-            together.setdefault(pool, []).append(axis)
+            members.setdefault(pool, []).append(axis)
     choices: list[tuple[list[int], int]] = []
-    for some in together.values():
+    for some in members.values():
         number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
         if number > 1 and not all(axes[axis][0].free for axis in some):
             choices.append((some, number))
@@ -244,13 +238,9 @@ class OwnBet(NamedTuple):
 class Evidence:
     """The votes on one object, ready to be weighed.
 
-    Args:
-        flips: the votes against the class.
-        axes: the axes of the noise.
-        alpha: the probability that anything proved here is false.
-        failure: the failure rate of the selection votes, a first guess.
-        box: the largest level of interest on each axis; by default all.
-        most_attacks: the limit on attacks weighed at one level.
+    Anything proved here is false with probability at most `alpha`. `failure` is the failure rate of the selection
+    votes, a first guess; `box` the largest count of interest on each axis, by default all of its sites; `most_attacks`
+    the limit on attacks weighed at one level.
     """
 
     def __init__(
@@ -288,7 +278,7 @@ class Evidence:
         return self._flips.numbers(sites_by_pool(self.axes))
 
     def schemes(self, level: Level) -> list[Scheme]:
-        """The schemes of a level."""
+        """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks, self.pools)
 
     def possible(self, level: Level) -> bool:
@@ -300,15 +290,10 @@ class Evidence:
 
     def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
         """The listed axes of a scheme."""
+        laws = [(axis, self.axes[axis].law) for axis in scheme.listed]
         return [
-            ListedAxis(
-                self.sizes[axis],
-                level[axis],
-                self.axes[axis].law.moves,
-                len(self.axes[axis].law.outcomes),
-                self.pools[axis],
-            )
-            for axis in scheme.listed
+            ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis])
+            for axis, law in laws
         ]
 
     def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
@@ -332,7 +317,7 @@ class Evidence:
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
     def _weights(self, level: Level, scheme: Scheme) -> Weights:
-        """What each attack of a scheme weighs by the shared votes, without the reserve."""
+        """What each attack weighs by the shared votes, without the reserve."""
         votes = len(self._stages)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
@@ -435,8 +420,8 @@ class Evidence:
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
         flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
-        said = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
-        scores: Floats = (said + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
+        flipped = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
+        scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
     def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
@@ -512,7 +497,7 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
 
 
 def _chance(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
-    """The probability that so many attacked sites of the clean object show these outcomes, times another number."""
+    """The probability that `number` attacked sites of the clean object show these outcomes, times another number."""
     for (clean, _), count in zip(law.outcomes, shares, strict=True):
         times = times * comb(number, count) * float(clean) ** count
         number -= count

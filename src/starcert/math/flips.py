@@ -20,16 +20,16 @@ from starcert.system.errors import InvalidParameterError
 __all__ = ["MAX_FLIP_BYTES", "MAX_RECORDED_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
 
 MAX_FLIP_BYTES = 2**28
-"""The flips of one object may take so much."""
+"""The most bytes that the flips of one object may take."""
 
 FEW_SITES = 256
-"""Of so many sites bits are kept, without counting flips."""
+"""With at most this many sites bits are kept, without counting flips."""
 
 MAX_RECORDED_SITES = 2**32
 """Positions are numbers of 32 bits."""
 
 BLOCK = 2**24
-"""So many sites are unpacked at a time, a byte each."""
+"""How many sites are unpacked at a time, a byte each."""
 
 POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1).astype(np.uint8)
 """How many bits are set in each byte."""
@@ -114,15 +114,7 @@ class FlipRecord:
     def of_chunk(
         cls, label: int, n_sites: int, samples: int, classes: npt.NDArray[np.int64], flips: Sequence[Flips]
     ) -> Self:
-        """The record of one chunk.
-
-        Args:
-            label: the class.
-            n_sites: how many sites there are.
-            samples: how many votes the chunk has.
-            classes: what the votes against the class were for.
-            flips: their flips, in one piece or several.
-        """
+        """The record of one chunk of `samples` votes; those against the class were for `classes`, with these flips."""
         counts = np.array([samples]), np.array([len(classes)])
         return cls(label, n_sites, *counts, _narrow(classes), **_smaller(flips, len(classes), n_sites))
 
@@ -207,7 +199,7 @@ class FlipRecord:
             found = flips[:, wanted >> 3]
             np.right_shift(found, (wanted & 7).astype(np.uint8), out=found)  # in place: it may take a gigabyte
             return np.bitwise_and(found, 1, out=found).view(np.bool_)
-        return _spread(flips, wanted, np.bool_(False), np.bool_(True))
+        return _matrix_of(flips, wanted, np.bool_(False), np.bool_(True))
 
     def values(self, sites: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """The values that these sites show, −1 where they did not flip, shape (votes against, sites)."""
@@ -215,15 +207,14 @@ class FlipRecord:
         if self.shown is None:
             raise InvalidParameterError("record", "know what flips show, as of sites with more than two values", self)
         listed = flips if isinstance(flips, ListedFlips) else _listed(flips)
-        return _spread(listed, _positions(sites, self.n_sites), np.int16(-1), self.shown.astype(np.int16))
+        return _matrix_of(listed, _positions(sites, self.n_sites), np.int16(-1), self.shown.astype(np.int16))
 
     def numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> Integers:
         """How many sites of each axis flipped in each vote, shape (votes against, axes).
 
-        Args:
-            axes: for each axis the positions of its sites; or an array with the number of the axis of every site, −1
-                for those on none. A record that is not complete knows those of its noise, in their order.
-            n_axes: how many there are, where an array is given whose last ones may have no site.
+        `axes` has the positions of the sites of each axis; or it is an array with the number of the axis of every site,
+        −1 for none, and `n_axes` their number where the last ones may have no site. A record that is not complete knows
+        the axes of its noise only.
         """
         masks = _masks(axes, self.n_sites, n_axes)
         if self.by_axis is not None:
@@ -241,12 +232,7 @@ class FlipRecord:
         return np.stack(counted, axis=1) if counted else np.zeros((len(self), 0), dtype=np.int64)
 
     def against_class(self, label: int, classes: npt.NDArray[np.int64]) -> FlipRecord:
-        """Of a record of one chunk those votes that are against a class.
-
-        Args:
-            label: the class.
-            classes: what each vote of the record is for.
-        """
+        """The votes of a record of one chunk that are against a class, given what each of them is for."""
         rows = np.flatnonzero(classes != label)
         counts = self.samples, np.array([len(rows)]), _narrow(classes[rows])
         if self.by_axis is not None:
@@ -255,7 +241,7 @@ class FlipRecord:
         return FlipRecord(label, self.n_sites, *counts, **some)
 
     def first(self, chunks: int) -> FlipRecord:
-        """The record of the first so many chunks."""
+        """The record of the first chunks."""
         if not 0 <= chunks <= len(self.samples):
             raise InvalidParameterError("chunks", f"be a number of chunks from 0 to {len(self.samples)}", chunks)
         votes = int(self.against[:chunks].sum())
@@ -323,7 +309,7 @@ REDUCED = {"by_axis", "sizes"}
 def _checked_form(
     arrays: Mapping[str, npt.NDArray[Any]], form: frozenset[str], votes: int, n_sites: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """The flips of so many votes in the form that is there, checked."""
+    """The flips of `votes` votes in the form that is there, checked."""
     if form == {"bits"}:
         bits = _whole(arrays, "bits", 0, 255, 2).astype(np.uint8, copy=False)
         if bits.shape != (votes, -(-n_sites // 8)):
@@ -396,7 +382,7 @@ def _masks(
 
 
 def flip_bytes(votes: int, flips: int, n_sites: int, *, shown: bool = False) -> int:
-    """What the flips of so many votes take, in the form that they are kept in, with what they show or without."""
+    """How many bytes flips take, in the form that they are kept in, with what they show or without."""
     as_bits, as_positions = votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
     return (as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)) + (flips if shown else 0)
 
@@ -416,7 +402,7 @@ def _smaller_places(parts: Sequence[Places], votes: int, n_sites: int) -> dict[s
         parts = [np.concatenate(bits)]
     flips = 0
     if n_sites > FEW_SITES:
-        flips = sum(len(part.positions) if isinstance(part, ListedFlips) else _count_all(part) for part in parts)
+        flips = sum(map(_n_flips, parts))
     if flip_bytes(votes, flips, n_sites) == votes * width:
         packed = [_packed(part, width) if isinstance(part, ListedFlips) else part for part in parts]
         return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
@@ -429,22 +415,18 @@ def _smaller_places(parts: Sequence[Places], votes: int, n_sites: int) -> dict[s
 
 
 def _n_flips(flips: Places) -> int:
-    """How many flips there are."""
     return len(flips.positions) if isinstance(flips, ListedFlips) else _count_all(flips)
 
 
 def _first(flips: Places, votes: int) -> Places:
-    """Those of the first so many votes."""
     if not isinstance(flips, ListedFlips):
         return flips[:votes]
     return ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
 
 
 def _rows(flips: Flips, rows: Integers) -> Flips:
-    """Those of some votes, by their numbers."""
     if isinstance(flips, ShownFlips):
-        starts = _starts(flips.places)
-        return ShownFlips(_places_of(flips.places, rows), flips.shown[_runs(starts, rows)])
+        return ShownFlips(_places_of(flips.places, rows), flips.shown[_runs(_starts(flips.places), rows)])
     return _places_of(flips, rows)
 
 
@@ -470,7 +452,7 @@ def _runs(starts: Integers, rows: Integers) -> Integers:
     return found
 
 
-def _spread(
+def _matrix_of(
     flips: ListedFlips, sites: Integers, otherwise: Scalar, values: Scalar | npt.NDArray[Scalar]
 ) -> npt.NDArray[Scalar]:
     """A matrix with the values of flips at these sites, and `otherwise` where there is none, shape (votes, sites)."""
@@ -485,7 +467,6 @@ def _spread(
 
 
 def _count_all(bits: Bits) -> int:
-    """How many bits are set."""
     octets = bits.reshape(-1)
     parts = range(0, octets.size, BLOCK // 8)
     return sum([int(np.count_nonzero(np.unpackbits(octets[start : start + BLOCK // 8]))) for start in parts])
@@ -525,7 +506,7 @@ def _listed(bits: Bits) -> ListedFlips:
 
 
 def _blocks(votes: int, width: int) -> Iterator[slice]:
-    """Rows of so many bytes in blocks that can be unpacked."""
+    """Rows of `width` bytes in blocks that can be unpacked."""
     most = max(1, BLOCK // max(1, 8 * width))
     for start in range(0, votes, most):
         yield slice(start, min(start + most, votes))

@@ -2,7 +2,7 @@
 
 Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
 of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
-share themselves among the outcomes of a flip. Whatever the numbers λ(K) ≥ 0 are,
+share themselves among the outcomes of a flip. For any numbers λ(K) ≥ 0,
 
     E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
 
@@ -32,10 +32,10 @@ from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_e
 from starcert.math.attacked_sites import SiteLaw, ratio_of, shares_of
 from starcert.math.bets import growth
 
-__all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
+__all__ = ["PooledAxes", "bins_of", "choose_limits", "penalty", "pool_of"]
 
 MAX_COUNTED = 2**14
-"""On an axis with more sites, flip counts are not distinguished: they would take long and tell little."""
+"""On an axis with more sites, flip counts are not distinguished: that would take long and gain little."""
 
 MAX_MASSES = 2**18
 """The largest table of J × bins."""
@@ -66,11 +66,8 @@ class PooledAxes(NamedTuple):
 def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
     """Where the bins of flip numbers begin, from 0.
 
-    Example:
-        >>> bins_of(35, Fraction(1, 50))
-        (0, 1, 2, 3)
-        >>> bins_of(10**6, Fraction(1, 2))
-        (0,)
+    >>> bins_of(35, Fraction(1, 50)), bins_of(10**6, Fraction(1, 2))
+    ((0, 1, 2, 3), (0,))
     """
     if n_sites > MAX_COUNTED:
         return (0,)
@@ -149,18 +146,18 @@ def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] |
     Axes with one number in `pools` have the same sites; by default each has its own. Bins of several pools are in the
     order of their product, the last pool changing first.
     """
-    together: dict[int, list[tuple[SiteLaw, int, int]]] = {}
+    members: dict[int, list[tuple[SiteLaw, int, int]]] = {}
     for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
-        together.setdefault(number, []).append(axis)
+        members.setdefault(number, []).append(axis)
     size, tables = 1, []
-    for some in together.values():
+    for some in members.values():
         ways = math.prod(math.comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
         size *= ways * len(bins_of(some[0][1], some[0][0].clean))
         if size > MAX_MASSES:
             return None
         tables.append(_pool_masses(tuple((law, attacked) for law, _, attacked in some), some[0][1]))
     ratios, masses = np.ones(1), np.ones((1, 1))
-    for some, table in zip(together.values(), tables, strict=True):
+    for some, table in zip(members.values(), tables, strict=True):
         for law, _, attacked in some:
             own = np.array([ratio_of(law, attacked, shares) for shares in shares_of(law, attacked)]) * SUMMED
             ratios = np.multiply.outer(ratios, own).ravel()
@@ -183,11 +180,8 @@ def choose_limits(
     Where votes fail at a rate f in a bin, the best λ is the ratio that a share f of the copies there exceeds. A cap on
     all λ keeps votes from becoming so large that no stake is worth it; the cap with the fastest growth is taken.
 
-    Args:
-        pool: the pooled axes.
-        rates: the failure rate in each bin, so far.
-        room: θ before the penalty.
-        listed: each likelihood ratio of an attack on the listed axes, with its probability.
+    `rates` are the failure rates in each bin so far, `room` is θ before the penalty, and `listed` has each likelihood
+    ratio of an attack on the listed axes with its probability.
     """
     bins = pool.masses.sum(axis=0)
     beyond = np.cumsum(pool.masses[::-1], axis=0)[::-1] - pool.masses  # mass of the larger ratios
