@@ -158,7 +158,7 @@ def test_what_is_robust_is_certified():
 
 def test_levels_within_one_another_share_alpha_and_others_do_not():
     """Of any levels none of which lies within another, the weights are at most 1 together."""
-    from starcert.math.evidence import level_weight  # noqa: PLC0415
+    from starcert.math.pooling import level_weight  # noqa: PLC0415
 
     box = (3, 4, 2)
     rng = np.random.default_rng(6)

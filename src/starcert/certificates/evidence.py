@@ -21,9 +21,10 @@ from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
-from starcert.math.bets import SCALE, capital_of, count_capital, needed
-from starcert.math.evidence import AlphaShares, Evidence, Level, OwnBet, Scheme, Weighed
+from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.evidence import AlphaShares, Evidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
+from starcert.math.pooling import Scheme
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 from starcert.system.stages import staged
 

@@ -33,6 +33,7 @@ __all__ = [
     "SiteLaw",
     "attack_number",
     "attacks_of",
+    "chance_of",
     "describe_attack",
     "n_attacks",
     "number_attack",
@@ -150,6 +151,14 @@ def ratio_of(law: SiteLaw, attacked: int, shares: Shares, *, times: float = 1.0)
     for shown, number in zip(law.shown, shares, strict=True):
         times *= shown**number
     return times * law.stayed ** (attacked - sum(shares))
+
+
+def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
+    """The probability that `number` attacked sites of the clean object show these outcomes, times another number."""
+    for (clean, _), count in zip(law.outcomes, shares, strict=True):
+        times = times * comb(number, count) * float(clean) ** count
+        number -= count
+    return times * (1 - float(law.clean)) ** number
 
 
 class AxisMoves(NamedTuple):

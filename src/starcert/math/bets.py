@@ -29,7 +29,9 @@ __all__ = [
     "NOTHING",
     "RESERVE",
     "SCALE",
+    "OwnBet",
     "Stakes",
+    "Wager",
     "anytime_limit",
     "capital_against",
     "capital_of",
@@ -230,3 +232,35 @@ def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
         mixed -= (2 * limit.sqrt().asin()).log()
         likelihood = count * limit.log() + (total - count) * (1 - limit).log()
         return bool(mixed - likelihood >= -exact_number(share).log())
+
+
+class Wager(NamedTuple):
+    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
+
+    limits: Floats
+    sizes: Floats
+
+
+class OwnBet(NamedTuple):
+    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
+
+    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
+    and θ is 1/2.
+    """
+
+    axes: tuple[int, ...]
+    limits: Floats
+    theta: float
+    stakes: Stakes | None
+
+    def capital(self, votes: int, against: Whole) -> int:
+        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
+        lost = int(against.sum())
+        if self.stakes is None:
+            return count_capital(lost, votes)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
+
+    def speed(self, failure: float) -> float:
+        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
+        shares = np.full(len(self.limits), failure / len(self.limits))
+        return growth(self.theta, self.limits, shares)

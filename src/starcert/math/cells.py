@@ -317,12 +317,9 @@ def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
         return present[:1], present[1:]
     halves, lengths = _balanced(product, powers)
     if max(lengths) > MAX_HALF:
-        raise InvalidParameterError(
-            "radius",
-            f"leave at most {MAX_HALF:,} cells in each half of the axes",
-            powers,
-            "Lower the radii of the largest axes, or give axes of one kind one flip law: they merge.",
-        )
+        must = f"leave at most {MAX_HALF:,} cells in each half of the axes"
+        hint = "Lower the radii of the largest axes, or give axes of one kind one flip law: they merge."
+        raise InvalidParameterError("radius", must, powers, hint)
     left, right = (tuple([(i, powers[i]) for i in sorted(half)]) for half in halves)
     return left, right
 
@@ -371,12 +368,11 @@ def _window_length(clean: float, attacked: float, radius: int) -> int:
 def _multiply(left: Floats, right: Floats) -> Floats:
     """All pairs of cells: log ratios add, masses multiply; equal ratios merge, negligible cells go."""
     if left.shape[1] * right.shape[1] > MAX_PAIRS:
-        raise InvalidParameterError(
-            "radius",
+        must, got = (
             f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes",
-            f"{left.shape[1] * right.shape[1]:,}",
-            "Lower the radii of the largest axes.",
+            left.shape[1] * right.shape[1],
         )
+        raise InvalidParameterError("radius", must, f"{got:,}", "Lower the radii of the largest axes.")
     masses = (left[1:, :, None] * right[1:, None, :]).reshape(2, -1)
     keep = (masses > NEGLIGIBLE**1.5).any(axis=0)
     with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass

@@ -113,12 +113,9 @@ class Votes:
         if selection is not None:
             object.__setattr__(self, "selection", _as_counts(selection, "selection"))
             if self.selection is not None and self.selection.shape != self.counts.shape:
-                raise InvalidParameterError(
-                    "selection",
-                    f"have the shape of 'counts', {self.counts.shape}",
-                    self.selection.shape,
-                    "Give one row a graph and one column a class in both.",
-                )
+                must = f"have the shape of 'counts', {self.counts.shape}"
+                hint = "Give one row a graph and one column a class in both."
+                raise InvalidParameterError("selection", must, self.selection.shape, hint)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -150,12 +147,9 @@ def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
     if array.ndim != 2 or array.shape[1] < 2:
-        raise InvalidParameterError(
-            name,
-            "have one row a graph and one column a class, with at least two classes",
-            f"an array of shape {array.shape}",
-            "Wrap a single row of counts in a list: [[970, 30]].",
-        )
+        must = "have one row a graph and one column a class, with at least two classes"
+        hint = "Wrap a single row of counts in a list: [[970, 30]]."
+        raise InvalidParameterError(name, must, f"an array of shape {array.shape}", hint)
     wrong = ~((as_float >= 0) & (as_float <= 2**53) & (as_float == np.floor(as_float)))
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
@@ -193,20 +187,17 @@ class Bounds:
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
-        if not labels.ndim == 1 or not labels.shape == failure.shape == other.shape:
-            raise InvalidParameterError(
-                "bounds", "have one label, failure and other each a graph", (labels.shape, failure.shape, other.shape)
-            )
+        if labels.ndim != 1 or not labels.shape == failure.shape == other.shape:
+            shapes = labels.shape, failure.shape, other.shape
+            raise InvalidParameterError("bounds", "have one label, failure and other each a graph", shapes)
         if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < self.n_classes)).all():
             raise InvalidParameterError("labels", f"be classes from 0 to {self.n_classes - 1}", labels.tolist())
         if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
-            raise InvalidParameterError(
-                "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
-            )
-        if self.votes is not None and self.votes.counts.shape != (len(labels), self.n_classes):
-            raise InvalidParameterError(
-                "votes", f"have the shape {(len(labels), self.n_classes)} of the bounds", self.votes.counts.shape
-            )
+            got = list(zip(failure, other, strict=True))[:3]
+            raise InvalidParameterError("bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", got)
+        shape = len(labels), self.n_classes
+        if self.votes is not None and self.votes.counts.shape != shape:
+            raise InvalidParameterError("votes", f"have the shape {shape} of the bounds", self.votes.counts.shape)
 
     @classmethod
     def certain(cls, p_lower: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Bounds:

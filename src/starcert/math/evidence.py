@@ -24,8 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
-from math import comb, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +33,8 @@ import numpy.typing as npt
 from starcert.math.attacked_sites import (
     AttackAxis,
     ListedAxis,
-    Shares,
-    SiteLaw,
     attack_number,
+    chance_of,
     n_attacks,
     pools_of,
     ratio_of,
@@ -47,31 +45,19 @@ from starcert.math.bets import (
     FRACTIONS,
     MAX_VOTES,
     NOTHING,
-    Stakes,
+    OwnBet,
+    Wager,
     capital_of,
-    count_capital,
-    growth,
     needed,
     sizes_of_stakes,
     stakes,
     with_reserve,
 )
 from starcert.math.flips import FlipRecord
-from starcert.math.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
+from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
-__all__ = [
-    "AlphaShares",
-    "Evidence",
-    "OwnBet",
-    "Scheme",
-    "Wager",
-    "Weighed",
-    "counts_alpha",
-    "level_weight",
-    "schemes_of",
-    "shown_outcomes",
-]
+__all__ = ["AlphaShares", "Evidence", "Weighed", "counts_alpha", "shown_outcomes"]
 
 MAX_ATTACKS = 2**20
 """At most this many attacks of a level are weighed by default."""
@@ -120,14 +106,6 @@ def counts_alpha(alpha: float, *, evidence: bool) -> float:
     return float(AlphaShares.of(Fraction(alpha), evidence=evidence).counts)
 
 
-class Scheme(NamedTuple):
-    """Which axes are listed (the others are pooled), how many attacks they have, and the share of the level's alpha."""
-
-    listed: tuple[int, ...]
-    n_attacks: int
-    share: Fraction
-
-
 class Weighed(NamedTuple):
     """What a scheme says about a level: capital and estimate of each attack.
 
@@ -149,90 +127,6 @@ class Weighed(NamedTuple):
         """The numbers of the attacks that are open, those that look worst first."""
         rest = np.flatnonzero(self.weights.capital < self.needed)
         return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
-
-
-def level_weight(level: Level, box: Level) -> Fraction:
-    """The level's part of alpha. Over levels none of which lies within another, the parts add up to at most 1.
-
-    Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
-    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
-
-    >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
-    (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
-    """
-    free = max(range(len(box)), key=lambda axis: box[axis])
-    return prod(
-        (
-            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
-            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
-            if axis != free
-        ),
-        start=Fraction(1),
-    )
-
-
-def schemes_of(
-    axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int, pools: Sequence[int] | None = None
-) -> list[Scheme]:
-    """The schemes of a level with at most `most_attacks` attacks, those with few attacks first.
-
-    An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
-    of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
-    axis, `pools` the number of its pool (by default its own).
-
-    >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
-    >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
-    [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
-    """
-    members: dict[int, list[int]] = {}
-    for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
-        if level[axis]:
-            members.setdefault(pool, []).append(axis)
-    choices: list[tuple[list[int], int]] = []
-    for some in members.values():
-        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
-        if number > 1 and not all(axes[axis][0].free for axis in some):
-            choices.append((some, number))
-    found = []
-    for length in range(1, len(choices) + 1):
-        for chosen in combinations(choices, length):
-            number = prod(ways for _, ways in chosen)
-            if number <= most_attacks:
-                found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
-    pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
-    return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
-
-
-class Wager(NamedTuple):
-    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
-
-    limits: Floats
-    sizes: Floats
-
-
-class OwnBet(NamedTuple):
-    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
-
-    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
-    and θ is 1/2.
-    """
-
-    axes: tuple[int, ...]
-    limits: Floats
-    theta: float
-    stakes: Stakes | None
-
-    def capital(self, votes: int, against: Whole) -> int:
-        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
-        lost = int(against.sum())
-        if self.stakes is None:
-            return count_capital(lost, votes)
-        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
-
-    def speed(self, failure: float) -> float:
-        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
-        shares = np.full(len(self.limits), failure / len(self.limits))
-        return growth(self.theta, self.limits, shares)
 
 
 class Evidence:
@@ -290,11 +184,11 @@ class Evidence:
 
     def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
         """The listed axes of a scheme."""
-        laws = [(axis, self.axes[axis].law) for axis in scheme.listed]
-        return [
-            ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis])
-            for axis, law in laws
-        ]
+        found = []
+        for axis in scheme.listed:
+            law = self.axes[axis].law
+            found.append(ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis]))
+        return found
 
     def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
         """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
@@ -334,7 +228,7 @@ class Evidence:
         # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
         # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
         # A vote for the class adds the same everywhere: `quiet` sums those up.
-        bins = self._bins(pooled)
+        bins = self.bins(pooled, self._numbers)
         ratios = self._ratios(level, scheme.listed)
         stages = range(len(self._ends)) if pooled else [0]
         seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
@@ -374,10 +268,12 @@ class Evidence:
         pool, room = self._pool(level, pooled), self._room(level, range(len(level)))
         if pool is None or room <= 0:
             return None
-        chosen = self._limits(level, scheme, pool, self._bins(pooled), stage, room) if pooled else (np.ones(1), 0.0)
-        value = np.multiply.outer(self._ratios(level, scheme.listed), chosen[0]) * SUMMED
-        theta = _below(room - chosen[1])
-        return Wager(chosen[0], sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
+        limits, cost = np.ones(1), 0.0
+        if pooled:
+            limits, cost = self._limits(level, scheme, pool, self.bins(pooled, self._numbers), stage, room)
+        value = np.multiply.outer(self._ratios(level, scheme.listed), limits) * SUMMED
+        theta = _below(room - cost)
+        return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
 
     def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
         """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.
@@ -390,7 +286,7 @@ class Evidence:
         pool, room = self._pool(level, pooled), self._room(level, pooled)
         if pool is None or room <= 0:
             return None
-        rates = self._rates(level, scheme, pool, self._bins(pooled), len(self._ends))
+        rates = self._rates(level, scheme, pool, self.bins(pooled, self._numbers), len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = _below(room - cost)
         bet = stakes(theta, limits)
@@ -429,9 +325,6 @@ class Evidence:
             self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]
 
-    def _bins(self, pooled: tuple[int, ...]) -> Whole:
-        return self.bins(pooled, self._numbers)
-
     def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
         """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
         bins = np.zeros(len(numbers), dtype=np.int64)
@@ -459,7 +352,7 @@ class Evidence:
         for axis in scheme.listed:
             law, number = self.axes[axis].law, level[axis]
             listed = [
-                (ratio_of(law, number, shares, times=ratio), _chance(law, number, shares, times=chance))
+                (ratio_of(law, number, shares, times=ratio), chance_of(law, number, shares, times=chance))
                 for ratio, chance in listed
                 for shares in shares_of(law, number)
             ]
@@ -494,14 +387,6 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
     numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
     shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
     return shows.reshape(len(shown), axis.n_choices * len(numbers))
-
-
-def _chance(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
-    """The probability that `number` attacked sites of the clean object show these outcomes, times another number."""
-    for (clean, _), count in zip(law.outcomes, shares, strict=True):
-        times = times * comb(number, count) * float(clean) ** count
-        number -= count
-    return times * (1 - float(law.clean)) ** number
 
 
 def _below(x: float) -> float:

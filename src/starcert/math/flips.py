@@ -105,9 +105,8 @@ class FlipRecord:
     shown: Bits | None = None
 
     def __post_init__(self) -> None:
-        counts, forms = (self.samples, self.against, self.classes), (self.bits, self.starts, self.positions)
-        for array in (*counts, *forms, self.by_axis, self.sizes, self.shown):
-            if array is not None:
+        for name in (*COUNTS, *FORMS):
+            if (array := getattr(self, name)) is not None:
                 array.setflags(write=False)
 
     @classmethod
@@ -183,12 +182,8 @@ class FlipRecord:
         if self.bits is not None:
             return self.bits
         if self.starts is None or self.positions is None:
-            raise InvalidParameterError(
-                "record",
-                "be complete where single sites are asked for",
-                self,
-                f"Its flips would take more than {MAX_FLIP_BYTES:,} bytes: only their numbers by axis were kept.",
-            )
+            hint = f"Its flips would take more than {MAX_FLIP_BYTES:,} bytes: only their numbers by axis were kept."
+            raise InvalidParameterError("record", "be complete where single sites are asked for", self, hint)
         return ListedFlips(self.starts, self.positions)
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -223,13 +218,10 @@ class FlipRecord:
                 raise InvalidParameterError("axes", sizes, [int(mask.sum()) for mask in masks])
             return self.by_axis.astype(np.int64)
         flips = self._places
-        counted = [
-            _count_listed(flips, mask)
-            if isinstance(flips, ListedFlips)
-            else _count_masked(flips, np.packbits(mask, bitorder="little"))
-            for mask in masks
-        ]
-        return np.stack(counted, axis=1) if counted else np.zeros((len(self), 0), dtype=np.int64)
+        found = np.zeros((len(self), len(masks)), dtype=np.int64)
+        for axis, mask in enumerate(masks):
+            found[:, axis] = _count_in(flips, mask)
+        return found
 
     def against_class(self, label: int, classes: npt.NDArray[np.int64]) -> FlipRecord:
         """The votes of a record of one chunk that are against a class, given what each of them is for."""
@@ -472,14 +464,11 @@ def _count_all(bits: Bits) -> int:
     return sum([int(np.count_nonzero(np.unpackbits(octets[start : start + BLOCK // 8]))) for start in parts])
 
 
-def _count_masked(bits: Bits, mask: Bits) -> Integers:
-    """How many bits of each row are set where those of the mask are."""
-    counts: Integers = POPCOUNT[bits & mask].sum(axis=1, dtype=np.int64)
-    return counts
-
-
-def _count_listed(flips: ListedFlips, mask: npt.NDArray[np.bool_]) -> Integers:
-    """How many positions of each vote are in the mask."""
+def _count_in(flips: Places, mask: npt.NDArray[np.bool_]) -> Integers:
+    """How many flips of each vote are in the mask."""
+    if not isinstance(flips, ListedFlips):
+        masked: Integers = POPCOUNT[flips & np.packbits(mask, bitorder="little")].sum(axis=1, dtype=np.int64)
+        return masked
     before = np.concatenate([[0], np.cumsum(mask[flips.positions])])
     counts: Integers = before[flips.starts[1:]] - before[flips.starts[:-1]]
     return counts

@@ -156,13 +156,9 @@ def _search(margin: Margin, axes: Alike) -> Found:
     reaches = find_reaches(certified, box)
     endless = [axes.endless_axis(i) for i, reach in enumerate(reaches) if box[i] is None and reach == MAX_RADIUS]
     if endless := sorted([*endless, *axes.endless]):
-        raise InvalidParameterError(
-            "max_radius",
-            f"be given where the certified radius has no end: axis number {endless[0] + 1} is certified beyond "
-            f"{MAX_RADIUS:,} flips",
-            None,
-            "Give max_radius, for instance the number of node pairs in each region.",
-        )
+        axis = f"axis number {endless[0] + 1} is certified beyond {MAX_RADIUS:,} flips"
+        hint = "Give max_radius, for instance the number of node pairs in each region."
+        raise InvalidParameterError("max_radius", f"be given where the certified radius has no end: {axis}", None, hint)
 
     def by_proof(powers: Radius) -> bool:
         return margin.needs_proof(axes.radius(powers))

@@ -40,15 +40,16 @@ from starcert.files.checker.arithmetic import (
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares, level_weight
-from starcert.math.pooling import bins_of
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares
+from starcert.math.pooling import bins_of, level_weight
 
 if TYPE_CHECKING:
     from starcert.files.evidence_file import GraphEvidence
     from starcert.files.record import BrokenLevel
     from starcert.math.attacked_sites import AttackAxis
-    from starcert.math.evidence import Evidence, Level, Scheme, Weighed
+    from starcert.math.evidence import Evidence, Level, Weighed
     from starcert.math.flips import FlipRecord
+    from starcert.math.pooling import Scheme
 
 __all__ = ["MAX_AGAIN", "EvidenceCheck", "EvidenceChecker"]
 
