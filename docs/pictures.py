@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
 WIDTH, HEIGHT = 1180, 2000
-MOST_COLOURS = 256
+MAX_COLOURS = 256
 """A picture of a page needs few colours, and is a third as large with so many."""
 
 
@@ -68,7 +68,7 @@ def keep(picture: bytes, path: Path) -> None:
     """Writes a picture of a page, in few colours."""
     whole = Image.open(io.BytesIO(picture)).convert("RGB")
     # Thin lines keep their colours, however few pixels have them.
-    whole.quantize(MOST_COLOURS, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    whole.quantize(MAX_COLOURS, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 def above(driver: webdriver.Chrome, name: str) -> bytes:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from starcert.math.attacks import ListedAxis, attack_number, attacks_of, n_attacks
+from starcert.math.attacked_sites import ListedAxis, attack_number, attacks_of, n_attacks
 from starcert.math.bets import capital_of
 from starcert.math.weighing import columns_of, weigh
 
