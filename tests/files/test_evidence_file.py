@@ -27,7 +27,7 @@ from memory_worlds import command_with_memory
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.evidence import OwnTally, RecordedVotes
+from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files import evidence_file, untrusted
 from starcert.files.evidence_file import ARRAYS, HEAD, pack, unpack
 from starcert.math.flips import FlipRecord

@@ -80,7 +80,7 @@ COUNTS = [
     three_classes,
     lambda: three_classes(selection=False),
     lambda: three_classes(family="all"),
-    lambda: three_classes(margins="multi-class"),
+    lambda: three_classes(all_classes=True),
     four_regions,
 ]
 """Archives without evidence."""

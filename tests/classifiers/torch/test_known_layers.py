@@ -148,6 +148,34 @@ def test_products_with_dense_adjacency(layer, made, monkeypatch):
     check(module, graph(directed=True), made, 2)
 
 
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("sizes", [(5, 9), (9, 5, 5), (7, 7)])
+def test_sums_over_copies_of_several_graphs(sizes, dense, monkeypatch):
+    """Each sum is that of the edges one by one, for every graph of the batch."""
+    monkeypatch.setattr(EdgeSums, "_is_dense", dense)
+    rng, blocks = np.random.default_rng(len(sizes)), [(3 + i, n) for i, n in enumerate(sizes)]
+    edges, first = [], 0
+    for number, n in blocks:
+        for _ in range(number):
+            edges += [(first + u, first + v) for u in range(n) for v in range(n) if u != v and rng.random() < 0.3]
+            first += n
+    edge_index = torch.tensor(edges).T
+    x = torch.from_numpy(rng.standard_normal((first, 4)))
+    sums = EdgeSums(edge_index, blocks, torch.float64, sorted_by_target=False)
+    adjacency = torch.zeros(first, first, dtype=torch.float64).index_put_(
+        (edge_index[1], edge_index[0]), torch.ones(1).double()
+    )
+    degrees = adjacency.sum(dim=1, keepdim=True)
+    with_loops, scale = adjacency + torch.eye(first).double(), (degrees + 1).rsqrt()
+    torch.testing.assert_close(sums.total(x), adjacency @ x)
+    torch.testing.assert_close(sums.mean(x), adjacency @ x / degrees.clamp(min=1))
+    torch.testing.assert_close(sums.normalised(x), scale * (with_loops @ (scale * x)))
+    copies_of = torch.cat([torch.full((n,), i) for i, n in enumerate(n for number, n in blocks for _ in range(number))])
+    pooled = torch.zeros(len(copies_of.unique()), 4).double().index_add_(0, copies_of, x)
+    torch.testing.assert_close(sums.pooled(x, "sum"), pooled)
+    assert sums.in_doubt() is None or not sums.in_doubt()
+
+
 @pytest.mark.parametrize("layer", KNOWN)
 def test_copies_without_edges(layer):
     clean = sc.Graph(3, [], node_data={"x": np.eye(3, 4, dtype=np.float32)})

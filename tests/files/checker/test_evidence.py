@@ -9,7 +9,7 @@ from archive_worlds import by_numbers, evidence_world, found, many_edges, more_t
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.evidence import OwnTally
+from starcert.certificates.votes import OwnTally
 from starcert.files.checker import evidence as checking
 from starcert.files.verification import evidence_checker
 from starcert.math import evidence as engine

@@ -36,7 +36,7 @@ DRAWING_VERSION = 4
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it works best on large batches."""
 
-DEVICE_CALL = 8192
+DEVICE_CALL = 2**14
 """The `call_cost` on a device, for small graphs."""
 
 LAYERS, FITS = 32, 2**33

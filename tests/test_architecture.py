@@ -1,4 +1,4 @@
-"""The house is as CONTRIBUTING.md draws it: its layers, its files, and one name for each thing."""
+"""The architecture is as CONTRIBUTING.md draws it: its layers, its files, and one name for each thing."""
 
 import ast
 import re
@@ -21,10 +21,22 @@ def test_the_layers_are_those_of_the_import_contract():
     assert drawn[1].replace("    ", "").splitlines() == [layer for layer in layers if layer != "__main__"]
 
 
+def test_the_drawing_follows_the_import_order():
+    """Every step of the drawing is in a package that may import those of the steps before it."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["name"] == "Data flows one way")
+    place = {package: number for number, layer in enumerate(reversed(layers)) for package in layer.split(" : ")}
+    steps = re.findall(r"^    \w* *\|? *\w* +(\w+)/[\w/]+\.py ", CONTRIBUTING, re.MULTILINE)
+    assert len(steps) > 12
+    assert [place[step] for step in steps if step != "math"] == sorted(place[step] for step in steps if step != "math")
+
+
 def test_every_file_that_is_named_is_there():
     named = re.findall(r"[\w/.]+(?:\.py|\.md|/)(?=[\s,;:)`]|$)", CONTRIBUTING)
     assert len(named) > 30
-    places = [ROOT, ROOT / "src" / "starcert"]
+    source = ROOT / "src" / "starcert"
+    packages = [source / each for each in ("objects", "sampling", "classifiers", "math")]
+    places = [ROOT, source, *packages]
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
 
 
