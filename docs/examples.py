@@ -1,11 +1,11 @@
 """The examples of the pages: found in their text, and run in order in a folder, as a reader would.
 
-The tests run every page with it, and `pictures.py` the tutorial. What a fenced block means is said by its language:
+The tests run every page with it, and `pictures.py` the tutorial. A fenced block is handled by its language:
 
 - `python`: run, all blocks of a page in one session. A comment behind an expression, or right below it, is its value
-  (or, for a print, what it prints); … stands for any words;
-- `bash`: run; must end well;
-- `console`: lines after `$ ` are run, the lines below are what they print; … stands for any words. With the title
+  (or, for a print, what it prints); … stands for any text;
+- `bash`: run; must succeed;
+- `console`: lines after `$ ` are run, the lines below are what they print; … stands for any text. With the title
   "numbers may differ", digits are not compared: floating point differs between machines;
 - any language with a title that is the name of a file: written to that file, for later blocks to use;
 - `text`: nothing to run.
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The file that it is written to; empty if it is none."""
+        """The file that it is written to; empty if there is none."""
         return self.title if re.fullmatch(r"[\w/]+\.\w+", self.title) else ""
 
     @property
@@ -91,7 +91,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def run(page: Path, folder: Path, *, src: Path) -> list[int]:
-    """Runs the examples of a page in a folder, with the `starcert` of this interpreter; the lines of what was run.
+    """Runs the examples of a page in a folder, with this interpreter; returns the lines of the blocks that ran.
 
     Raises:
         RuntimeError: names the page and the line of the first block that does not do what the page says.
@@ -105,7 +105,7 @@ def run(page: Path, folder: Path, *, src: Path) -> list[int]:
     environment = os.environ | {
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(src), str(folder)]),
-        "PYTHONWARNINGS": "ignore",  # PyTorch Geometric speaks of others when it is imported
+        "PYTHONWARNINGS": "ignore",  # importing PyTorch Geometric warns about other packages
         "OMP_NUM_THREADS": "1",  # the graphs are small, and other tests run beside these
         "COLUMNS": "100",
         "NO_COLOR": "1",
@@ -148,7 +148,7 @@ def _step(block: Block, names: dict[str, object], where: str) -> None:
         for command, shown in _commands(block.code):
             _compare(shown, _shell(command), masked=block.title == MAY_DIFFER)
     else:
-        raise ValueError(f"nobody knows how to run {block.language!r}; give it the title of a file, or call it text")
+        raise ValueError(f"cannot run {block.language!r}; give it the title of a file, or call it text")
 
 
 def _run_python(block: Block, names: dict[str, object], where: str) -> None:
@@ -175,7 +175,7 @@ def _comment(lines: list[str], end: int) -> str:
 
 
 def _commands(code: str) -> Iterator[tuple[str, str]]:
-    """Each command after `$ `, with what it is said to print."""
+    """Each command after `$ `, with the output that the page shows."""
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         while command.endswith("\\"):
@@ -192,7 +192,7 @@ def _shell(code: str) -> str:
 
 
 def _compare(shown: str, printed: str, *, masked: bool) -> None:
-    """Whether a page shows what was printed, but for blanks and what an … leaves out."""
+    """Raises an error unless the page shows what was printed, except for blanks and what an … leaves out."""
     if not shown.strip():
         return
     wanted, found = (" ".join(_plain(text, masked).split()) for text in (shown, printed))
@@ -202,7 +202,7 @@ def _compare(shown: str, printed: str, *, masked: bool) -> None:
 
 
 def _plain(text: str, masked: bool) -> str:
-    text = re.sub(r"[─-╿]+", "|", text)  # lines of tables are as long as what stands between them
+    text = re.sub(r"[─-╿]+", "|", text)  # lines of tables are as long as the text between them
     return re.sub(r"\d+(\.\d+)?%?", "#", text) if masked else text
 
 

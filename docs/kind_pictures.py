@@ -24,15 +24,15 @@ from starcert_studies.digits import INNER, TAUGHT, digits
 __all__ = ["draw_kinds"]
 
 SAME, OTHER, INK = COLOURS[0], COLOURS[1], "#333333"
-"""What a noisy copy has as it was, what it has that is new or changed; and what has no colour."""
+"""What a noisy copy kept, what is new or changed in it, and everything else."""
 
 GONE, UNASKED = "#DDDDDD", "#CCCCCC"
-"""Edges that a noisy copy has lost; nodes that nobody asks about."""
+"""Edges that a noisy copy has lost; nodes that are not classified."""
 
 ELEMENTS = ("C", "N", "O")
 
 SEEDS = {"molecule": 11, "team": 5, "accounts": 26, "promoter": 1}
-"""Of the noisy copies: such that each shows something of everything that noise does."""
+"""Seeds of the noisy copies, chosen so that each shows every effect of the noise."""
 
 Positions = npt.NDArray[np.float64]
 

@@ -31,7 +31,7 @@ GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
 WIDTH, HEIGHT = 1180, 2000
 MAX_COLOURS = 256
-"""A picture of a page needs few colours, and is a third as large with so many."""
+"""A picture of a page needs few colours, and is a third as large with this many."""
 
 
 def draw_slack_map(path: Path) -> None:
@@ -42,13 +42,13 @@ def draw_slack_map(path: Path) -> None:
 
 
 def draw_evidence(path: Path) -> None:
-    """The headline of the study of evidence, whose folder is read where it is there; otherwise it takes an hour."""
+    """The headline of the study of evidence, from its folder if it exists; otherwise the study runs for an hour."""
     study = reproduce("evidence", HERE.parent / "build" / "evidence")
     shutil.copyfile(study.folder / "figures" / "headline.png", path)
 
 
 def draw_report(folder: Path) -> None:
-    """The tutorial's report: all above its list of graphs, and the graph that is chosen first."""
+    """The tutorial's report: everything above its list of graphs, and the graph that is selected first."""
     with tempfile.TemporaryDirectory() as place:
         examples.run(HERE / "tutorial.md", Path(place), src=HERE.parent / "src")
         with opened(Path(place, "results", "report.html")) as driver:
@@ -72,7 +72,7 @@ def keep(picture: bytes, path: Path) -> None:
 
 
 def above(driver: webdriver.Chrome, name: str) -> bytes:
-    """What stands above an element of the page."""
+    """The part of the page above an element."""
     end = driver.execute_script("return document.getElementById(arguments[0]).getBoundingClientRect().top", name)
     whole = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
     top = io.BytesIO()
@@ -82,7 +82,7 @@ def above(driver: webdriver.Chrome, name: str) -> bytes:
 
 @contextmanager
 def opened(page: Path) -> Iterator[webdriver.Chrome]:
-    """A page in Chromium, once its script says that it is ready."""
+    """A page in Chromium, once its script reports that it is ready."""
     chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver_path is None:
         sys.exit("A picture of a page needs chromium and chromedriver.")

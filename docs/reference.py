@@ -1,7 +1,7 @@
-"""What the pages take from the code itself when they are built: a hook of MkDocs.
+"""A hook of MkDocs: the parts of the pages that come from the code itself.
 
-A line `<!-- commands -->` becomes the reference of all commands. The table of region builders stands in its page, where
-it can be read without a build; `builders_table` is what it must be.
+A line `<!-- commands -->` becomes the reference of all commands. The table of region builders is in its page,
+where it can be read without a build; `builders_table` is what it must be.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MARKER = "<!-- commands -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
-    """The text of a page, with the reference of commands where it is asked for."""
+    """The text of a page, with the reference of commands in place of the marker."""
     return markdown.replace(MARKER, commands()) if MARKER in markdown else markdown
 
 
@@ -36,7 +36,7 @@ def commands() -> str:
 
 
 def _about(command: Any) -> Iterator[str]:  # noqa: ANN401
-    """The text of a command; what follows `For example:` are commands."""
+    """The help text of a command; the lines after `For example:` are commands."""
     text, _, examples = (command.help or "").partition("For example:")
     yield text.strip()
     lines = [line.strip() for line in examples.splitlines() if line.strip()]
@@ -45,7 +45,7 @@ def _about(command: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
-    """A table of the arguments and options; only what every version of typer knows of them is asked for."""
+    """A table of the arguments and options; uses only attributes that every version of typer has."""
     rows = []
     for parameter in command.params:
         option, value = parameter.opts[0], parameter.metavar or "…"
@@ -54,18 +54,18 @@ def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
         else:
             flags = ", ".join(f"`{each}`" for each in (option, *parameter.secondary_opts))
             name = flags if parameter.is_flag else f"`{option} {value}`"
-        told = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
+        default = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
         text = " ".join((parameter.help or "").split()).replace("*", r"\*")
         if parameter.required:
             text += " Must be given."
-        elif told not in (None, False, "", Path()):
-            text += f" By default {told}."
+        elif default not in (None, False, "", Path()):
+            text += f" By default {default}."
         rows.append(f"| {name} | {_cell(text)} |")
     yield "\n".join(["| option | what it is |", "| --- | --- |", *rows])
 
 
 def builders_table() -> str:
-    """The region builders with what one must know to choose one, as a table."""
+    """The region builders with what you need to know to choose one, as a table."""
     from starcert.objects.regions import BUILDERS  # noqa: PLC0415
 
     rows = ["| builder, with its defaults | its regions | anchored | why one would choose it |"]

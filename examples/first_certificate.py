@@ -1,7 +1,7 @@
 """The whole method on two graphs: a clique and a ring, each joined to a random part that should not matter.
 
 Run it with `make demo`, or `python examples/first_certificate.py votes.db`. The votes go into the file; interrupt it,
-start it again, and it goes on where it was.
+start it again, and it resumes where it was.
 """
 
 import sys
@@ -25,7 +25,7 @@ def example(motif: nx.Graph, seed: int) -> sc.Graph:
 
 graphs = [example(nx.complete_graph(10), seed=1), example(nx.cycle_graph(10), seed=2)]
 
-# Little noise where it matters, much where it should not: regions are sets of node pairs.
+# Regions are sets of node pairs: little noise where the answer depends on them, much where it should not.
 smoothed = sc.SmoothedClassifier(
     sc.classifiers.from_callable(many_hubs, n_classes=2),
     sc.Noise(motif=0.02, random=0.45),

@@ -1,4 +1,4 @@
-"""The gallery: every script stands in the page as it is, says what the page says, and draws its picture."""
+"""The gallery: the page shows every script unchanged; a script prints what the page shows, and draws its picture."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ NEEDS = {
 """What each script needs besides matplotlib."""
 
 FILES = {"citations": ("cora_ml.npz", 0), "protein": ("PROTEINS_A.txt", 2)}
-"""A file of the data that a script reads, and how many folders above it the folder is that STARCERT_DATA must name."""
+"""A data file that a script reads, and how many folders above it the folder is that STARCERT_DATA must name."""
 
 
 def test_the_page_shows_every_script_as_it_is():
@@ -46,7 +46,7 @@ def test_a_script_is_short_and_has_its_picture(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in FILES else name for name in NAMES]
 )
-def test_a_script_says_what_the_page_says_and_draws_its_picture(name, tmp_path, monkeypatch):
+def test_a_script_prints_what_the_page_shows_and_draws_its_picture(name, tmp_path, monkeypatch):
     for package in ("matplotlib", *NEEDS[name]):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}")

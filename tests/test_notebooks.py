@@ -1,4 +1,4 @@
-"""What a notebook shows of certificates and of what they are made of; and the notebook of the examples, run."""
+"""How notebooks show certificates and their parts; and the example notebook, run."""
 
 import ast
 import json
@@ -18,7 +18,7 @@ HOSTILE_NAME = HOSTILE[0]
 
 
 def shown(value):
-    """The elements that a notebook shows: markup that is whole."""
+    """The elements that a notebook shows, parsed: the markup must be well-formed."""
     return ElementTree.fromstring(f"<div>{value._repr_html_()}</div>")
 
 
@@ -84,7 +84,7 @@ def test_a_small_graph_is_drawn_and_its_names_are_text(directed):
     assert [text.text for text in drawn.iter(f"{svg}text")] == ["b", "c"]
 
 
-def test_atoms_are_drawn_as_elements_and_large_graphs_are_told():
+def test_atoms_are_drawn_as_elements_and_large_graphs_as_text():
     molecule = sc.Graph(3, [(0, 1), (1, 2)], node_data={"atomic_number": np.array([8, 6, 17])})
     assert [text.text for text in shown(molecule).iter("{http://www.w3.org/2000/svg}text")] == ["O", "C", "Cl"]
     large = sc.Graph.from_networkx(nx.cycle_graph(200))
@@ -99,7 +99,7 @@ def test_the_notebook_runs_and_every_object_shows_itself():
     for cell in notebook["cells"]:
         if cell["cell_type"] != "code":
             continue
-        assert cell["outputs"] == []  # a notebook is kept without what it printed
+        assert cell["outputs"] == []  # the notebook is stored without outputs
         *body, last = ast.parse("".join(cell["source"])).body
         exec(compile(ast.Module(body, []), str(NOTEBOOK), "exec"), space)
         seen.append(eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), space))

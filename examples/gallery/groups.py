@@ -1,4 +1,4 @@
-"""Functional groups: does EDTA have two acid groups at least?"""
+"""Functional groups: does EDTA have at least two acid groups?"""
 
 import networkx as nx
 from picture import draw
@@ -10,7 +10,7 @@ SMILES = "OC(=O)CN(CCN(CC(=O)O)CC(=O)O)CC(=O)O"  # EDTA: four acid groups, two a
 
 
 def acid(graph: nx.Graph) -> int:
-    """1 where two carbons at least have two oxygens each."""
+    """1 where at least two carbons have two oxygens or more."""
     element = graph.nodes(data="atomic_number")
     oxygens = [sum(element[other] == 8 for other in graph[atom]) for atom, number in element if number == 6]
     return int(sum(count >= 2 for count in oxygens) >= 2)

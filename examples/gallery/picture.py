@@ -1,4 +1,4 @@
-"""The picture of an example: the graph with its regions in colour, and beside it how many flips each axis survives."""
+"""The picture of an example: the graph with its regions in colour, and the certified flips on each axis."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def draw(
     names: Sequence[str] = (),
     kinds: Sequence[str] = (),
 ) -> None:
-    """Writes the picture; `names` are texts at the nodes, "" for none, and `kinds` say which nodes look alike."""
+    """Writes the picture; `names` are labels of the nodes, "" for none, and nodes of equal `kinds` look alike."""
     with style():
         figure = new_figure(PAGE, 2.8, dpi=150)
         left, right = figure.subplots(1, 2, width_ratios=[1.3, 1])
@@ -47,7 +47,7 @@ def draw(
 
 
 def _write(ax: Axes, text: str, place: Sequence[float]) -> None:
-    """Symbols of atoms stand in place of the dot, longer names below it."""
+    """Symbols of atoms replace the dot, longer names go below it."""
     symbol = len(text) <= 2
     box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none"} if symbol else None
     ax.annotate(
@@ -66,7 +66,7 @@ def _write(ax: Axes, text: str, place: Sequence[float]) -> None:
 
 
 def _bars(ax: Axes, sites: Sites, certificate: sc.Certificate) -> None:
-    """A bar for each axis: so many flips there, wherever they are, change nothing if all else is as it was."""
+    """A bar for each axis: how many flips are certified there while everything else stays unchanged."""
     reach = [max(counts) for counts in zip(*certificate.frontier.radii, strict=True)]
     for row, (axis, most, there) in enumerate(zip(certificate.noise.axes, reach, certificate.capacity, strict=True)):
         ax.barh(row, most, height=0.45, color=COLOURS[sites.regions.index(axis.partition(".")[0])])

@@ -10,7 +10,7 @@ SMILES = "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"  # diazepam
 
 
 def ringed(graph: nx.Graph) -> int:
-    """1 where at least half of the atoms lie on a ring: they have an edge that is no bridge."""
+    """1 where at least half of the atoms lie on a ring: they have an edge that is not a bridge."""
     graph.remove_edges_from(list(nx.bridges(graph)))
     return int(2 * sum(degree > 0 for _, degree in graph.degree) >= len(graph))
 
