@@ -9,9 +9,8 @@ import numpy as np
 
 from starcert.certificates.attack_axes import axes_from
 from starcert.certificates.votes import AttackVotes, OwnTally
-from starcert.math.attacked_sites import AttackAxis, sites_by_pool
+from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.math.pooling import SiteLaw
 from starcert.objects.binding import NO_AXIS
 from starcert.sampling.attacked import OWN_CHUNK
 

@@ -78,17 +78,7 @@ class Channel:
         """
         if not (0 <= clean <= 1 and 0 <= attacked <= 1):
             raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
-        if clean == attacked:
-            return cls._of_kept(((Fraction(1), Fraction(1)),))
-        bit = (1 - clean, 1 - attacked), (clean, attacked)
-        return cls._of_kept(bit if clean < attacked else bit[::-1])
-
-    @classmethod
-    def _of_kept(cls, outcomes: tuple[Outcome, ...]) -> Channel:
-        """The channel of outcomes that are in order and merged."""
-        channel = object.__new__(cls)
-        object.__setattr__(channel, "outcomes", outcomes)
-        return channel
+        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
 
     @property
     def free(self) -> bool:
@@ -124,7 +114,7 @@ class Channel:
 
         `Flip(p)` is its own reverse; adding and deleting under one flip law are each other's.
         """
-        return Channel._of_kept(tuple((attacked, clean) for clean, attacked in self.outcomes[::-1]))
+        return Channel((attacked, clean) for clean, attacked in self.outcomes)
 
     @property
     def log_ratios(self) -> tuple[float, ...]:

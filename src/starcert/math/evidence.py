@@ -6,8 +6,8 @@ the *listed* axes and D those of the *pooled* ones,
     P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
 
 for any λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
-be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
-of them that succeeds will do. Axes that count attacks on the same sites are one pool: they are listed together, or
+be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and one
+that succeeds is enough. Axes that count attacks on the same sites are one pool: they are listed together, or
 pooled together.
 
 **Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
@@ -196,7 +196,7 @@ class Evidence:
         return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
-        """With which probability one attack of a scheme, whichever it is, may be proved harmless and is not."""
+        """With which probability one attack of a scheme, whichever it is, may be proved harmless though it is not."""
         return self.alpha * level_weight(level, self.box) * scheme.share
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
@@ -205,7 +205,7 @@ class Evidence:
         return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
 
     def proves(self, level: Level) -> bool:
-        """Whether the shared votes alone prove every attack of a level harmless, by whichever scheme."""
+        """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
         if not self.possible(level):
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))

@@ -126,9 +126,7 @@ class FlipRecord:
             if (each.label, each.n_sites, each.complete, each.shown is None) != kind:
                 wanted = "be against one class on the same sites, and all complete or none"
                 raise InvalidParameterError("records", wanted, [first, each])
-        samples = np.concatenate([each.samples for each in records])
-        against = np.concatenate([each.against for each in records])
-        classes = np.concatenate([each.classes for each in records])
+        samples, against, classes = (np.concatenate([getattr(each, name) for each in records]) for name in COUNTS)
         if first.complete:
             flips = _smaller([each._flips for each in records], len(classes), first.n_sites)
             return cls(first.label, first.n_sites, samples, against, classes, **flips)
@@ -157,9 +155,7 @@ class FlipRecord:
     @property
     def n_flips(self) -> int:
         """How many flips there are in all votes."""
-        if self.bits is not None:
-            return _count_all(self.bits)
-        return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
+        return _n_flips(self._places) if self.by_axis is None else int(self.by_axis.sum())
 
     @property
     def flipped(self) -> npt.NDArray[np.uint32]:

@@ -1,8 +1,8 @@
 """Pooled axes: any r of the sites may be attacked there, and votes are distinguished by how many sites flipped.
 
 Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
-of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
-share themselves among the outcomes of a flip. For any numbers λ(K) ≥ 0,
+of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how many of the J
+sites show each outcome of a flip. For any numbers λ(K) ≥ 0,
 
     E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
 

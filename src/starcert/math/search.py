@@ -22,6 +22,11 @@ from starcert.math.channels import MAX_RADIUS
 
 __all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
 
+Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]
+"""Something about a radius, usually whether it is certified."""
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+
 MAX_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
 
@@ -37,6 +42,9 @@ PROOF = 8
 PROVED_CELL = 32
 """How much more a cell costs in a proof, which takes it in balls, than in an evaluation."""
 
+WIDE = 8
+"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
+
 
 @dataclass(slots=True)
 class Found:
@@ -47,7 +55,7 @@ class Found:
     incomplete: str = ""
 
 
-def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int | None, ...]) -> tuple[int, ...]:
+def find_reaches(certified: Predicate, limits: tuple[int | None, ...]) -> tuple[int, ...]:
     """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified.
 
     >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
@@ -63,12 +71,12 @@ def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int
 
 
 def search(
-    certified: Callable[[tuple[int, ...]], bool],
+    certified: Predicate,
     limits: tuple[int | None, ...],
     *,
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
-    by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    by_proof: Predicate = lambda _: False,
     few: bool = True,
 ) -> Found:
     """The borders of the certified radii in a box, given how far each axis is certified alone.
@@ -93,28 +101,28 @@ def search(
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
-    asked: dict[tuple[int, ...], bool] = {}
+    known: dict[tuple[int, ...], bool] = {}
     work = 0
 
-    def ask(radius: tuple[int, ...]) -> bool:
+    def evaluate(radius: tuple[int, ...]) -> bool:
         nonlocal work
-        if radius not in asked:
+        if radius not in known:
             if not (few and len(radius) <= 2) and FLAT + cells(radius) > MAX_CELLS:
                 return False
             if found.maximal and work > MAX_WORK:
                 raise _SpentError
-            asked[radius] = certified(radius)
+            known[radius] = certified(radius)
             work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
-        return asked[radius]
+        return known[radius]
 
     try:
-        for radius, verdict in find_borders(ask, reaches):
-            if not verdict and radius not in asked:
+        for radius, verdict in find_borders(evaluate, reaches):
+            if not verdict and radius not in known:
                 found.incomplete = _too_many()
                 continue
             if found.maximal and work > MAX_WORK:
                 raise _SpentError
-            work += _proof(cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
+            work += _proof(cells(radius)) + len(known) // 8  # it will be proved; what is known was looked through
             (found.maximal if verdict else found.minimal).append(radius)
     except _SpentError:
         found.incomplete = f"the search ended after {MAX_WORK:,} cells"
@@ -152,9 +160,7 @@ def climb(certified: Callable[[int], bool], limit: int) -> int:
     return good
 
 
-def staircase(
-    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def staircase(certified: Predicate, reaches: tuple[int, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Maximal certified and minimal other radii of a box with at most two axes, each certified alone as far as it goes.
 
     >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
@@ -200,15 +206,7 @@ def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
     return good
 
 
-Counts: TypeAlias = npt.NDArray[np.int64]
-
-WIDE = 8
-"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
-
-
-def find_borders(
-    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], bool]]:
+def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Maximal certified radii (with True) and minimal others (with False) of a box, as they are found.
 
     Whether a radius is certified is asked one radius at a time, and every answer costs. So the search asks about as
