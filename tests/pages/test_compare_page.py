@@ -440,7 +440,7 @@ def test_one_graph_is_spoken_of_as_one(here, quiet, tmp_path, monkeypatch):
         archives.write(tmp_path / name / "certificates.json", world(TWO, counts, labels=[0])[0])
     _, out, _ = here("compare", "a", "b", "--out", "page.html")
     assert "An interval that holds 0 shows no difference on this graph." in out
-    assert "1 graph is answered otherwise" in out
+    assert "1 graph is answered differently" in out
     open_page(quiet, (tmp_path / "page.html").as_uri())
     assert texts(quiet, "header p")[0].startswith("2 runs on the same graph. ")
     assert texts(quiet, ".number dt") == ["runs", "graph", "graph on which they differ"]

@@ -158,7 +158,7 @@ def test_objects_that_are_no_graphs_have_tables_and_maps_and_no_drawings(shown):
     assert texts(browser, "#detail-lead")[0].startswith("4 cells. The smoothed classifier")
     assert texts(browser, "#drawing svg") == texts(browser, "#drawing-caption")[1:] == []
     assert texts(browser, "#region-table th") == ["region", "sites", "not 0"]
-    assert "flip so many sites" in texts(browser, "#surface-lead")[0]
+    assert "flip this many sites" in texts(browser, "#surface-lead")[0]
     assert browser.execute_script("return document.querySelectorAll('#surface-plot svg').length") > 0
 
 

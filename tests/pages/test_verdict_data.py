@@ -145,7 +145,7 @@ def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp
     open_page(quiet, path.as_uri())
     assert texts(quiet, "#verdict-table tbody th") == [row.flips for row in verdict_rows(archive)]
     if len(archive.noise.axes) > 2:  # the first two, wherever the page starts
-        for role, axis in (("up", "0"), ("across", "1")):
+        for role, axis in (("yAxis", "0"), ("xAxis", "1")):
             set_value(quiet, f"#frontier-axes select[data-role={role}]", axis, "change")
     for graph, one in enumerate(archive.certificates):
         quiet.execute_script("document.querySelector(`tr[data-graph='${arguments[0]}'] .name button`).click()", graph)
