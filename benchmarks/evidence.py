@@ -17,7 +17,7 @@ import numpy as np
 
 import starcert as sc
 from floors import random_word
-from starcert.math.attacks import ListedAxis
+from starcert.math.attacked_sites import ListedAxis
 from starcert.math.bets import FRACTIONS
 from starcert.math.weighing import columns_of, weigh
 from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies

@@ -35,7 +35,7 @@ from starcert.voting.counting import count_chunk
 from starcert.voting.jobs import Chunk, Job
 from table import Table, Work, shown
 
-MOST_RUNS, MOST_SECONDS = 9, 3.0
+MAX_RUNS, MAX_SECONDS = 9, 3.0
 """A piece of work is repeated so often at most, and for so long."""
 
 TRIED = 1024
@@ -64,7 +64,7 @@ def timed(work: Callable[[], object], device: str) -> Timing:
     for _ in range(2):
         work()
     times: list[float] = []
-    while len(times) < 3 or (len(times) < MOST_RUNS and sum(times) < MOST_SECONDS):
+    while len(times) < 3 or (len(times) < MAX_RUNS and sum(times) < MAX_SECONDS):
         if device == "cuda":
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()

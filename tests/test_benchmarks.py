@@ -74,7 +74,7 @@ def test_the_device_benchmark_tried_small_on_the_cpu(monkeypatch, capsys):
     pytest.importorskip("torch_geometric")
     import gpu  # noqa: PLC0415
 
-    monkeypatch.setattr(gpu, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(gpu, "MAX_SECONDS", 0.0)
     monkeypatch.setattr(gpu, "TRIED", 64)
     found = gpu.measure(
         "cpu", sizes=(64, 128), nodes=(12, 104), large_nodes=200, large_votes=16, loop_votes=208, matrix=64

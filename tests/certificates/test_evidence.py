@@ -14,7 +14,7 @@ from evidence_worlds import World, symmetric
 
 import starcert as sc
 from starcert.certificates import evidence as module
-from starcert.math.attacks import ListedAxis, attack_number
+from starcert.math.attacked_sites import ListedAxis, attack_number
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
 from starcert.voting.store import VoteStore

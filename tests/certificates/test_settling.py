@@ -9,8 +9,9 @@ from evidence_worlds import Votes, symmetric
 
 from starcert.certificates.evidence import find_verdicts
 from starcert.certificates.votes import AttackVotes, OwnTally
+from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import FRACTIONS, RESERVE, SCALE, count_capital
-from starcert.math.evidence import AttackAxis, Evidence
+from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
 from starcert.sampling.attacked import OWN_CHUNK
 

@@ -315,7 +315,7 @@ def test_who_searched_longer_is_not_refuted(tmp_path, monkeypatch):
     sc.archive.write(path, sc.archive.Archive.from_result(result))
     told = json.loads(path.read_text())
     assert sc.archive.verify(path).verdict == "proved"
-    monkeypatch.setattr("starcert.math.search.MOST_WORK", 2_000)
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2_000)
     again = sc.archive.verify(path)
     assert again.archive.certificates[0].frontier.incomplete
     assert again.refuted == ()

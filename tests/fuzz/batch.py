@@ -18,7 +18,7 @@ from random import Random
 
 SECONDS = 20
 BYTES = 4 * 2**30
-MOST_FAILURES = 20
+MAX_FAILURES = 20
 
 
 class TooLongError(Exception):
@@ -49,7 +49,7 @@ def run(kind: str, seed: int, first: int, count: int) -> dict[str, object]:
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
             longest = max(longest, time.process_time() - began)
-            if len(failures) == MOST_FAILURES:
+            if len(failures) == MAX_FAILURES:
                 break
         os.chdir("/")
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

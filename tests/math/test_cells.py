@@ -5,9 +5,8 @@ import numpy as np
 import oracles
 import pytest
 
-from starcert.math.cells import NEGLIGIBLE, window
+from starcert.math.cells import NEGLIGIBLE, Halves, halve, window
 from starcert.math.channels import Channel, Product
-from starcert.math.halves import Halves, halve
 from starcert.system.errors import InvalidParameterError
 
 

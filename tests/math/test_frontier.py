@@ -146,7 +146,7 @@ LARGE = [
 
 @pytest.mark.parametrize(("noise", "limits", "failure"), LARGE)
 def test_frontiers_too_large_to_be_complete_say_so(noise, limits, failure, monkeypatch):
-    monkeypatch.setattr("starcert.math.search.MOST_WORK", 2**22)
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2**22)
     margin = TwoClass(Slacks(noise.product), failure)
     frontier = find_frontier(margin, limits)
     assert frontier.incomplete == "the search ended after 4,194,304 cells"
@@ -175,7 +175,7 @@ def test_too_many_ways_to_share_are_thinned_out():
 
 def test_incomplete_frontiers_are_not_handed_to_others(monkeypatch):
     """What one search has found depends on its bound; each bound has the same frontier whoever asked before."""
-    monkeypatch.setattr("starcert.math.search.MOST_WORK", 2**18)
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2**18)
     noise, limits = sc.Noise(a=0.3, b=0.35, c=0.4), (40, 40, 40)
     failures = [1e-4, 1.1e-4, 0.9e-4, 1e-4, 0.3, 0.2, 1.05e-4]
     slacks = Slacks(noise.product)
@@ -222,15 +222,15 @@ def test_every_radius_of_a_box_belongs_to_its_sums(box):
         for at_their_end in (True, False):
             free = [limits[axis] if at_their_end else 0 for axis in axes.free]
             chosen = [radius for radius in expected if [radius[axis] for axis in axes.free] == free]
-            assert axes.spread([powers], most=10**6, free=at_their_end) == (chosen, True)
+            assert axes.radii_of([powers], most=10**6, free=at_their_end) == (chosen, True)
 
 
 @given(boxes(), st.integers(2, 40))
 def test_what_is_thinned_out_is_a_part_of_it(box, most):
     axes = Alike(*box)
     powers = tuple(limit // 2 for limit in axes.sums)
-    everything, _ = axes.spread([powers], most=10**6, free=True)
-    radii, all_of_them = axes.spread([powers], most=most, free=True)
+    everything, _ = axes.radii_of([powers], most=10**6, free=True)
+    radii, all_of_them = axes.radii_of([powers], most=most, free=True)
     assert len(radii) <= most
     assert set(radii) <= set(everything)
     assert radii == sorted(radii)
@@ -239,7 +239,7 @@ def test_what_is_thinned_out_is_a_part_of_it(box, most):
 
 def test_many_axes_of_a_billion_are_shared_evenly():
     axes = Alike(Product([LAWS[0]] * 4), (None, 10**9, None, 10**9))
-    radii, all_of_them = axes.spread([(10**9,)], most=1000, free=True)
+    radii, all_of_them = axes.radii_of([(10**9,)], most=1000, free=True)
     assert not all_of_them
     assert 100 < len(radii) <= 1000
     assert {tuple(10**9 * (i == axis) for i in range(4)) for axis in range(4)} <= set(radii)

@@ -8,10 +8,9 @@ import oracles
 import pytest
 
 from starcert.math import exact
-from starcert.math.cells import cells_of, count_listed
+from starcert.math.cells import Halves, cells_of, count_cells, count_listed, halve
 from starcert.math.channels import Channel, Product
 from starcert.math.frontier import find_frontier
-from starcert.math.halves import Halves, count_cells, halve
 from starcert.math.margins import MultiClass, Slacks, Tradeoffs, TwoClass
 from starcert.math.tradeoff import Tradeoff
 from starcert.system.errors import InvalidParameterError

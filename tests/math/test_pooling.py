@@ -7,7 +7,8 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from starcert.math.pooling import SiteLaw, bins_of, choose_limits, penalty, pool_of
+from starcert.math.attacked_sites import SiteLaw
+from starcert.math.pooling import bins_of, choose_limits, penalty, pool_of
 
 LAWS = {
     "symmetric": SiteLaw(Fraction(1, 5), Fraction(4, 5)),

@@ -63,7 +63,7 @@ def test_a_search_that_costs_too_much_ends_with_what_it_has(monkeypatch):
     maximal, minimal = brute_force(in_a_ball, (8, 8, 8))
     sizes = []
     for most in (0, 10**5, 3 * 10**5, 10**6, 10**9):
-        monkeypatch.setattr(searching, "MOST_WORK", most)
+        monkeypatch.setattr(searching, "MAX_WORK", most)
         found = search(in_a_ball, (8, 8, 8), reaches=(7, 7, 7), cells=lambda radius: 50 * sum(radius))
         assert set(found.maximal) <= set(maximal)
         assert set(found.minimal) <= set(minimal)
@@ -76,7 +76,7 @@ def test_a_search_that_costs_too_much_ends_with_what_it_has(monkeypatch):
 
 
 def test_an_evaluation_by_proof_costs_more(monkeypatch):
-    monkeypatch.setattr(searching, "MOST_WORK", 2 * 10**5)
+    monkeypatch.setattr(searching, "MAX_WORK", 2 * 10**5)
     quick, slow = (
         search(in_a_ball, (8, 8, 8), reaches=(7, 7, 7), cells=sum, by_proof=by_proof)
         for by_proof in (lambda _: False, lambda _: True)
@@ -85,7 +85,7 @@ def test_an_evaluation_by_proof_costs_more(monkeypatch):
 
 
 def test_what_is_too_large_to_be_evaluated_never_is(monkeypatch):
-    monkeypatch.setattr(searching, "MOST_CELLS", searching.FLAT + 9)
+    monkeypatch.setattr(searching, "MAX_CELLS", searching.FLAT + 9)
     asked = []
 
     def certified(radius):
@@ -94,7 +94,7 @@ def test_what_is_too_large_to_be_evaluated_never_is(monkeypatch):
 
     found = search(certified, (8, 8, 8), reaches=(7, 7, 7), cells=sum)
     assert max(map(sum, asked)) == 9
-    assert found.incomplete == f"radii with more than {searching.MOST_CELLS:,} cells are not looked at"
+    assert found.incomplete == f"radii with more than {searching.MAX_CELLS:,} cells are not looked at"
     # They are maximal among those that can be looked at, and what lies beyond them is either refuted or too large.
     assert set(found.maximal) == set(brute_force(lambda radius: in_a_ball(radius) and sum(radius) <= 9, (8, 8, 8))[0])
     assert all(not in_a_ball(radius) for radius in found.minimal)

@@ -1,11 +1,9 @@
 """Weighing every attack by counts of bits says what looking at every vote says."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from starcert.math.attacks import ListedAxis, attack_number, attacks_of, n_attacks
+from starcert.math.attacked_sites import ListedAxis, attack_number, attacks_of, n_attacks
 from starcert.math.bets import capital_of
 from starcert.math.weighing import columns_of, weigh
 
@@ -36,12 +34,6 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
         cells = (*flipped, groups)
         assert capital == capital_of(quiet + seen[(slice(None), *cells)].sum(axis=1))
         assert estimate == pytest.approx(values[cells].sum() / 1_000)
-
-
-def test_attacks_come_in_the_order_of_combinations():
-    assert list(attacks_of([ListedAxis(3, 2), ListedAxis(2, 1)])) == list(
-        product([(0, 1), (0, 2), (1, 2)], [(0,), (1,)])
-    )
 
 
 POOLS = {
@@ -80,11 +72,3 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
         ]
         assert capital == capital_of(quiet + seen[(slice(None), *cells, groups)].sum(axis=1))
         assert estimate == pytest.approx(values[(*cells, groups)].sum() / 1_000)
-
-
-def test_no_attack_takes_a_site_twice():
-    axes = [ListedAxis(3, 1, pool=4), ListedAxis(3, 2, moves=2, pool=4)]
-    assert n_attacks(axes) == 3 * 1 * 4
-    for first, second in attacks_of(axes):
-        assert len({*first, *(choice // 2 for choice in second)}) == 3
-    assert n_attacks([ListedAxis(3, 2, pool=4), ListedAxis(3, 2, moves=2, pool=4)]) == 0

@@ -29,7 +29,7 @@ def rows_of_other_kinds() -> dict[str, list[str]]:
     return {kind.strip(): [each for each in re.findall("`([^`]+)`", said) if "(" in each] for kind, said in rows}
 
 
-OF_MODELS = views_in((DOCS / "models.md").read_text(), "with the views", "of which only")
+OF_MODELS = views_in((DOCS / "models.md").read_text(), "with the views", "which are built only on demand")
 OF_DOCSTPATH = views_in(from_callable.__doc__, "with its views", "and returns one class")
 OTHER_KINDS = rows_of_other_kinds()
 PATH = [(i, i + 1) for i in range(7)]

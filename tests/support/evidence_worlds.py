@@ -9,9 +9,8 @@ import numpy as np
 
 from starcert.certificates.attack_axes import axes_from
 from starcert.certificates.votes import AttackVotes, OwnTally
-from starcert.math.attack_axis import AttackAxis, counted_sites
+from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.math.pooling import SiteLaw
 from starcert.objects.binding import NO_AXIS
 from starcert.sampling.attacked import OWN_CHUNK
 
@@ -260,7 +259,7 @@ class OwnValuedVotes(AttackVotes):
         drawn = world.drawn(self.rng, OWN_CHUNK, values)
         lost = drawn[world.wrong[drawn] > 0]
         flips = world.vectors[lost] != np.array(world.clean)
-        numbers = np.stack([flips[:, sites].sum(axis=1) for sites in counted_sites(world.axes)], axis=1)
+        numbers = np.stack([flips[:, sites].sum(axis=1) for sites in sites_by_pool(world.axes)], axis=1)
         return OwnTally(np.array([OWN_CHUNK - len(lost), len(lost)]), numbers)
 
 

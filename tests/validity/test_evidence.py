@@ -23,10 +23,10 @@ from evidence_worlds import (
 
 import starcert as sc
 from starcert.certificates.evidence import find_verdicts
+from starcert.math.attacked_sites import SiteLaw
 from starcert.math.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
-from starcert.math.site_laws import SiteLaw
 
 ALPHA = 0.1
 RUNS = 2_000
@@ -158,7 +158,7 @@ def test_what_is_robust_is_certified():
 
 def test_levels_within_one_another_share_alpha_and_others_do_not():
     """Of any levels none of which lies within another, the weights are at most 1 together."""
-    from starcert.math.evidence import level_weight  # noqa: PLC0415
+    from starcert.math.pooling import level_weight  # noqa: PLC0415
 
     box = (3, 4, 2)
     rng = np.random.default_rng(6)

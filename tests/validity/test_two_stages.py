@@ -14,8 +14,9 @@ from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
 
 from starcert.certificates.evidence import find_verdicts
 from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
-from starcert.math.evidence import Evidence, level_weight
+from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
+from starcert.math.pooling import level_weight
 
 DELTA = Fraction(1, 10)
 CAPITALS = [Fraction(quarter, 4) for quarter in range(4 * 256)]

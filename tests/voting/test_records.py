@@ -250,7 +250,7 @@ def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
 def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monkeypatch, most, kept):
     whole = vote_nodes()
     axes = axes_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
-    monkeypatch.setattr(vote_loop, "MOST_BYTES", most)
+    monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", most)
     if kept < 12:
         with pytest.warns(StarcertWarning, match=rf"flips of {kept} of 12 targets of graph 0 are recorded"):
             votes = vote_nodes()
@@ -264,7 +264,7 @@ def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monk
     np.testing.assert_array_equal(votes.counts, whole.counts)
 
 
-@pytest.mark.parametrize(("module", "constant"), [(counting, "MAX_CHUNK_BYTES"), (vote_loop, "MOST_BYTES")])
+@pytest.mark.parametrize(("module", "constant"), [(counting, "MAX_CHUNK_BYTES"), (vote_loop, "MAX_FLIP_BYTES")])
 @pytest.mark.parametrize("most", [40, 300])
 @pytest.mark.parametrize("order", [list, lambda tallies: reversed(list(tallies))])
 def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module, constant, most, order):
@@ -279,14 +279,14 @@ def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module
         np.testing.assert_array_equal(small.numbers(axes, 3), full.numbers(axes, 3))
         assert small.against.tolist() == full.against.tolist()
         assert small.flip_bytes == full.flip_bytes
-        if constant == "MOST_BYTES":
+        if constant == "MAX_FLIP_BYTES":
             assert small.complete == (full.flip_bytes <= most)
 
 
 def vote_whole(noise):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "MAX_CHUNK_BYTES", 2**25)
-        patch.setattr(vote_loop, "MOST_BYTES", 2**28)
+        patch.setattr(vote_loop, "MAX_FLIP_BYTES", 2**28)
         return vote(noise)
 
 

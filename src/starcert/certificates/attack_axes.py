@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import FoundAttack, Verdict
 from starcert.classifiers.base import checked_answers
-from starcert.math.attack_axis import AttackAxis, Moves, described, pools_of
-from starcert.math.attacks import ListedAxis, attacks_of, n_attacks
+from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, describe_attack, n_attacks, pools_of
 from starcert.math.evidence import shown_outcomes
 from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
 from starcert.objects.laws import axis_moves
@@ -62,11 +61,11 @@ def axes_from(
     axes = [axis for region in noise for axis in axis_moves(noise[region])]
     for first, axis in zip(first_axes(noise), axes, strict=True):
         there = np.flatnonzero(numbers == first)
-        moves = None
         if axis.alphabet > 2:
             assert values is not None
-            moves = Moves(values[there], axis.ranks, axis.outcomes, len(numbers))
-        found.append(AttackAxis(axis.law, there, moves))
+            found.append(AttackAxis(axis.law, there, axis, values[there], len(numbers)))
+        else:
+            found.append(AttackAxis(axis.law, there))
     return tuple(found)
 
 
@@ -83,7 +82,7 @@ def first_choices(
     axes: Sequence[AttackAxis], axis: int, number: int, ranked: Iterable[int], taken: Sequence[int]
 ) -> list[int]:
     """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
-    one, used = axes[axis], set(described(axes, taken)[0])
+    one, used = axes[axis], set(describe_attack(axes, taken)[0])
     chosen: list[int] = []
     for choice in ranked:
         if len(chosen) == number:
@@ -108,8 +107,8 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
         step = max(1, MAX_FLIPS_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
         for start in range(0, len(axis.sites), step):
             some = axis.sites[start : start + step]
-            moves = axis.moves and axis.moves._replace(values=axis.moves.values[start : start + step])
-            shown = shown_outcomes(record, axis._replace(sites=some, moves=moves)).sum(axis=0)
+            part = axis._replace(sites=some, values=axis.values[start : start + step])
+            shown = shown_outcomes(record, part).sum(axis=0)
             flips = shown.reshape(len(some), axis.law.moves, -1)
             stayed, ratios = against - flips.sum(axis=2), np.array(axis.law.shown)
             gain = (flips @ ratios + stayed * axis.law.stayed - against) / n_votes
@@ -153,7 +152,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         if len(changed):
             first = int(changed[0])
             votes = tuple(int(label == answers[first]) for label in range(classifier.n_classes))
-            attacked, values = described(axes, some[first])
+            attacked, values = describe_attack(axes, some[first])
             found = FoundAttack(attacked, votes, 0.0, values)
             return Verdict("broken", "by trying attacks on the base classifier", found)
     if number > most_attacks:

@@ -24,7 +24,7 @@ from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
-    from starcert.math.attack_axis import AttackAxis
+    from starcert.math.attacked_sites import AttackAxis
     from starcert.math.evidence import Level
     from starcert.sampling.attacked import Attack
 

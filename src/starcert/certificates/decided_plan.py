@@ -31,7 +31,7 @@ from typing_extensions import override
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.slack import slacks_of
-from starcert.math.attack_axis import AttackAxis
+from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against
 from starcert.math.confidence import Votes
 from starcert.math.evidence import AlphaShares, Level

@@ -20,10 +20,11 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.votes import AttackVotes, OwnVotes
-from starcert.math.attack_axis import AttackAxis, described
-from starcert.math.bets import SCALE, capital_of, count_capital, needed
-from starcert.math.evidence import AlphaShares, Evidence, Level, OwnBet, Scheme, Weighed
+from starcert.math.attacked_sites import AttackAxis, describe_attack
+from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.evidence import AlphaShares, Evidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
+from starcert.math.pooling import Scheme
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 from starcert.system.stages import staged
 
@@ -244,7 +245,7 @@ class _OpenLevel:
                 if _capital_against_class(counts[rank], self._label) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
                     why = f"by {sum(votes):,} votes at an attacked graph"
-                    sites, values = described(self._evidence.axes, attacks[rank])
+                    sites, values = describe_attack(self._evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
             total = OWN_CHUNK * 2**look
             mine = {rank: int(counts[rank][self._label]) for rank in ranks}

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from starcert.classifiers.agreement import CHANGED, KEEP_UNCHANGED, Unchanged, named_errors
 from starcert.classifiers.base import checked_answers
-from starcert.math.attack_axis import counted_sites
+from starcert.math.attacked_sites import sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -33,7 +33,7 @@ from starcert.voting.vote_loop import open_store
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
     from starcert.classifiers.base import Classifier
-    from starcert.math.attack_axis import AttackAxis
+    from starcert.math.attacked_sites import AttackAxis
     from starcert.objects.binding import Problem
     from starcert.voting.store import VoteStore
 
@@ -235,7 +235,7 @@ class OwnVotes(AttackVotes):
     ) -> None:
         super().__init__(most, job.classifier.n_classes)
         self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
-        self._target = _Target(job, one.object, one.target, one.label, counted_sites(axes))
+        self._target = _Target(job, one.object, one.target, one.label, sites_by_pool(axes))
         self._copies: AttackedCopies | None = None
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
         self._sent = (

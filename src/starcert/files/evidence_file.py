@@ -23,7 +23,7 @@ from numpy.lib import format as npy
 from starcert.certificates.attack_axes import axes_from, first_axes
 from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
-from starcert.math.attack_axis import AttackAxis, counted_sites, described
+from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
@@ -102,8 +102,8 @@ class GraphEvidence:
         valued = [axis for axis in axes if axis.moves is not None]
         values = np.zeros(record.n_sites, dtype=np.uint8) if valued else None
         for axis in valued:
-            if values is not None and axis.moves is not None:
-                values[axis.sites] = axis.moves.values
+            if values is not None:
+                values[axis.sites] = axis.values
         return cls(record, tuple(axis.sites for axis in axes), most, own, max_flips, values)
 
     @property
@@ -142,14 +142,14 @@ class GraphEvidence:
         if len(self.sites) != n_axes:
             raise InvalidParameterError(name, f"have the {n_axes} axes of the noise", len(self.sites))
         axes = self._checked_axes(name, noise)
-        counted = np.array([len(sites) for sites in counted_sites(axes)])
+        counted = np.array([len(sites) for sites in sites_by_pool(axes)])
         if not record.complete and record.axis_sizes.tolist() != counted.tolist():
             raise InvalidParameterError(name, f"count flips on axes of {counted} sites", record.axis_sizes.tolist())
         attackable = (
             {site for axis in axes for site in axis.attacked(range(axis.n_choices)).tolist()} if self.own else set()
         )
         for attack, tallies in self.own.items():
-            sites = described(axes, attack)[0]
+            sites = describe_attack(axes, attack)[0]
             if not attackable.issuperset(attack) or any(left >= right for left, right in pairwise(attack)):
                 raise InvalidParameterError(name, "attack sites of the axes, in ascending order", attack)
             if len(set(sites)) < len(sites):

@@ -19,9 +19,8 @@ CHANCE = 0.99
 def found_share(copies: int) -> float:
     """The smallest share of copies that depend on company of which `copies` audited ones show one with `CHANCE`.
 
-    Example:
-        >>> f"{found_share(4_603):.4%}", found_share(0)
-        ('0.1000%', 1.0)
+    >>> f"{found_share(4_603):.4%}", found_share(0)
+    ('0.1000%', 1.0)
     """
     return -math.expm1(math.log1p(-CHANCE) / copies) if copies else 1.0
 
@@ -78,9 +77,8 @@ have been found with probability 99%; one that is different for a copy alone, fo
 def _rounded_up(share: float) -> str:
     """A share as a percentage of two digits, rounded up: no more is claimed than was found.
 
-    Example:
-        >>> _rounded_up(0.00100001), _rounded_up(1.0)
-        ('0.11%', '100%')
+    >>> _rounded_up(0.00100001), _rounded_up(1.0)
+    ('0.11%', '100%')
     """
     digits = 10.0 ** (1 - math.floor(math.log10(share)))
     return f"{100 * math.ceil(share * digits) / digits:.3g}%"

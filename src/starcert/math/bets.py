@@ -29,7 +29,9 @@ __all__ = [
     "NOTHING",
     "RESERVE",
     "SCALE",
+    "OwnBet",
     "Stakes",
+    "Wager",
     "anytime_limit",
     "capital_against",
     "capital_of",
@@ -85,11 +87,10 @@ def stakes(theta: float, values: Floats) -> Stakes | None:
 
     Smaller θ and larger values than the true ones only make the capital smaller.
 
-    Example:
-        >>> bet = stakes(0.5, np.array([1.0]))
-        >>> votes = 100 * bet.seen[:, 0] + 900 * bet.quiet  # 100 votes of 1 and 900 of 0
-        >>> bool(capital_of(votes) >= needed(Fraction(1, 10**9)))
-        True
+    >>> bet = stakes(0.5, np.array([1.0]))
+    >>> votes = 100 * bet.seen[:, 0] + 900 * bet.quiet  # 100 votes of 1 and 900 of 0
+    >>> bool(capital_of(votes) >= needed(Fraction(1, 10**9)))
+    True
     """
     if not theta > 0:
         return None
@@ -140,9 +141,8 @@ def with_reserve(capital: Whole) -> Whole:
 
     M is won on the shared votes. Each attack has this one capital at every look, times what its own votes win.
 
-    Example:
-        >>> (with_reserve(np.array([0, 100 * SCALE, NOTHING])) / SCALE).round(3)
-        array([-0.   , 99.949, -2.996])
+    >>> (with_reserve(np.array([0, 100 * SCALE, NOTHING])) / SCALE).round(3)
+    array([-0.   , 99.949, -2.996])
     """
     largest = np.maximum(capital, 0)
     staked = float(1 - RESERVE) * np.exp((capital - largest) / SCALE)
@@ -169,9 +169,8 @@ def count_capital(count: int, total: int) -> int:
     Capital is shared between all probabilities v below 1/2 by the law of arcsine: the mean over v of
     vᵐ(1−v)ⁿ⁻ᵐ · 2ⁿ. It is proved in ball arithmetic, and rounded down.
 
-    Example:
-        >>> count_capital(0, 20) / SCALE > 11 > 0 > count_capital(10, 20) / SCALE
-        True
+    >>> count_capital(0, 20) / SCALE > 11 > 0 > count_capital(10, 20) / SCALE
+    True
     """
     with LOCK, ctx.workprec(128):
         one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
@@ -187,9 +186,8 @@ def capital_against(count: int, total: int, limit: float) -> float:
     of arcsine. In floats, for deciding when to look and where to stop: `anytime_limit` proves what is claimed. Where
     m/n ≥ u the capital is at most 1, and the answer is −∞.
 
-    Example:
-        >>> capital_against(8, 128, 0.125) < capital_against(4, 128, 0.125)
-        True
+    >>> capital_against(8, 128, 0.125) < capital_against(4, 128, 0.125)
+    True
     """
     if count >= limit * total:
         return -math.inf
@@ -204,14 +202,13 @@ def capital_against(count: int, total: int, limit: float) -> float:
 
 @lru_cache(maxsize=2**14)
 def anytime_limit(count: int, total: int, share: Fraction) -> float:
-    """A float u such that the true probability ever exceeds it, whenever somebody looks, with at most `share` < 1/2.
+    """A float u with P(the true probability exceeds u at any look) ≤ `share` < 1/2.
 
     It is the least u that `capital_against` rejects. Wherever that capital is 2 or more it increases with u (see
     docs/mathematics.md), so all larger u are rejected as well. Proved in ball arithmetic.
 
-    Example:
-        >>> anytime_limit(30, 1000, Fraction(1, 100)) < 0.055, anytime_limit(5, 5, Fraction(1, 100))
-        (True, 1.0)
+    >>> anytime_limit(30, 1000, Fraction(1, 100)) < 0.055, anytime_limit(5, 5, Fraction(1, 100))
+    (True, 1.0)
     """
     if count >= total:
         return 1.0
@@ -235,3 +232,35 @@ def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
         mixed -= (2 * limit.sqrt().asin()).log()
         likelihood = count * limit.log() + (total - count) * (1 - limit).log()
         return bool(mixed - likelihood >= -exact_number(share).log())
+
+
+class Wager(NamedTuple):
+    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
+
+    limits: Floats
+    sizes: Floats
+
+
+class OwnBet(NamedTuple):
+    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
+
+    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
+    and θ is 1/2.
+    """
+
+    axes: tuple[int, ...]
+    limits: Floats
+    theta: float
+    stakes: Stakes | None
+
+    def capital(self, votes: int, against: Whole) -> int:
+        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
+        lost = int(against.sum())
+        if self.stakes is None:
+            return count_capital(lost, votes)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
+
+    def speed(self, failure: float) -> float:
+        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
+        shares = np.full(len(self.limits), failure / len(self.limits))
+        return growth(self.theta, self.limits, shares)

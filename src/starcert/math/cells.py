@@ -1,47 +1,68 @@
-"""Cells of one channel in floating point: the law of the log ratio of R attacked sites.
+"""Cells in floating point: the law of the log ratio of attacked sites, for one channel and for a product of channels.
 
 A *cell* is the set of noisy graphs with one likelihood ratio (R_Q in the paper). With two outcomes the cells of R sites
 are those of a binomial count. With three that are evenly spaced, as under a symmetric law on k values, they are 2R + 1.
-Otherwise every way to share R sites among the outcomes may be a cell of its own.
+Otherwise every way to share R sites among the outcomes may be a cell of its own. A region may hold millions of sites,
+so a binomial is kept only where one of its two sides has mass: the rest weighs less than `NEGLIGIBLE` on either side,
+by Bernstein's inequality.
 
-A region may hold millions of sites, so a binomial is kept only where one of its two sides has mass: the
-rest weighs less than `NEGLIGIBLE` on either side, by Bernstein's inequality.
+The product of several axes has Π(R_i + 1) cells and more, far too many to list. But whatever we ask of them (the mass
+with log ratio up to t) is a sum over pairs from two halves of the axes, so it is enough to list each half, sorted, with
+running sums. Memory follows the larger half; time follows the sum of both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
-from starcert.math.channels import Channel, Outcome, log_quotient
+from starcert.math.channels import Channel, Outcome, Product, log_quotient
+from starcert.system.errors import InvalidParameterError
 
 __all__ = [
     "NEGLIGIBLE",
     "Floats",
+    "HalfKey",
+    "Halves",
     "cells_of",
+    "count_cells",
     "count_listed",
     "evenly_spaced_log_ratios",
+    "halve",
     "log_ratio_of_count",
-    "merged",
     "window",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+HalfKey: TypeAlias = tuple[tuple[int, int], ...]
+"""What a half is made of: (factor, power) pairs."""
 
 NEGLIGIBLE = 1e-30
 
 RIGHT = 1e-40
 """With three outcomes and more, masses from here on have their digits; smaller ones follow from the other side."""
 
+MAX_HALF = 2**24
+"""The most cells of one half."""
+
+MAX_PAIRS = 2**26
+"""The most pairs of cells that are listed to make a half: before equal ratios merge, some three gigabytes."""
+
+MAX_STORED = 2**22
+"""The most cells that are kept for the next radius, seven floats each."""
+
 
 def cells_of(channel: Channel, radius: int) -> Floats:
-    """The cells of so many attacked sites in ascending order, shape (3, n): log ratio, clean mass, attacked mass."""
+    """The cells of `radius` attacked sites in ascending order, shape (3, n): log ratio, clean mass, attacked mass."""
     if channel.binary:
         return _binomial_cells(channel, radius)
     if channel.evenly_spaced:
@@ -56,11 +77,11 @@ def cells_of(channel: Channel, radius: int) -> Floats:
         ends[side][1 + side] = -math.expm1(log_shared)
     log_ratio, *masses = np.concatenate([ends[0], cells, ends[1]], axis=1)
     keep = np.maximum(*masses) > 0
-    return merged(log_ratio[keep], np.array(masses)[:, keep])
+    return _merged(log_ratio[keep], np.array(masses)[:, keep])
 
 
 def count_listed(channel: Channel, radius: int) -> int:
-    """How many cells so many attacked sites have, all listed."""
+    """How many cells `radius` attacked sites have, all listed."""
     if channel.evenly_spaced:
         return (len(channel.outcomes) - 1) * radius + 1
     return math.comb(radius + len(channel.shared) - 1, radius) + len(channel.outcomes) - len(channel.shared)
@@ -78,7 +99,6 @@ def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)
 
 
 def _binomial_cells(channel: Channel, radius: int) -> Floats:
-    """The cells of a binomial count."""
     clean, attacked = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
     values: Floats = _binomial_values(radius, *channel.log_ratios, clean, attacked)
     return values
@@ -161,7 +181,7 @@ def _trinomial(radius: int, masses: Sequence[Fraction]) -> Floats:
 
 @compiled
 def _trinomial_sums(radius, first, outer, p, q):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """So many sites add 1, from `first` on with the masses in `outer`; of the others each adds 2 with p, 0 with q.
+    """`first` + i sites add 1 with mass outer[i]; of the others each adds 2 with probability p, 0 with q.
 
     Each binomial goes outwards from its mode, until nothing is left. Sums of positive terms: no digits are lost.
     """
@@ -186,7 +206,7 @@ def _trinomial_sums(radius, first, outer, p, q):  # type: ignore[no-untyped-def]
 
 
 def _multinomial(radius: int, outcomes: Sequence[Outcome], log_ratios: Sequence[float]) -> Floats:
-    """Log ratio, clean and attacked mass of every way to share so many sites among outcomes, as values (3, n).
+    """Log ratio, clean and attacked mass of every way to share `radius` sites among outcomes, shape (3, n).
 
     The count of the first outcome is binomial, and the others share the rest.
     """
@@ -214,7 +234,7 @@ def _with_digits(values: Floats) -> Floats:
     return np.array([log_ratio, own, rival])
 
 
-def merged(log_ratio: Floats, masses: Floats) -> Floats:
+def _merged(log_ratio: Floats, masses: Floats) -> Floats:
     """Cells in ascending order of log ratio, those with equal ratios as one."""
     order = np.argsort(log_ratio, kind="stable")
     log_ratio, masses = log_ratio[order], masses[:, order]
@@ -241,3 +261,133 @@ def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
             starts[n] = i
             n += 1
     return starts[:n].copy()
+
+
+class _Cells(NamedTuple):
+    """Cells in ascending order of log ratio: `values`, shape (3, n), as `cells_of` returns them, and running sums.
+
+    `sums`, shape (4, n + 1), has as entry j the clean mass of the first j cells, of the others, and the attacked mass
+    of the first j cells, of the others. Each is summed from its own end.
+    """
+
+    values: Floats
+    sums: Floats
+
+
+@dataclass(slots=True)
+class Halves:
+    """Lists the two halves of a product for any radius, the smaller one first. Radii share what has been listed."""
+
+    product: Product
+    _tables: dict[HalfKey, _Cells] = field(default_factory=dict)
+    _stored: int = 0
+
+    def __call__(self, powers: tuple[int, ...]) -> tuple[_Cells, _Cells]:
+        """The two halves of the product for these numbers of attacked sites of each factor."""
+        left, right = halve(self.product, powers)
+        first, second = self._table(left), self._table(right)
+        return (first, second) if first.values.shape[1] <= second.values.shape[1] else (second, first)
+
+    def _table(self, half: HalfKey) -> _Cells:
+        cells = self._tables.get(half)
+        if cells is None:
+            if len(half) <= 1:
+                values = np.array([[0.0], [1.0], [1.0]])
+                for factor, power in half:
+                    values = cells_of(self.product.factors[factor], power)
+            else:
+                values = _multiply(self._table(half[:-1]).values, self._table(half[-1:]).values)
+            cells = _Cells(values, _running_sums(values))
+            if self._stored > MAX_STORED:  # a cache, not a leak
+                self._tables.clear()
+                self._stored = 0
+            self._tables[half] = cells
+            self._stored += values.shape[1]
+        return cells
+
+
+def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
+    """Splits the attacked factors into two halves of about equal size, each a tuple of (factor, power).
+
+    A channel and its reverse share their ratios if these are evenly spaced: k1 + k2 decides, so together they have
+    R1 + R2 + 1 cells and not (R1 + 1)(R2 + 1). With more than two factors they stay together to profit from it.
+    """
+    present = tuple([(i, power) for i, power in enumerate(powers) if power])
+    if len(present) <= 2 and product.binary:
+        return present[:1], present[1:]
+    halves, lengths = _balanced(product, powers)
+    if max(lengths) > MAX_HALF:
+        must = f"leave at most {MAX_HALF:,} cells in each half of the axes"
+        hint = "Lower the radii of the largest axes, or give axes of one kind one flip law: they merge."
+        raise InvalidParameterError("radius", must, powers, hint)
+    left, right = (tuple([(i, powers[i]) for i in sorted(half)]) for half in halves)
+    return left, right
+
+
+def count_cells(product: Product, powers: tuple[int, ...]) -> int:
+    """An upper limit on the cells listed for both halves, before equal ratios merge: what evaluating a radius costs."""
+    sizes = {i: _length(product, i, power) for i, power in enumerate(powers) if power}
+    if len(sizes) <= 2:
+        return sum(sizes.values())
+    return sum(math.prod(sizes[i] for i in half) for half in _balanced(product, powers)[0])
+
+
+def _balanced(product: Product, powers: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], list[int]]:
+    """The attacked factors of each half, and an upper limit on the cells of each."""
+    units: dict[int, list[int]] = {}
+    sizes: dict[int, int] = {}
+    for i, power in enumerate(powers):
+        if power:
+            first = product.reverses[i]
+            if first not in units:
+                first = i
+                units[i], sizes[i] = [], 1
+            units[first].append(i)
+            sizes[first] += _length(product, i, power) - 1
+    halves: tuple[list[int], list[int]] = ([], [])
+    lengths = [1, 1]
+    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
+        smaller = lengths[1] < lengths[0]
+        halves[smaller].extend(units[unit])
+        lengths[smaller] *= sizes[unit]
+    return halves, lengths
+
+
+def _length(product: Product, factor: int, power: int) -> int:
+    if product.factors[factor].binary:
+        return _window_length(*product.rounded[factor], power)
+    return count_listed(product.factors[factor], power)
+
+
+@lru_cache(maxsize=2**16)
+def _window_length(clean: float, attacked: float, radius: int) -> int:
+    (low, high), (low2, high2) = (window(radius, p) for p in (clean, attacked))
+    return 1 + min(radius, high - low + high2 - low2 + 1)
+
+
+def _multiply(left: Floats, right: Floats) -> Floats:
+    """All pairs of cells: log ratios add, masses multiply; equal ratios merge, negligible cells go."""
+    if left.shape[1] * right.shape[1] > MAX_PAIRS:
+        must, got = (
+            f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes",
+            left.shape[1] * right.shape[1],
+        )
+        raise InvalidParameterError("radius", must, f"{got:,}", "Lower the radii of the largest axes.")
+    masses = (left[1:, :, None] * right[1:, None, :]).reshape(2, -1)
+    keep = (masses > NEGLIGIBLE**1.5).any(axis=0)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass
+        log_ratio = np.add.outer(left[0], right[0]).reshape(-1)[keep]
+    return _merged(log_ratio, masses[:, keep])
+
+
+@compiled
+def _running_sums(values: Floats) -> Floats:
+    n = values.shape[1]
+    sums = np.zeros((4, n + 1))
+    for i in range(n):
+        sums[0, i + 1] = sums[0, i] + values[1, i]
+        sums[2, i + 1] = sums[2, i] + values[2, i]
+    for i in range(n - 1, -1, -1):
+        sums[1, i] = sums[1, i + 1] + values[1, i]
+        sums[3, i] = sums[3, i + 1] + values[2, i]
+    return sums

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-__all__ = ["MAX_RADIUS", "Channel", "Outcome", "Product", "log_quotient"]
+__all__ = ["MAX_RADIUS", "Channel", "Outcome", "Product", "log_quotient", "merge_outcomes"]
 
 MAX_RADIUS = 10**9
 """The largest radius of an axis that the engine takes: as many sites as a graph of 44,000 nodes has pairs."""
@@ -32,15 +32,25 @@ Outcome: TypeAlias = tuple[Fraction, Fraction]
 """The masses of an outcome: on the clean side, and on the attacked one."""
 
 
+def merge_outcomes(outcomes: Iterable[Outcome]) -> dict[Fraction | None, Outcome]:
+    """Outcomes by their ratio, attacked mass to clean mass, ascending; None: infinite, never on the clean side.
+
+    Those with one ratio are merged, and those that neither side shows are left out.
+    """
+    found: dict[Fraction | None, Outcome] = {}
+    for clean, attacked in outcomes:
+        if clean or attacked:
+            ratio = attacked / clean if clean else None
+            before = found.get(ratio, (Fraction(0), Fraction(0)))
+            found[ratio] = before[0] + clean, before[1] + attacked
+    return {ratio: found[ratio] for ratio in sorted(found, key=lambda ratio: (ratio is None, ratio or 0))}
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Channel:
-    """The law of one attacked site: what the noise may show, with its mass on either side.
+    """The law of one attacked site: clean and attacked mass of each outcome, merged by `merge_outcomes`.
 
-    Outcomes are kept in ascending order of their ratio, attacked mass to clean mass; those with one ratio are merged,
-    and those that neither side shows are left out. Two channels are equal exactly when their laws are.
-
-    Attributes:
-        outcomes: clean and attacked mass of each outcome.
+    Two channels are equal exactly when their laws are.
 
     Example:
         >>> third, half = Fraction(1, 3), Fraction(1, 2)
@@ -55,14 +65,7 @@ class Channel:
         sums = [sum(masses[side] for masses in given) for side in (0, 1)]
         if sums != [1, 1] or any(min(masses) < 0 for masses in given):
             raise ValueError(f"A channel has masses from 0 that sum to 1 on either side. Got {given}.")
-        merged: dict[Fraction | None, Outcome] = {}  # None: never on the clean side, a ratio without end
-        for clean, attacked in given:
-            if clean or attacked:
-                ratio = attacked / clean if clean else None
-                before = merged.get(ratio, (Fraction(0), Fraction(0)))
-                merged[ratio] = before[0] + clean, before[1] + attacked
-        ascending = sorted(merged, key=lambda ratio: (ratio is None, ratio or 0))
-        object.__setattr__(self, "outcomes", tuple(merged[ratio] for ratio in ascending))
+        object.__setattr__(self, "outcomes", tuple(merge_outcomes(given).values()))
 
     @classmethod
     def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
@@ -70,23 +73,12 @@ class Channel:
 
         Renaming agreement to disagreement turns (a, b) into (1−a, 1−b) and changes nothing else.
 
-        Example:
-            >>> Channel.of_bit(Fraction(1, 50), Fraction(49, 50)) == Channel.of_bit(Fraction(49, 50), Fraction(1, 50))
-            True
+        >>> Channel.of_bit(Fraction(1, 50), Fraction(49, 50)) == Channel.of_bit(Fraction(49, 50), Fraction(1, 50))
+        True
         """
         if not (0 <= clean <= 1 and 0 <= attacked <= 1):
             raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
-        if clean == attacked:
-            return cls._of_kept(((Fraction(1), Fraction(1)),))
-        bit = (1 - clean, 1 - attacked), (clean, attacked)
-        return cls._of_kept(bit if clean < attacked else bit[::-1])
-
-    @classmethod
-    def _of_kept(cls, outcomes: tuple[Outcome, ...]) -> Channel:
-        """The channel of outcomes that are in order and merged."""
-        channel = object.__new__(cls)
-        object.__setattr__(channel, "outcomes", outcomes)
-        return channel
+        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
 
     @property
     def free(self) -> bool:
@@ -122,7 +114,7 @@ class Channel:
 
         `Flip(p)` is its own reverse; adding and deleting under one flip law are each other's.
         """
-        return Channel._of_kept(tuple((attacked, clean) for clean, attacked in self.outcomes[::-1]))
+        return Channel((attacked, clean) for clean, attacked in self.outcomes)
 
     @property
     def log_ratios(self) -> tuple[float, ...]:
@@ -146,12 +138,10 @@ def log_quotient(numerator: Fraction, denominator: Fraction) -> float:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of channels, one for each axis of a radius, with equal channels merged.
+    """A product of channels, one for each axis of a radius.
 
-    Attributes:
-        channels: one channel an axis.
-        factors: the distinct channels that can be seen at all. A free channel has ratio one everywhere
-            and drops out; axes with equal channels act as one axis with the sum of their radii.
+    A free channel has ratio one everywhere and drops out; axes with equal channels act as one axis with the sum of
+    their radii.
 
     Example:
         >>> tenth, half = Fraction(1, 10), Fraction(1, 2)
@@ -170,8 +160,7 @@ class Product:
 
     @cached_property
     def _hash(self) -> int:
-        """Many fractions are hashed once: what is known of a product is looked up again and again."""
-        return hash(self.channels)
+        return hash(self.channels)  # of many fractions, for many look-ups
 
     @cached_property
     def factors(self) -> tuple[Channel, ...]:

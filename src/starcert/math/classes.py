@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["class_numbers", "listed_classes"]
+__all__ = ["class_numbers"]
 
 MAX_LISTED = 20
 """At most this many classes are listed in a message."""
@@ -27,15 +27,11 @@ def class_numbers(
 
     Where some class is a number itself, as in [3, 8], numbers mean these classes. Otherwise they are class numbers.
 
-    Args:
-        labels: one for each row, shape (rows,).
-        n_classes: how many classes there are.
-        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
-        unseen: the number of labels that are none of the classes, where at least one label is; None: they are refused.
+    `classes` is what labels call the classes, in the order of their numbers; None: by their numbers alone. `unseen` is
+    the number of labels that are none of the classes, where at least one label is; None: they are refused.
 
-    Example:
-        >>> class_numbers([8, 3], 2, classes=[3, 8]), class_numbers(["star", 0], 2, classes=["ring", "star"])
-        (array([1, 0]), array([1, 0]))
+    >>> class_numbers([8, 3], 2, classes=[3, 8]), class_numbers(["star", 0], 2, classes=["ring", "star"])
+    (array([1, 0]), array([1, 0]))
     """
     given = np.array(labels, dtype=object)
     numbers: dict[Hashable, int] = {} if classes is None else {each: place for place, each in enumerate(classes)}
@@ -48,17 +44,8 @@ def class_numbers(
         known = f"a class number from 0 to {n_classes - 1}"
         advice = "Number them: classes, numbers = numpy.unique(labels, return_inverse=True)"
         if classes is not None:
-            known, advice = f"one of the classes {listed_classes(classes)}", "Label with the classes of the classifier"
+            listed = ", ".join(map(repr, classes[:MAX_LISTED])) + (", …" if len(classes) > MAX_LISTED else "")
+            known, advice = f"one of the classes {listed}", "Label with the classes of the classifier"
         hint = f"{advice}; None means that the class is not known."
         raise InvalidParameterError(f"labels[{row}]", f"be {known}", entries[row], hint)
     return np.array([unseen if number == -1 else number for number in found], None if None in found else np.int64)
-
-
-def listed_classes(classes: Sequence[Hashable]) -> str:
-    """The classes for a message.
-
-    Example:
-        >>> listed_classes(["ring", "star"])
-        "'ring', 'star'"
-    """
-    return ", ".join(map(repr, classes[:MAX_LISTED])) + (", …" if len(classes) > MAX_LISTED else "")

@@ -64,11 +64,11 @@ class Votes:
         selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
         objects: for each row, the number of its graph; by default each row is a graph of its own.
         targets: for each row, the number of the target in its graph; by default 0.
-        stopped: whether somebody saw some of the votes before it was fixed how many there are: a plan that looked, or,
-            of votes in a store, a certificate computed at another number. Bounds that hold at a number of votes which
-            is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
+        stopped: whether some of the votes were seen before their number was fixed: by a plan that looked, or, of votes
+            in a store, for a certificate at another number. Clopper–Pearson bounds, which hold at a number of votes
+            fixed in advance, cannot be made from them.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
-        audit: how many copies were asked about again, to see that answers do not depend on company; None: not known.
+        audit: how many copies were classified again, to see that answers do not depend on company; None: not known.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
@@ -113,12 +113,9 @@ class Votes:
         if selection is not None:
             object.__setattr__(self, "selection", _as_counts(selection, "selection"))
             if self.selection is not None and self.selection.shape != self.counts.shape:
-                raise InvalidParameterError(
-                    "selection",
-                    f"have the shape of 'counts', {self.counts.shape}",
-                    self.selection.shape,
-                    "Give one row a graph and one column a class in both.",
-                )
+                must = f"have the shape of 'counts', {self.counts.shape}"
+                hint = "Give one row a graph and one column a class in both."
+                raise InvalidParameterError("selection", must, self.selection.shape, hint)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -128,14 +125,8 @@ class Votes:
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
         keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
-        return Votes(
-            self.counts[rows],
-            selection,
-            **keys,
-            stopped=self.stopped,
-            records=[self.records[index]],
-            audit=self.audit,
-        )
+        records = [self.records[index]]
+        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped, records=records, audit=self.audit)
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
@@ -151,32 +142,22 @@ def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
-            raise TypeError("text, dates and complex numbers are no counts")
+            raise TypeError("text, dates and complex numbers are not counts")
         as_float = array.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
     if array.ndim != 2 or array.shape[1] < 2:
-        raise InvalidParameterError(
-            name,
-            "have one row a graph and one column a class, with at least two classes",
-            f"an array of shape {array.shape}",
-            "Wrap a single row of counts in a list: [[970, 30]].",
-        )
+        must = "have one row a graph and one column a class, with at least two classes"
+        hint = "Wrap a single row of counts in a list: [[970, 30]]."
+        raise InvalidParameterError(name, must, f"an array of shape {array.shape}", hint)
     wrong = ~((as_float >= 0) & (as_float <= 2**53) & (as_float == np.floor(as_float)))
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
-        raise InvalidParameterError(
-            f"{name}[{row}][{column}]",
-            "be a whole number of votes, 0 or more",
-            array[row : row + 1, column].tolist()[0],
-        )
-    empty = as_float.sum(axis=1) == 0
-    if empty.any():
-        raise InvalidParameterError(
-            f"{name}[{int(np.argmax(empty))}]",
-            "hold at least one vote",
-            array[int(np.argmax(empty))].tolist(),
-        )
+        got = array[row : row + 1, column].tolist()[0]
+        raise InvalidParameterError(f"{name}[{row}][{column}]", "be a whole number of votes, 0 or more", got)
+    empty = np.flatnonzero(as_float.sum(axis=1) == 0)
+    if empty.size:
+        raise InvalidParameterError(f"{name}[{empty[0]}]", "hold at least one vote", array[empty[0]].tolist())
     counts = array.astype(np.int64)
     counts.setflags(write=False)
     return counts
@@ -193,7 +174,7 @@ class Bounds:
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
         votes: the votes that they come from; None if they come from elsewhere.
-        together: the bounds of so many graphs, these among them, hold together with 1 − alpha; 1: each by itself.
+        together: of how many graphs, these among them, the bounds hold together with 1 − alpha; 1: each by itself.
     """
 
     labels: Counts
@@ -206,20 +187,17 @@ class Bounds:
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
-        if not labels.ndim == 1 or not labels.shape == failure.shape == other.shape:
-            raise InvalidParameterError(
-                "bounds", "have one label, failure and other each a graph", (labels.shape, failure.shape, other.shape)
-            )
+        if labels.ndim != 1 or not labels.shape == failure.shape == other.shape:
+            shapes = labels.shape, failure.shape, other.shape
+            raise InvalidParameterError("bounds", "have one label, failure and other each a graph", shapes)
         if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < self.n_classes)).all():
             raise InvalidParameterError("labels", f"be classes from 0 to {self.n_classes - 1}", labels.tolist())
         if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
-            raise InvalidParameterError(
-                "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
-            )
-        if self.votes is not None and self.votes.counts.shape != (len(labels), self.n_classes):
-            raise InvalidParameterError(
-                "votes", f"have the shape {(len(labels), self.n_classes)} of the bounds", self.votes.counts.shape
-            )
+            got = list(zip(failure, other, strict=True))[:3]
+            raise InvalidParameterError("bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", got)
+        shape = len(labels), self.n_classes
+        if self.votes is not None and self.votes.counts.shape != shape:
+            raise InvalidParameterError("votes", f"have the shape {shape} of the bounds", self.votes.counts.shape)
 
     @classmethod
     def certain(cls, p_lower: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Bounds:
@@ -298,21 +276,16 @@ def check_family(family: object) -> Family:
 def share_of_alpha(
     alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, together: int = 1
 ) -> Fraction:
-    """The share of alpha that each bound may fail with, so that all hold together: the module's table.
+    """The share of alpha that each bound may fail with, so that those of `together` graphs hold: the module's table.
 
-    Args:
-        alpha: the failure probability.
-        n_classes: how many classes there are.
-        selected_apart: whether the class is chosen on votes of its own.
-        all_classes: whether every class is bounded, for the multi-class margin. Two classes are one bound, and a class
-            that is chosen on the same votes may be any: there it makes no difference.
-        together: the bounds of so many graphs hold together.
+    With `selected_apart` the class is chosen on votes of its own, with `all_classes` every class is bounded, for the
+    multi-class margin. Two classes are one bound, and a class that is chosen on the same votes may be any: there
+    `all_classes` makes no difference.
 
-    Example:
-        >>> share_of_alpha(0.125, 3, selected_apart=True)
-        Fraction(1, 24)
-        >>> share_of_alpha(0.125, 3, selected_apart=True, all_classes=False, together=10)
-        Fraction(1, 80)
+    >>> share_of_alpha(0.125, 3, selected_apart=True)
+    Fraction(1, 24)
+    >>> share_of_alpha(0.125, 3, selected_apart=True, all_classes=False, together=10)
+    Fraction(1, 80)
     """
     whole = Fraction(alpha) / together
     bounded = n_classes if n_classes > 2 else 1
@@ -328,9 +301,8 @@ def spends_on_all_classes(
 
     With `all_classes`, of more than two, it always is: that was the rule of version 0.1.0, whose archives are read.
 
-    Example:
-        >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
-        array([False,  True])
+    >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
+    array([False,  True])
     """
     n_graphs, n_classes = votes.counts.shape
     if n_classes == 2:
@@ -361,24 +333,18 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each
     if votes.stopped:
         hint = 'Certify with plan="decided", or draw fresh votes of a fixed number, with another seed.'
         must = "be as many as was fixed in advance, for these bounds to hold"
-        raise InvalidParameterError("votes", must, "votes that somebody saw before their number was fixed", hint)
+        raise InvalidParameterError("votes", must, "votes that were seen before their number was fixed", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
     return bounds_of(votes, alpha=check_alpha(alpha), together=together)
 
 
 def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
-    """Bounds on p_A that hold at whatever time somebody looks: with probability at least 1 − alpha, at all times.
+    """Bounds on p_A, for the two-class margin, that hold at all times with probability at least 1 − alpha.
 
-    They take votes of a plan that looked at them to stop. The two-class margin alone is served.
+    The votes may be those of a plan that looked at them to stop. Bounds of `together` graphs hold together.
 
-    Args:
-        votes: one row a graph, with selection votes.
-        alpha: the failure probability.
-        together: that of so many graphs together.
-
-    Example:
-        >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
-        array([0.967733])
+    >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
+    array([0.967733])
     """
     if votes.selection is None:
         raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
@@ -406,13 +372,8 @@ def bounds_of(votes: Votes, *, alpha: float, together: int, all_classes: bool = 
     everything = spends_on_all_classes(votes, alpha=alpha, together=together, all_classes=all_classes)
     for every_class in (False, True):
         rows = np.flatnonzero(everything == every_class)
-        share = share_of_alpha(
-            alpha,
-            n_classes,
-            selected_apart=votes.selection is not None,
-            all_classes=every_class,
-            together=together,
-        )
+        apart = votes.selection is not None
+        share = share_of_alpha(alpha, n_classes, selected_apart=apart, all_classes=every_class, together=together)
         failure[rows] = other[rows] = _upper_limits((totals - own)[rows], totals[rows], share)
         if every_class:
             # The limit grows with the count: the largest count bounds every class.

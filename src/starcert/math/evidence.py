@@ -5,9 +5,9 @@ the *listed* axes and D those of the *pooled* ones,
 
     P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
 
-for whatever λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
-be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
-of them that succeeds will do. Axes that count attacks on the same sites are one pool: they are listed together, or
+for any λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
+be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and one
+that succeeds is enough. Axes that count attacks on the same sites are one pool: they are listed together, or
 pooled together.
 
 **Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
@@ -24,46 +24,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
-from math import comb, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attack_axis import AttackAxis, counted_sites, pools_of
-from starcert.math.attacks import ListedAxis, attack_number, n_attacks
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    attack_number,
+    chance_of,
+    n_attacks,
+    pools_of,
+    ratio_of,
+    shares_of,
+    sites_by_pool,
+)
 from starcert.math.bets import (
     FRACTIONS,
     MAX_VOTES,
     NOTHING,
-    Stakes,
+    OwnBet,
+    Wager,
     capital_of,
-    count_capital,
-    growth,
     needed,
     sizes_of_stakes,
     stakes,
     with_reserve,
 )
 from starcert.math.flips import FlipRecord
-from starcert.math.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
-from starcert.math.site_laws import Shares, SiteLaw, ratio_of, shares_of
+from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
-__all__ = [
-    "AlphaShares",
-    "AttackAxis",
-    "Evidence",
-    "OwnBet",
-    "Scheme",
-    "Wager",
-    "Weighed",
-    "counts_alpha",
-    "level_weight",
-    "schemes_of",
-    "shown_outcomes",
-]
+__all__ = ["AlphaShares", "Evidence", "Weighed", "counts_alpha", "shown_outcomes"]
 
 MAX_ATTACKS = 2**20
 """At most this many attacks of a level are weighed by default."""
@@ -112,22 +106,11 @@ def counts_alpha(alpha: float, *, evidence: bool) -> float:
     return float(AlphaShares.of(Fraction(alpha), evidence=evidence).counts)
 
 
-class Scheme(NamedTuple):
-    """Which axes are listed (the others are pooled), how many attacks they have, and the share of the level's alpha."""
-
-    listed: tuple[int, ...]
-    n_attacks: int
-    share: Fraction
-
-
 class Weighed(NamedTuple):
-    """What a scheme says about a level.
+    """What a scheme says about a level: capital and estimate of each attack.
 
-    Attributes:
-        scheme: the scheme.
-        needed: the logarithm of capital that proves one attack harmless, in `bets.SCALE`.
-        weights: capital and estimate of each attack. The capital includes the reserve for votes of its own: what
-            those win is added to its logarithm, and there is no other way to reach `needed`.
+    A capital whose logarithm, in `bets.SCALE`, is at least `needed` proves an attack harmless. It includes the reserve
+    for votes of its own: what those win is added to its logarithm, and nothing else is.
     """
 
     scheme: Scheme
@@ -146,102 +129,12 @@ class Weighed(NamedTuple):
         return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
 
 
-def level_weight(level: Level, box: Level) -> Fraction:
-    """The level's part of alpha. Over levels none of which lies within another, the parts add up to at most 1.
-
-    Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
-    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
-
-    Example:
-        >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
-        (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
-    """
-    free = max(range(len(box)), key=lambda axis: box[axis])
-    return prod(
-        (
-            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
-            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
-            if axis != free
-        ),
-        start=Fraction(1),
-    )
-
-
-def schemes_of(
-    axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int, pools: Sequence[int] | None = None
-) -> list[Scheme]:
-    """The schemes of a level with at most `most_attacks` attacks, those with few attacks first.
-
-    An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
-    of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
-    axis, `pools` the number of its pool (by default its own).
-
-    Example:
-        >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
-        >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
-        [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
-    """
-    together: dict[int, list[int]] = {}
-    for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
-        if level[axis]:
-            together.setdefault(pool, []).append(axis)
-    choices: list[tuple[list[int], int]] = []
-    for some in together.values():
-        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
-        if number > 1 and not all(axes[axis][0].free for axis in some):
-            choices.append((some, number))
-    found = []
-    for length in range(1, len(choices) + 1):
-        for chosen in combinations(choices, length):
-            number = prod(ways for _, ways in chosen)
-            if number <= most_attacks:
-                found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
-    pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
-    return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
-
-
-class Wager(NamedTuple):
-    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
-
-    limits: Floats
-    sizes: Floats
-
-
-class OwnBet(NamedTuple):
-    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
-
-    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
-    and θ is 1/2.
-    """
-
-    axes: tuple[int, ...]
-    limits: Floats
-    theta: float
-    stakes: Stakes | None
-
-    def capital(self, votes: int, against: Whole) -> int:
-        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
-        lost = int(against.sum())
-        if self.stakes is None:
-            return count_capital(lost, votes)
-        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
-
-    def speed(self, failure: float) -> float:
-        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
-        shares = np.full(len(self.limits), failure / len(self.limits))
-        return growth(self.theta, self.limits, shares)
-
-
 class Evidence:
     """The votes on one object, ready to be weighed.
 
-    Args:
-        flips: the votes against the class.
-        axes: the axes of the noise.
-        alpha: the probability that anything proved here is false.
-        failure: the failure rate of the selection votes, a first guess.
-        box: the largest level of interest on each axis; by default all.
-        most_attacks: the limit on attacks weighed at one level.
+    Anything proved here is false with probability at most `alpha`. `failure` is the failure rate of the selection
+    votes, a first guess; `box` the largest count of interest on each axis, by default all of its sites; `most_attacks`
+    the limit on attacks weighed at one level.
     """
 
     def __init__(
@@ -276,10 +169,10 @@ class Evidence:
     @cached_property
     def _numbers(self) -> Whole:
         """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
-        return self._flips.numbers(counted_sites(self.axes))
+        return self._flips.numbers(sites_by_pool(self.axes))
 
     def schemes(self, level: Level) -> list[Scheme]:
-        """The schemes of a level."""
+        """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks, self.pools)
 
     def possible(self, level: Level) -> bool:
@@ -291,16 +184,11 @@ class Evidence:
 
     def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
         """The listed axes of a scheme."""
-        return [
-            ListedAxis(
-                self.sizes[axis],
-                level[axis],
-                self.axes[axis].law.moves,
-                len(self.axes[axis].law.outcomes),
-                self.pools[axis],
-            )
-            for axis in scheme.listed
-        ]
+        found = []
+        for axis in scheme.listed:
+            law = self.axes[axis].law
+            found.append(ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis]))
+        return found
 
     def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
         """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
@@ -308,7 +196,7 @@ class Evidence:
         return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
-        """With which probability one attack of a scheme, whichever it is, may be proved harmless and is not."""
+        """With which probability one attack of a scheme, whichever it is, may be proved harmless though it is not."""
         return self.alpha * level_weight(level, self.box) * scheme.share
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
@@ -317,13 +205,13 @@ class Evidence:
         return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
 
     def proves(self, level: Level) -> bool:
-        """Whether the shared votes alone prove every attack of a level harmless, by whichever scheme."""
+        """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
         if not self.possible(level):
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
     def _weights(self, level: Level, scheme: Scheme) -> Weights:
-        """What each attack of a scheme weighs by the shared votes, without the reserve."""
+        """What each attack weighs by the shared votes, without the reserve."""
         votes = len(self._stages)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
@@ -340,7 +228,7 @@ class Evidence:
         # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
         # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
         # A vote for the class adds the same everywhere: `quiet` sums those up.
-        bins = self._bins(pooled)
+        bins = self.bins(pooled, self._numbers)
         ratios = self._ratios(level, scheme.listed)
         stages = range(len(self._ends)) if pooled else [0]
         seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
@@ -380,10 +268,12 @@ class Evidence:
         pool, room = self._pool(level, pooled), self._room(level, range(len(level)))
         if pool is None or room <= 0:
             return None
-        chosen = self._limits(level, scheme, pool, self._bins(pooled), stage, room) if pooled else (np.ones(1), 0.0)
-        value = np.multiply.outer(self._ratios(level, scheme.listed), chosen[0]) * SUMMED
-        theta = _below(room - chosen[1])
-        return Wager(chosen[0], sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
+        limits, cost = np.ones(1), 0.0
+        if pooled:
+            limits, cost = self._limits(level, scheme, pool, self.bins(pooled, self._numbers), stage, room)
+        value = np.multiply.outer(self._ratios(level, scheme.listed), limits) * SUMMED
+        theta = _below(room - cost)
+        return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
 
     def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
         """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.
@@ -396,7 +286,7 @@ class Evidence:
         pool, room = self._pool(level, pooled), self._room(level, pooled)
         if pool is None or room <= 0:
             return None
-        rates = self._rates(level, scheme, pool, self._bins(pooled), len(self._ends))
+        rates = self._rates(level, scheme, pool, self.bins(pooled, self._numbers), len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = _below(room - cost)
         bet = stakes(theta, limits)
@@ -426,17 +316,14 @@ class Evidence:
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
         flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
-        said = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
-        scores: Floats = (said + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
+        flipped = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
+        scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
     def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
         if axis not in self._matrices:
             self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]
-
-    def _bins(self, pooled: tuple[int, ...]) -> Whole:
-        return self.bins(pooled, self._numbers)
 
     def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
         """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
@@ -465,7 +352,7 @@ class Evidence:
         for axis in scheme.listed:
             law, number = self.axes[axis].law, level[axis]
             listed = [
-                (ratio_of(law, number, shares, times=ratio), _chance(law, number, shares, times=chance))
+                (ratio_of(law, number, shares, times=ratio), chance_of(law, number, shares, times=chance))
                 for ratio, chance in listed
                 for shares in shares_of(law, number)
             ]
@@ -494,20 +381,12 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
     """
     if axis.moves is None:
         return flips.matrix(axis.sites)
-    shown, clean = flips.values(axis.sites), axis.moves.values.astype(np.int64)
+    shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)
     value = np.where(shown < 0, clean, shown)[:, :, None]
     outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
     numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
     shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
     return shows.reshape(len(shown), axis.n_choices * len(numbers))
-
-
-def _chance(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
-    """The probability that so many attacked sites of the clean object show these outcomes, times another number."""
-    for (clean, _), count in zip(law.outcomes, shares, strict=True):
-        times = times * comb(number, count) * float(clean) ** count
-        number -= count
-    return times * (1 - float(law.clean)) ** number
 
 
 def _below(x: float) -> float:

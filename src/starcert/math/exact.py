@@ -28,22 +28,29 @@ import numpy as np
 from flint import arb, ctx, fmpz
 
 from starcert.math.arithmetic import LOCK, Exact, exact_number, lower_end, midpoint, nearest_float, upper_end
-from starcert.math.cells import Floats, evenly_spaced_log_ratios, log_ratio_of_count, window
+from starcert.math.cells import (
+    Floats,
+    HalfKey,
+    count_cells,
+    evenly_spaced_log_ratios,
+    halve,
+    log_ratio_of_count,
+    window,
+)
 from starcert.math.channels import Channel, Outcome, Product
-from starcert.math.halves import HalfKey, count_cells, halve
 from starcert.system.errors import PrecisionError
 
-__all__ = ["Enclosure", "Half", "Prover", "enclose"]
+__all__ = ["Enclosure", "Prover"]
 
 BITS = (128, 512)
 MAX_EXACT_RADIUS = 2000
 """Up to this many attacked sites, fractions settle what 512 bits leave open."""
 
 MAX_EXACT_CELLS = 2**12
-"""Up to this many cells they do, where a channel has three outcomes or more."""
+"""The same limit in cells, where a channel has three outcomes or more."""
 
 MAX_STORED = 2**18
-"""So many cells are kept for the next radius; a ball takes some hundred bytes."""
+"""The most cells that are kept for the next radius; a ball takes some hundred bytes."""
 
 
 class Prover:
@@ -59,17 +66,14 @@ class Prover:
 
     def __init__(self, product: Product) -> None:
         self.product = product
-        self._tables: dict[tuple[int | None, HalfKey], Half] = {}
+        self._tables: dict[tuple[int | None, HalfKey], _Half] = {}
         self._stored = 0
         self._scales = [_largest_log_ratio(channel) for channel in product.factors]
 
     def enclosures(self, radius: tuple[int, ...], p: Fraction, log_ratio: float) -> Iterator[Enclosure]:
         """Ever tighter enclosures of ρ_low(p), the last one exact if the radius allows. Stop when one serves.
 
-        Args:
-            radius: one count an axis.
-            p: the clean mass to fill.
-            log_ratio: where the filling stops, to within rounding errors, as `Tradeoff.cut` finds it.
+        `log_ratio` is where the filling stops, to within rounding errors, as `Tradeoff.cut` finds it.
         """
         powers = self.product.powers(radius)
         # Tiny masses lie far out and are small: windows and precision grow by as many bits as they are smaller than 1.
@@ -108,7 +112,7 @@ class Prover:
         first, second = (self._half(half, bits) for half in halve(self.product, powers))
         if len(first.clean) > len(second.clean):
             first, second = second, first
-        return enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
+        return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
 
     def _fractions_serve(self, powers: tuple[int, ...]) -> bool:
         if sum(powers) > MAX_EXACT_RADIUS:
@@ -125,7 +129,7 @@ class Prover:
                 shown *= exact_number(1 - hidden, bits) ** power
         return shown
 
-    def _half(self, half: HalfKey, bits: int | None) -> Half:
+    def _half(self, half: HalfKey, bits: int | None) -> _Half:
         key = (bits, half)
         if key not in self._tables:
             if len(half) > 1:
@@ -155,8 +159,8 @@ def _largest_log_ratio(channel: Channel) -> float:
     return max((abs(x) for x in channel.log_ratios if math.isfinite(x)), default=0.0)
 
 
-def _power(channel: Channel, radius: int, bits: int | None) -> Half:
-    """The cells of so many attacked sites with one channel."""
+def _power(channel: Channel, radius: int, bits: int | None) -> _Half:
+    """The cells of `radius` attacked sites with one channel."""
     if channel.binary:
         return _binomial_half(channel, radius, bits)
     if channel.evenly_spaced:
@@ -176,7 +180,7 @@ def _power(channel: Channel, radius: int, bits: int | None) -> Half:
     return _with_sums(np.array(log_ratios), cleans, attackeds, zero)
 
 
-def _binomial_half(channel: Channel, radius: int, bits: int | None) -> Half:
+def _binomial_half(channel: Channel, radius: int, bits: int | None) -> _Half:
     sides = channel.outcomes[1]
     blocks = [(0, radius)]
     if bits is not None:  # the windows of both sides, joined where they touch
@@ -232,7 +236,7 @@ def _trinomial(radius: int, masses: Sequence[Fraction], bits: int | None) -> lis
 def _multinomial(
     radius: int, outcomes: Sequence[Outcome], log_ratios: Sequence[float], bits: int | None
 ) -> list[tuple[float, Exact, Exact]]:
-    """Log ratio, clean and attacked mass of every way to share so many sites among outcomes: see `cells`."""
+    """Log ratio, clean and attacked mass of every way to share `radius` sites among outcomes: see `cells`."""
     if len(outcomes) == 1:
         one = exact_number(Fraction(1), bits)
         return [(radius * log_ratios[0], one, one)]
@@ -245,7 +249,7 @@ def _multinomial(
     ]
 
 
-def _multiply(left: Half, right: Half) -> Half:
+def _multiply(left: _Half, right: _Half) -> _Half:
     with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass
         log_ratio = np.add.outer(left.log_ratio, right.log_ratio).reshape(-1)
     order = np.argsort(log_ratio, kind="stable")
@@ -256,9 +260,9 @@ def _multiply(left: Half, right: Half) -> Half:
     return _with_sums(log_ratio[order], kept_clean, kept_attacked, left.tail + right.tail)
 
 
-def _with_sums(log_ratio: Floats, clean: list[Exact], attacked: list[Exact], tail: Exact) -> Half:
+def _with_sums(log_ratio: Floats, clean: list[Exact], attacked: list[Exact], tail: Exact) -> _Half:
     clean_below, attacked_below = (list(accumulate(masses, initial=masses[0] * 0)) for masses in (clean, attacked))
-    return Half(log_ratio, clean, attacked, clean_below, attacked_below, tail)
+    return _Half(log_ratio, clean, attacked, clean_below, attacked_below, tail)
 
 
 class Enclosure(NamedTuple):
@@ -276,7 +280,7 @@ class Enclosure(NamedTuple):
             return Enclosure(1 - self.upper, 1 - self.lower)
 
 
-class Half(NamedTuple):
+class _Half(NamedTuple):
     """Cells of one half in ascending log ratio, with running sums; entry j of a sum is over the first j."""
 
     log_ratio: Floats
@@ -287,7 +291,7 @@ class Half(NamedTuple):
     tail: Exact  # the clean mass outside of the windows
 
 
-def enclose(first: Half, second: Half, p: Exact, log_ratio: float, scale: float) -> Enclosure | None:
+def _enclose(first: _Half, second: _Half, p: Exact, log_ratio: float, scale: float) -> Enclosure | None:
     """Both bounds, from a band of cells around `log_ratio` that is widened until the filling stops in it.
 
     A sum of two floats of `log_ratio` is within 2⁻⁴⁸·scale of the truth. The filling must stop in the inner

@@ -3,7 +3,7 @@
 A vote for the class says nothing more than that. Of a vote against it the flips are kept: as one bit for every site
 where flips are many (or sites few, at most `FEW_SITES`), as the positions that flipped where they are few, whichever
 takes fewer bytes in all. Where sites have more than two values, what each flip shows is kept beside them. A record that
-would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
+would grow past `MAX_FLIP_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy.typing as npt
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
+__all__ = ["MAX_FLIP_BYTES", "MAX_RECORDED_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
 
-MOST_BYTES = 2**28
-"""The flips of one object may take so much."""
+MAX_FLIP_BYTES = 2**28
+"""The most bytes that the flips of one object may take."""
 
 FEW_SITES = 256
-"""Of so many sites bits are kept, without counting flips."""
+"""With at most this many sites bits are kept, without counting flips."""
 
-MOST_SITES = 2**32
+MAX_RECORDED_SITES = 2**32
 """Positions are numbers of 32 bits."""
 
 BLOCK = 2**24
-"""So many sites are unpacked at a time, a byte each."""
+"""How many sites are unpacked at a time, a byte each."""
 
 POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1).astype(np.uint8)
 """How many bits are set in each byte."""
@@ -105,24 +105,15 @@ class FlipRecord:
     shown: Bits | None = None
 
     def __post_init__(self) -> None:
-        counts, forms = (self.samples, self.against, self.classes), (self.bits, self.starts, self.positions)
-        for array in (*counts, *forms, self.by_axis, self.sizes, self.shown):
-            if array is not None:
+        for name in (*COUNTS, *FORMS):
+            if (array := getattr(self, name)) is not None:
                 array.setflags(write=False)
 
     @classmethod
     def of_chunk(
         cls, label: int, n_sites: int, samples: int, classes: npt.NDArray[np.int64], flips: Sequence[Flips]
     ) -> Self:
-        """The record of one chunk.
-
-        Args:
-            label: the class.
-            n_sites: how many sites there are.
-            samples: how many votes the chunk has.
-            classes: what the votes against the class were for.
-            flips: their flips, in one piece or several.
-        """
+        """The record of one chunk of `samples` votes; those against the class were for `classes`, with these flips."""
         counts = np.array([samples]), np.array([len(classes)])
         return cls(label, n_sites, *counts, _narrow(classes), **_smaller(flips, len(classes), n_sites))
 
@@ -135,9 +126,7 @@ class FlipRecord:
             if (each.label, each.n_sites, each.complete, each.shown is None) != kind:
                 wanted = "be against one class on the same sites, and all complete or none"
                 raise InvalidParameterError("records", wanted, [first, each])
-        samples = np.concatenate([each.samples for each in records])
-        against = np.concatenate([each.against for each in records])
-        classes = np.concatenate([each.classes for each in records])
+        samples, against, classes = (np.concatenate([getattr(each, name) for each in records]) for name in COUNTS)
         if first.complete:
             flips = _smaller([each._flips for each in records], len(classes), first.n_sites)
             return cls(first.label, first.n_sites, samples, against, classes, **flips)
@@ -166,9 +155,7 @@ class FlipRecord:
     @property
     def n_flips(self) -> int:
         """How many flips there are in all votes."""
-        if self.bits is not None:
-            return _count_all(self.bits)
-        return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
+        return _n_flips(self._places) if self.by_axis is None else int(self.by_axis.sum())
 
     @property
     def flipped(self) -> npt.NDArray[np.uint32]:
@@ -191,12 +178,8 @@ class FlipRecord:
         if self.bits is not None:
             return self.bits
         if self.starts is None or self.positions is None:
-            raise InvalidParameterError(
-                "record",
-                "be complete where single sites are asked for",
-                self,
-                f"Its flips would take more than {MOST_BYTES:,} bytes: only their numbers by axis were kept.",
-            )
+            hint = f"Its flips would take more than {MAX_FLIP_BYTES:,} bytes: only their numbers by axis were kept."
+            raise InvalidParameterError("record", "be complete where single sites are asked for", self, hint)
         return ListedFlips(self.starts, self.positions)
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -207,7 +190,7 @@ class FlipRecord:
             found = flips[:, wanted >> 3]
             np.right_shift(found, (wanted & 7).astype(np.uint8), out=found)  # in place: it may take a gigabyte
             return np.bitwise_and(found, 1, out=found).view(np.bool_)
-        return _spread(flips, wanted, np.bool_(False), np.bool_(True))
+        return _matrix_of(flips, wanted, np.bool_(False), np.bool_(True))
 
     def values(self, sites: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """The values that these sites show, −1 where they did not flip, shape (votes against, sites)."""
@@ -215,15 +198,14 @@ class FlipRecord:
         if self.shown is None:
             raise InvalidParameterError("record", "know what flips show, as of sites with more than two values", self)
         listed = flips if isinstance(flips, ListedFlips) else _listed(flips)
-        return _spread(listed, _positions(sites, self.n_sites), np.int16(-1), self.shown.astype(np.int16))
+        return _matrix_of(listed, _positions(sites, self.n_sites), np.int16(-1), self.shown.astype(np.int16))
 
     def numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> Integers:
         """How many sites of each axis flipped in each vote, shape (votes against, axes).
 
-        Args:
-            axes: for each axis the positions of its sites; or an array with the number of the axis of every site, −1
-                for those on none. A record that is not complete knows those of its noise, in their order.
-            n_axes: how many there are, where an array is given whose last ones may have no site.
+        `axes` has the positions of the sites of each axis; or it is an array with the number of the axis of every site,
+        −1 for none, and `n_axes` their number where the last ones may have no site. A record that is not complete knows
+        the axes of its noise only.
         """
         masks = _masks(axes, self.n_sites, n_axes)
         if self.by_axis is not None:
@@ -232,21 +214,13 @@ class FlipRecord:
                 raise InvalidParameterError("axes", sizes, [int(mask.sum()) for mask in masks])
             return self.by_axis.astype(np.int64)
         flips = self._places
-        counted = [
-            _count_listed(flips, mask)
-            if isinstance(flips, ListedFlips)
-            else _count_masked(flips, np.packbits(mask, bitorder="little"))
-            for mask in masks
-        ]
-        return np.stack(counted, axis=1) if counted else np.zeros((len(self), 0), dtype=np.int64)
+        found = np.zeros((len(self), len(masks)), dtype=np.int64)
+        for axis, mask in enumerate(masks):
+            found[:, axis] = _count_in(flips, mask)
+        return found
 
     def against_class(self, label: int, classes: npt.NDArray[np.int64]) -> FlipRecord:
-        """Of a record of one chunk those votes that are against a class.
-
-        Args:
-            label: the class.
-            classes: what each vote of the record is for.
-        """
+        """The votes of a record of one chunk that are against a class, given what each of them is for."""
         rows = np.flatnonzero(classes != label)
         counts = self.samples, np.array([len(rows)]), _narrow(classes[rows])
         if self.by_axis is not None:
@@ -255,7 +229,7 @@ class FlipRecord:
         return FlipRecord(label, self.n_sites, *counts, **some)
 
     def first(self, chunks: int) -> FlipRecord:
-        """The record of the first so many chunks."""
+        """The record of the first chunks."""
         if not 0 <= chunks <= len(self.samples):
             raise InvalidParameterError("chunks", f"be a number of chunks from 0 to {len(self.samples)}", chunks)
         votes = int(self.against[:chunks].sum())
@@ -295,7 +269,7 @@ class FlipRecord:
         if names - form != {"label", "n_sites", *COUNTS} or known not in ({"bits"}, {"starts", "positions"}, REDUCED):
             wanted = f"be label, n_sites, {', '.join(COUNTS)} and one form: bits, starts and positions, or by_axis"
             raise InvalidParameterError("arrays", f"{wanted} and sizes", ", ".join(sorted(names)))
-        n_sites = int(_whole(arrays, "n_sites", 0, MOST_SITES))
+        n_sites = int(_whole(arrays, "n_sites", 0, MAX_RECORDED_SITES))
         label = int(_whole(arrays, "label", 0, 2**16 - 1))
         samples = _whole(arrays, "samples", 1, 2**53, 1).astype(np.int64)
         against = _whole(arrays, "against", 0, 2**53, 1).astype(np.int64)
@@ -323,7 +297,7 @@ REDUCED = {"by_axis", "sizes"}
 def _checked_form(
     arrays: Mapping[str, npt.NDArray[Any]], form: frozenset[str], votes: int, n_sites: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """The flips of so many votes in the form that is there, checked."""
+    """The flips of `votes` votes in the form that is there, checked."""
     if form == {"bits"}:
         bits = _whole(arrays, "bits", 0, 255, 2).astype(np.uint8, copy=False)
         if bits.shape != (votes, -(-n_sites // 8)):
@@ -332,8 +306,8 @@ def _checked_form(
             raise InvalidParameterError("bits", f"be 0 beyond the {n_sites} sites", bits[:, -1].max())
         return {"bits": bits}
     if form == REDUCED:
-        sizes = _whole(arrays, "sizes", 0, MOST_SITES, 1).astype(np.int64)
-        by_axis = _whole(arrays, "by_axis", 0, MOST_SITES, 2)
+        sizes = _whole(arrays, "sizes", 0, MAX_RECORDED_SITES, 1).astype(np.int64)
+        by_axis = _whole(arrays, "by_axis", 0, MAX_RECORDED_SITES, 2)
         if sizes.sum() > n_sites:
             raise InvalidParameterError("sizes", f"add up to at most the {n_sites} sites", sizes)
         if by_axis.shape != (votes, len(sizes)) or (by_axis > sizes).any():
@@ -396,7 +370,7 @@ def _masks(
 
 
 def flip_bytes(votes: int, flips: int, n_sites: int, *, shown: bool = False) -> int:
-    """What the flips of so many votes take, in the form that they are kept in, with what they show or without."""
+    """How many bytes flips take, in the form that they are kept in, with what they show or without."""
     as_bits, as_positions = votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
     return (as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)) + (flips if shown else 0)
 
@@ -416,7 +390,7 @@ def _smaller_places(parts: Sequence[Places], votes: int, n_sites: int) -> dict[s
         parts = [np.concatenate(bits)]
     flips = 0
     if n_sites > FEW_SITES:
-        flips = sum(len(part.positions) if isinstance(part, ListedFlips) else _count_all(part) for part in parts)
+        flips = sum(map(_n_flips, parts))
     if flip_bytes(votes, flips, n_sites) == votes * width:
         packed = [_packed(part, width) if isinstance(part, ListedFlips) else part for part in parts]
         return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
@@ -429,22 +403,18 @@ def _smaller_places(parts: Sequence[Places], votes: int, n_sites: int) -> dict[s
 
 
 def _n_flips(flips: Places) -> int:
-    """How many flips there are."""
     return len(flips.positions) if isinstance(flips, ListedFlips) else _count_all(flips)
 
 
 def _first(flips: Places, votes: int) -> Places:
-    """Those of the first so many votes."""
     if not isinstance(flips, ListedFlips):
         return flips[:votes]
     return ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
 
 
 def _rows(flips: Flips, rows: Integers) -> Flips:
-    """Those of some votes, by their numbers."""
     if isinstance(flips, ShownFlips):
-        starts = _starts(flips.places)
-        return ShownFlips(_places_of(flips.places, rows), flips.shown[_runs(starts, rows)])
+        return ShownFlips(_places_of(flips.places, rows), flips.shown[_runs(_starts(flips.places), rows)])
     return _places_of(flips, rows)
 
 
@@ -470,7 +440,7 @@ def _runs(starts: Integers, rows: Integers) -> Integers:
     return found
 
 
-def _spread(
+def _matrix_of(
     flips: ListedFlips, sites: Integers, otherwise: Scalar, values: Scalar | npt.NDArray[Scalar]
 ) -> npt.NDArray[Scalar]:
     """A matrix with the values of flips at these sites, and `otherwise` where there is none, shape (votes, sites)."""
@@ -485,20 +455,16 @@ def _spread(
 
 
 def _count_all(bits: Bits) -> int:
-    """How many bits are set."""
     octets = bits.reshape(-1)
     parts = range(0, octets.size, BLOCK // 8)
     return sum([int(np.count_nonzero(np.unpackbits(octets[start : start + BLOCK // 8]))) for start in parts])
 
 
-def _count_masked(bits: Bits, mask: Bits) -> Integers:
-    """How many bits of each row are set where those of the mask are."""
-    counts: Integers = POPCOUNT[bits & mask].sum(axis=1, dtype=np.int64)
-    return counts
-
-
-def _count_listed(flips: ListedFlips, mask: npt.NDArray[np.bool_]) -> Integers:
-    """How many positions of each vote are in the mask."""
+def _count_in(flips: Places, mask: npt.NDArray[np.bool_]) -> Integers:
+    """How many flips of each vote are in the mask."""
+    if not isinstance(flips, ListedFlips):
+        masked: Integers = POPCOUNT[flips & np.packbits(mask, bitorder="little")].sum(axis=1, dtype=np.int64)
+        return masked
     before = np.concatenate([[0], np.cumsum(mask[flips.positions])])
     counts: Integers = before[flips.starts[1:]] - before[flips.starts[:-1]]
     return counts
@@ -525,7 +491,7 @@ def _listed(bits: Bits) -> ListedFlips:
 
 
 def _blocks(votes: int, width: int) -> Iterator[slice]:
-    """Rows of so many bytes in blocks that can be unpacked."""
+    """Rows of `width` bytes in blocks that can be unpacked."""
     most = max(1, BLOCK // max(1, 8 * width))
     for start in range(0, votes, most):
         yield slice(start, min(start + most, votes))

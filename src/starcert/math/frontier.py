@@ -21,10 +21,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from starcert.math.cells import count_cells
 from starcert.math.channels import MAX_RADIUS, Product
-from starcert.math.halves import count_cells
-from starcert.math.margins import Margin, MultiClass, Slacks, TwoClass
-from starcert.math.search import MOST_CELLS, Found, find_reaches, search
+from starcert.math.margins import Margin, Slacks, TwoClass
+from starcert.math.search import MAX_CELLS, Found, find_reaches, search
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 
@@ -32,16 +32,15 @@ __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_
 
 Radius: TypeAlias = tuple[int, ...]
 
-MOST_RADII = 100_000
-"""So many radii are listed on either side of a frontier."""
+MAX_RADII = 100_000
+"""The most radii that are listed on either side of a frontier."""
 
 
 def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
-    """Every way to share so many flips between axes with these limits.
+    """Every way to share flips between axes with these limits.
 
-    Example:
-        >>> list(levels_of(2, (2, 5)))
-        [(2, 0), (1, 1), (0, 2)]
+    >>> list(levels_of(2, (2, 5)))
+    [(2, 0), (1, 1), (0, 2)]
     """
     if len(limits) == 1:
         if flips <= limits[0]:
@@ -55,9 +54,8 @@ def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
 def levels_below(level: Radius) -> Iterator[Radius]:
     """The levels with one flip fewer, on any axis.
 
-    Example:
-        >>> list(levels_below((1, 0, 2)))
-        [(0, 0, 2), (1, 0, 1)]
+    >>> list(levels_below((1, 0, 2)))
+    [(0, 0, 2), (1, 0, 1)]
     """
     for axis, number in enumerate(level):
         if number:
@@ -122,11 +120,11 @@ def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
             verified = False
         elif verdict is not expected:
             raise ArithmeticError(f"floats and proof disagree at radius {radius}: please report this as a bug")
-    radii, all_radii = axes.spread(found.maximal, most=MOST_RADII, free=True)
-    beyond, all_beyond = axes.spread(found.minimal, most=MOST_RADII, free=False)
+    radii, all_radii = axes.radii_of(found.maximal, most=MAX_RADII, free=True)
+    beyond, all_beyond = axes.radii_of(found.minimal, most=MAX_RADII, free=False)
     incomplete = found.incomplete
     if not (all_radii and all_beyond):
-        incomplete = f"axes under one law can share their flips in more than {MOST_RADII:,} ways"
+        incomplete = f"axes under one law can share their flips in more than {MAX_RADII:,} ways"
     cut = [axis for axis, limit in enumerate(limits) if limit is not None and limit > MAX_RADIUS]
     if any(radius[axis] == MAX_RADIUS for radius in radii for axis in cut):
         incomplete = incomplete or f"more than {MAX_RADIUS:,} flips on one axis are not searched"
@@ -137,20 +135,19 @@ def _search(margin: Margin, axes: Alike) -> Found:
     """The borders in sums over axes that are alike: what a margin says depends on nothing else."""
     box = axes.sums
     origin = (0,) * len(box)
-
     few = margin.product.binary  # the cells of one axis are few, however far it reaches
 
     def cells(powers: Radius) -> int:
         return count_cells(margin.product, powers)
 
     def certified(powers: Radius) -> bool:
-        return (few or cells(powers) <= MOST_CELLS) and margin.suggests(axes.radius(powers))
+        return (few or cells(powers) <= MAX_CELLS) and margin.suggests(axes.radius(powers))
 
     corner = tuple(limit for limit in box if limit is not None)
     ended = len(corner) == len(box) and not axes.endless
     if (
         ended
-        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MOST_CELLS // 8)
+        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MAX_CELLS // 8)
         and certified(corner)
     ):
         return Found([corner], [])  # the whole box
@@ -159,13 +156,9 @@ def _search(margin: Margin, axes: Alike) -> Found:
     reaches = find_reaches(certified, box)
     endless = [axes.endless_axis(i) for i, reach in enumerate(reaches) if box[i] is None and reach == MAX_RADIUS]
     if endless := sorted([*endless, *axes.endless]):
-        raise InvalidParameterError(
-            "max_radius",
-            f"be given where the certified radius has no end: axis number {endless[0] + 1} is certified beyond "
-            f"{MAX_RADIUS:,} flips",
-            None,
-            "Give max_radius, for instance the number of node pairs in each region.",
-        )
+        axis = f"axis number {endless[0] + 1} is certified beyond {MAX_RADIUS:,} flips"
+        hint = "Give max_radius, for instance the number of node pairs in each region."
+        raise InvalidParameterError("max_radius", f"be given where the certified radius has no end: {axis}", None, hint)
 
     def by_proof(powers: Radius) -> bool:
         return margin.needs_proof(axes.radius(powers))
@@ -187,7 +180,7 @@ class Frontiers:
         self._known: list[tuple[float, Frontier]] = []
         self._multi = _Sandwich()
 
-    def of(self, margin: TwoClass | MultiClass) -> Frontier:
+    def of(self, margin: Margin) -> Frontier:
         """The frontier under either margin."""
         if isinstance(margin, TwoClass):
             return self.at(margin.failure)
@@ -203,7 +196,7 @@ class Frontiers:
         if position and failure <= self._known[position - 1][0]:
             return self._known[position - 1][1]
         frontier = find_frontier(TwoClass(self._slacks, failure), self._limits)
-        if frontier.incomplete:  # others may find more: each looks for itself
+        if frontier.incomplete:  # at other probabilities the search may find more
             self._starts.insert(position, failure)
             self._known.insert(position, (failure, frontier))
             return frontier
@@ -217,7 +210,7 @@ class Frontiers:
 
 
 class _Sandwich:
-    """Multi-class frontiers by their two bounds, with the ones in between for nothing.
+    """Multi-class frontiers by their two bounds.
 
     Smaller bounds certify more. So a complete frontier that two pairs of bounds share is that of every pair between
     them, and its verdicts are proved there too.
@@ -231,7 +224,6 @@ class _Sandwich:
         self._used = 0
 
     def find(self, failure: float, other: float) -> Frontier | None:
-        """The frontier for these bounds, if it is known or lies between two equal ones."""
         if (failure, other) in self._of_bounds:
             return self._of_bounds[failure, other]
         failures, others, numbers = self._known[: self._used].T
@@ -241,9 +233,8 @@ class _Sandwich:
         return self._frontiers[int(both[0])] if both.size else None
 
     def add(self, failure: float, other: float, frontier: Frontier) -> None:
-        """Remembers the frontier that was found for these bounds."""
         self._of_bounds[failure, other] = frontier
-        if frontier.incomplete or not frontier.verified:  # others may find more: each looks for itself
+        if frontier.incomplete or not frontier.verified:  # under other bounds the search may find more
             return
         if frontier not in self._numbers:
             self._numbers[frontier] = len(self._frontiers)
@@ -256,11 +247,7 @@ class _Sandwich:
 
 @dataclass(frozen=True)
 class Alike:
-    """The axes of a product, grouped by factor, in a box.
-
-    Attributes:
-        product: the product of channels, one an axis.
-        limits: the box, one limit an axis; None: no end.
+    """The axes of a product, grouped by factor, in a box with one limit an axis; None: no end.
 
     Example:
         >>> from fractions import Fraction
@@ -270,7 +257,7 @@ class Alike:
         >>> axes = Alike(law, (2, 9, 5, 4))
         >>> axes.groups, axes.sums, axes.radius((3, 1))
         (((0, 3), (2,)), (6, 5), (2, 0, 1, 1))
-        >>> axes.spread([(3, 1)], most=10, free=True)
+        >>> axes.radii_of([(3, 1)], most=10, free=True)
         ([(0, 9, 1, 3), (1, 9, 1, 2), (2, 9, 1, 1)], True)
     """
 
@@ -320,11 +307,11 @@ class Alike:
                 missing -= counts[axis]
         return tuple(counts)
 
-    def spread(self, sums: Iterable[tuple[int, ...]], *, most: int, free: bool) -> tuple[list[tuple[int, ...]], bool]:
+    def radii_of(self, sums: Iterable[Radius], *, most: int, free: bool) -> tuple[list[Radius], bool]:
         """The radii with these sums in lexicographic order, and whether they are all; free axes at their end, or at 0.
 
-        Where there are more than `most`, counts are thinned out to every second, every fourth, …: what is left is
-        spread evenly, and has radii that attack one axis alone.
+        Where there are more than `most`, counts are thinned out evenly to every second, every fourth, …; radii that
+        attack one axis alone stay.
         """
         powers = list(sums)
         if self.plain:
@@ -336,16 +323,14 @@ class Alike:
                 return sorted(radii[:most]), step == 1 and len(radii) <= most
             step *= 2
 
-    def _radii(self, powers: tuple[int, ...], step: int, free: bool) -> Iterator[tuple[int, ...]]:
+    def _radii(self, powers: Radius, step: int, free: bool) -> Iterator[Radius]:
         counts = [0] * len(self.limits)
         if free:
             for axis in self.free:
                 counts[axis] = self.limits[axis] or 0
-        groups = [
-            (power, tuple(self.limits[axis] for axis in each)) for power, each in zip(powers, self.groups, strict=True)
-        ]
+        limits = [tuple(self.limits[axis] for axis in group) for group in self.groups]
         order = list(chain.from_iterable(self.groups))
-        for shares in _share_all(groups, step):
+        for shares in _share_all(list(zip(powers, limits, strict=True)), step):
             for axis, count in zip(order, shares, strict=True):
                 counts[axis] = count
             yield tuple(counts)

@@ -1,6 +1,6 @@
 """Upper limits on a probability from counts: Clopper–Pearson, rounded outward and proved; and where to spend alpha.
 
-A limit is proved by a sum of falling terms in whole numbers. Most tries that fail are told by the same sum in pairs of
+A limit is proved by a sum of falling terms in whole numbers. Most tries that fail are found by the same sum in pairs of
 floats: fifty times quicker than balls, with errors that are counted. A pair (x, y) stands for x + y with |y| ≤ half a
 unit in the last place of x. A product or quotient of pairs has a relative error below 2⁻¹⁰⁰, and so has a sum of
 positive ones.
@@ -17,13 +17,13 @@ from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number
 
-__all__ = ["ERROR", "MOST_TERMS", "PSEUDO_VOTES", "chooses_multi_class", "rough_limits", "tail_in_pairs", "upper_limit"]
+__all__ = ["ERROR", "MAX_TERMS", "PSEUDO_VOTES", "chooses_multi_class", "rough_limits", "tail_in_pairs", "upper_limit"]
 
-MOST_TERMS = 2**30
-"""With so many terms, the error of the sum is below 2⁻⁶⁷."""
+MAX_TERMS = 2**30
+"""With at most this many terms, the error of the sum is below 2⁻⁶⁷."""
 
 ERROR = 2.0**-60
-"""More than all relative errors of a sum of so many terms together."""
+"""More than all relative errors of such a sum together."""
 
 _BITS = 128
 _NEGLIGIBLE = 1 << (_BITS - 70)
@@ -57,7 +57,7 @@ def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
             logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
             largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
         least = exact_number(share)
-        if count <= MOST_TERMS and 2.0**-60 < p < 1 - 2.0**-52:
+        if count <= MAX_TERMS and 2.0**-60 < p < 1 - 2.0**-52:
             roughly = largest * tail_in_pairs(count, total, Fraction(p))
             if roughly > least * (1 + arb(ERROR)):
                 return False  # a third of all tries end here, in a fifth of the time of the proof
@@ -86,9 +86,8 @@ def _relative_tail(count: int, total: int, p: float) -> arb:
 def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) -> npt.NDArray[np.float64]:
     """The same limits in floats and not proved, for many counts at once, which need not be whole: for predictions.
 
-    Example:
-        >>> rough_limits([0, 30.5, 100], 100, Fraction(1, 100)).round(4)
-        array([0.045 , 0.4234, 1.    ])
+    >>> rough_limits([0, 30.5, 100], 100, Fraction(1, 100)).round(4)
+    array([0.045 , 0.4234, 1.    ])
     """
     from scipy.special import betainccinv  # noqa: PLC0415  (as above)
 
@@ -101,7 +100,7 @@ def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) 
 def tail_in_pairs(count: int, total: int, p: Fraction) -> arb:
     """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`.
 
-    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MOST_TERMS` counts. From the
+    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts. From the
     largest term downwards, each term is the last one times j(1−p) / ((total−j+1)·p): after m terms everything has a
     relative error below (4m + 10)·2⁻¹⁰⁰.
     """
@@ -175,7 +174,7 @@ def _plus(x, y, u, v):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 PSEUDO_VOTES = 0.5
-"""Few votes against the class tell little about how others will fall on the other classes: each gets so many more."""
+"""Added to the votes of each other class: few votes against the class say little about how later ones will fall."""
 
 
 def chooses_multi_class(
@@ -195,15 +194,12 @@ def chooses_multi_class(
     How far a margin reaches is compared as if the log ratio were normal. There ρ_low(p) = Φ(Φ⁻¹(p) − d) at a distance
     d, so that the two-class margin reaches d = Φ⁻¹(p_A), and the multi-class margin d = (Φ⁻¹(p_A) + Φ⁻¹(1 − p_B)) / 2.
 
-    Args:
-        selection: selection votes, shape (graphs, classes), with three classes or more.
-        totals: how many estimation votes each graph has.
-        whole: what the bounds of one graph may fail with together.
+    `selection` holds the selection votes, shape (graphs, classes), with three classes or more; `totals` the number of
+    estimation votes of each graph; `whole` is the alpha of one graph.
 
-    Example:
-        >>> votes = np.array([[100, 0, 0], [60, 20, 20], [90, 10, 0]])
-        >>> chooses_multi_class(votes, np.array([1000, 1000, 1000]), Fraction(1, 100))
-        array([False,  True, False])
+    >>> votes = np.array([[100, 0, 0], [60, 20, 20], [90, 10, 0]])
+    >>> chooses_multi_class(votes, np.array([1000, 1000, 1000]), Fraction(1, 100))
+    array([False,  True, False])
     """
     from scipy.special import ndtri  # noqa: PLC0415  (as above)
 

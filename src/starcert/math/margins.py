@@ -17,12 +17,9 @@ below slack(R).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
-
-from typing_extensions import override
+from typing import NamedTuple, TypeAlias
 
 from starcert.math.arithmetic import float_at_least, float_below
 from starcert.math.channels import Product
@@ -32,27 +29,6 @@ from starcert.math.tradeoff import RELATIVE_ERROR, SMALLEST, Cut, Tradeoff
 __all__ = ["Bracket", "Margin", "MultiClass", "Slacks", "Tradeoffs", "TwoClass"]
 
 HALF = Fraction(1, 2)
-
-
-class Margin(ABC):
-    """What decides about radii for one graph."""
-
-    @property
-    @abstractmethod
-    def product(self) -> Product:
-        """The product of channels that a radius is about."""
-
-    @abstractmethod
-    def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
-
-    @abstractmethod
-    def suggests(self, radius: tuple[int, ...]) -> bool:
-        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
-
-    @abstractmethod
-    def proves(self, radius: tuple[int, ...]) -> bool | None:
-        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
 
 
 class Bracket(NamedTuple):
@@ -130,27 +106,27 @@ class Slacks:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoClass(Margin):
+class TwoClass:
     """The margin through slack: certified iff failure < slack(R), failure an upper bound on 1 − p_A."""
 
     slacks: Slacks
     failure: float
 
     @property
-    @override
     def product(self) -> Product:
+        """The product of channels that a radius is about."""
         return self.slacks.product
 
-    @override
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
+        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
         return self.slacks.needs_proof(radius, self.failure)
 
-    @override
     def suggests(self, radius: tuple[int, ...]) -> bool:
+        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
         return self.slacks.suggests(radius, self.failure)
 
-    @override
     def proves(self, radius: tuple[int, ...]) -> bool | None:
+        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
         return self.slacks.bracket(radius).certifies(self.failure)
 
 
@@ -180,7 +156,7 @@ class Tradeoffs:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiClass(Margin):
+class MultiClass:
     """The margin with every other class bounded by `other` ≤ failure."""
 
     tradeoffs: Tradeoffs
@@ -188,16 +164,16 @@ class MultiClass(Margin):
     other: float
 
     @property
-    @override
     def product(self) -> Product:
+        """The product of channels that a radius is about."""
         return self.tradeoffs.tradeoff.product
 
-    @override
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
+        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
         return min(self.failure, self.other) < SMALLEST
 
-    @override
     def suggests(self, radius: tuple[int, ...]) -> bool:
+        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
         own, rival = self._cuts(radius)
         margin = own.filled - rival.unfilled
         error = 2 * (RELATIVE_ERROR * (own.filled + rival.unfilled) + own.blur + rival.blur)
@@ -205,8 +181,8 @@ class MultiClass(Margin):
             return margin > 0
         return self.proves(radius) is True
 
-    @override
     def proves(self, radius: tuple[int, ...]) -> bool | None:
+        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
         own, rival = self._cuts(radius)
         enclosures = (
             self.tradeoffs.prover.enclosures(radius, 1 - Fraction(failure), cut.log_ratio)
@@ -223,6 +199,10 @@ class MultiClass(Margin):
     def _cuts(self, radius: tuple[int, ...]) -> tuple[Cut, Cut]:
         cut = self.tradeoffs.tradeoff.cut
         return cut(radius, 1 - self.failure, self.failure), cut(radius, 1 - self.other, self.other)
+
+
+Margin: TypeAlias = TwoClass | MultiClass
+"""What decides about radii for one graph."""
 
 
 def _exact(p: float, rest: float) -> Fraction:

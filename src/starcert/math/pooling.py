@@ -1,8 +1,8 @@
 """Pooled axes: any r of the sites may be attacked there, and votes are distinguished by how many sites flipped.
 
 Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
-of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
-share themselves among the outcomes of a flip. Whatever the numbers λ(K) ≥ 0 are,
+of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how many of the J
+sites show each outcome of a flip. For any numbers λ(K) ≥ 0,
 
     E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
 
@@ -11,6 +11,9 @@ are rare share a *bin*, and λ is one number a bin.
 
 Axes that count attacks on the same sites (edges that go, and edges that change their type) are one *pool*: their
 attacks take different sites of it, and K counts its flips once.
+
+Which axes of a level are listed and which are pooled is a *scheme*; alpha is shared between levels and schemes in
+advance (`level_weight`, `schemes_of`).
 
 Masses are made in ball arithmetic and rounded up, once for all objects that share them. What is summed up from them is
 rounded by less than `SUMMED`.
@@ -22,6 +25,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
+from math import comb, prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,13 +34,13 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_end
+from starcert.math.attacked_sites import ListedAxis, SiteLaw, n_attacks, ratio_of, shares_of
 from starcert.math.bets import growth
-from starcert.math.site_laws import SiteLaw, ratio_of, shares_of
 
-__all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
+__all__ = ["PooledAxes", "Scheme", "bins_of", "choose_limits", "level_weight", "penalty", "pool_of", "schemes_of"]
 
 MAX_COUNTED = 2**14
-"""On an axis with more sites, flip counts are not distinguished: they would take long and tell little."""
+"""On an axis with more sites, flip counts are not distinguished: that would take long and gain little."""
 
 MAX_MASSES = 2**18
 """The largest table of J × bins."""
@@ -66,11 +71,8 @@ class PooledAxes(NamedTuple):
 def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
     """Where the bins of flip numbers begin, from 0.
 
-    Example:
-        >>> bins_of(35, Fraction(1, 50))
-        (0, 1, 2, 3)
-        >>> bins_of(10**6, Fraction(1, 2))
-        (0,)
+    >>> bins_of(35, Fraction(1, 50)), bins_of(10**6, Fraction(1, 2))
+    ((0, 1, 2, 3), (0,))
     """
     if n_sites > MAX_COUNTED:
         return (0,)
@@ -126,7 +128,7 @@ def _shown(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
     for shares in shares_of(law, attacked):
         mass, left = flips[sum(shares)], sum(shares)
         for chance, number in zip(chances, shares, strict=True):
-            mass, left = mass * math.comb(left, number) * chance**number, left - number
+            mass, left = mass * comb(left, number) * chance**number, left - number
         found.append((sum(shares), mass))
     return found
 
@@ -149,18 +151,18 @@ def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] |
     Axes with one number in `pools` have the same sites; by default each has its own. Bins of several pools are in the
     order of their product, the last pool changing first.
     """
-    together: dict[int, list[tuple[SiteLaw, int, int]]] = {}
+    members: dict[int, list[tuple[SiteLaw, int, int]]] = {}
     for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
-        together.setdefault(number, []).append(axis)
+        members.setdefault(number, []).append(axis)
     size, tables = 1, []
-    for some in together.values():
-        ways = math.prod(math.comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
+    for some in members.values():
+        ways = prod(comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
         size *= ways * len(bins_of(some[0][1], some[0][0].clean))
         if size > MAX_MASSES:
             return None
         tables.append(_pool_masses(tuple((law, attacked) for law, _, attacked in some), some[0][1]))
     ratios, masses = np.ones(1), np.ones((1, 1))
-    for some, table in zip(together.values(), tables, strict=True):
+    for some, table in zip(members.values(), tables, strict=True):
         for law, _, attacked in some:
             own = np.array([ratio_of(law, attacked, shares) for shares in shares_of(law, attacked)]) * SUMMED
             ratios = np.multiply.outer(ratios, own).ravel()
@@ -183,11 +185,8 @@ def choose_limits(
     Where votes fail at a rate f in a bin, the best λ is the ratio that a share f of the copies there exceeds. A cap on
     all λ keeps votes from becoming so large that no stake is worth it; the cap with the fastest growth is taken.
 
-    Args:
-        pool: the pooled axes.
-        rates: the failure rate in each bin, so far.
-        room: θ before the penalty.
-        listed: each likelihood ratio of an attack on the listed axes, with its probability.
+    `rates` are the failure rates in each bin so far, `room` is θ before the penalty, and `listed` has each likelihood
+    ratio of an attack on the listed axes with its probability.
     """
     bins = pool.masses.sum(axis=0)
     beyond = np.cumsum(pool.masses[::-1], axis=0)[::-1] - pool.masses  # mass of the larger ratios
@@ -206,3 +205,63 @@ def choose_limits(
         if speed > fastest:
             fastest, best = speed, (limits, cost)
     return best
+
+
+class Scheme(NamedTuple):
+    """Which axes are listed (the others are pooled), how many attacks they have, and the share of the level's alpha."""
+
+    listed: tuple[int, ...]
+    n_attacks: int
+    share: Fraction
+
+
+def level_weight(level: tuple[int, ...], box: tuple[int, ...]) -> Fraction:
+    """The level's part of alpha. Over levels none of which lies within another, the parts add up to at most 1.
+
+    Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
+    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
+
+    >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
+    (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
+    """
+    free = max(range(len(box)), key=lambda axis: box[axis])
+    return prod(
+        (
+            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
+            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
+            if axis != free
+        ),
+        start=Fraction(1),
+    )
+
+
+def schemes_of(
+    axes: Sequence[tuple[SiteLaw, int]], level: tuple[int, ...], most_attacks: int, pools: Sequence[int] | None = None
+) -> list[Scheme]:
+    """The schemes of a level with at most `most_attacks` attacks, those with few attacks first.
+
+    An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
+    of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
+    axis, `pools` the number of its pool (by default its own).
+
+    >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
+    >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
+    [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
+    """
+    members: dict[int, list[int]] = {}
+    for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
+        if level[axis]:
+            members.setdefault(pool, []).append(axis)
+    choices: list[tuple[list[int], int]] = []
+    for some in members.values():
+        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
+        if number > 1 and not all(axes[axis][0].free for axis in some):
+            choices.append((some, number))
+    found = []
+    for length in range(1, len(choices) + 1):
+        for chosen in combinations(choices, length):
+            number = prod(ways for _, ways in chosen)
+            if number <= most_attacks:
+                found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
+    pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
+    return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]

@@ -20,45 +20,46 @@ import numpy.typing as npt
 
 from starcert.math.channels import MAX_RADIUS
 
-__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
+__all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
 
-MOST_CELLS = 2**19
+Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]
+"""Something about a radius, usually whether it is certified."""
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+
+MAX_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
 
-MOST_WORK = 2**26
-"""So many cells are looked at for one frontier, proofs included: a matter of seconds."""
+MAX_WORK = 2**26
+"""The most cells that are looked at for one frontier, proofs included: a matter of seconds."""
 
 FLAT = 512
 """What an evaluation costs beside its own cells, in cells."""
 
 PROOF = 8
-"""A proof costs as much as so many evaluations, apart from its cells."""
+"""How many evaluations a proof costs, apart from its cells."""
 
 PROVED_CELL = 32
-"""A cell costs so much more in a proof, which takes it in balls, than in an evaluation."""
+"""How much more a cell costs in a proof, which takes it in balls, than in an evaluation."""
+
+WIDE = 8
+"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
 
 
 @dataclass(slots=True)
 class Found:
-    """Maximal certified and minimal other radii.
-
-    Attributes:
-        maximal: certified, and no larger one is.
-        minimal: not certified, and every smaller one is.
-        incomplete: why there may be more of either; "" if there are none.
-    """
+    """Maximal certified and minimal other radii, and why there may be more of either; "" if there are none."""
 
     maximal: list[tuple[int, ...]]
     minimal: list[tuple[int, ...]]
     incomplete: str = ""
 
 
-def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int | None, ...]) -> tuple[int, ...]:
+def find_reaches(certified: Predicate, limits: tuple[int | None, ...]) -> tuple[int, ...]:
     """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified.
 
-    Example:
-        >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
-        (3, 7)
+    >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
+    (3, 7)
     """
     origin = (0,) * len(limits)
 
@@ -70,72 +71,66 @@ def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int
 
 
 def search(
-    certified: Callable[[tuple[int, ...]], bool],
+    certified: Predicate,
     limits: tuple[int | None, ...],
     *,
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
-    by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    by_proof: Predicate = lambda _: False,
     few: bool = True,
 ) -> Found:
-    """The borders of the certified radii in a box.
+    """The borders of the certified radii in a box, given how far each axis is certified alone.
 
-    Args:
-        certified: whether a radius is certified.
-        limits: the box; None: no end.
-        reaches: how far each axis is certified alone.
-        cells: how many cells a radius has, which is what it costs to evaluate it.
-        by_proof: whether the evaluation of a radius has taken a proof.
-        few: whether the cells of one axis are few, however far it reaches, so that none is too large to be looked at.
+    `cells` counts the cells of a radius, which is what it costs to evaluate it; `by_proof` says whether that has taken
+    a proof. With `few`, the cells of one axis are few however far it reaches, so that none is too large to look at.
 
-    Example:
-        >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
-        Found(maximal=[(2, 0), (1, 1)], minimal=[(3, 0), (2, 1)], incomplete='')
+    >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
+    Found(maximal=[(2, 0), (1, 1)], minimal=[(3, 0), (2, 1)], incomplete='')
     """
     sides = [
         (*(0,) * axis, reach + 1, *(0,) * (len(limits) - axis - 1))
         for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
         if limit is None or reach < limit
     ]
-    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MOST_CELLS)])
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MAX_CELLS)])
     if len(sides) > len(found.minimal):
         found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else _too_many()
     steps = min(reaches) + 1 if len(limits) == 2 else 1
     cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
-    if len(limits) <= 2 and cost <= MOST_WORK and (few or cells(reaches) <= MOST_CELLS):
+    if len(limits) <= 2 and cost <= MAX_WORK and (few or cells(reaches) <= MAX_CELLS):
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
-    asked: dict[tuple[int, ...], bool] = {}
+    known: dict[tuple[int, ...], bool] = {}
     work = 0
 
-    def ask(radius: tuple[int, ...]) -> bool:
+    def evaluate(radius: tuple[int, ...]) -> bool:
         nonlocal work
-        if radius not in asked:
-            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MOST_CELLS:
+        if radius not in known:
+            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MAX_CELLS:
                 return False
-            if found.maximal and work > MOST_WORK:
+            if found.maximal and work > MAX_WORK:
                 raise _SpentError
-            asked[radius] = certified(radius)
+            known[radius] = certified(radius)
             work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
-        return asked[radius]
+        return known[radius]
 
     try:
-        for radius, verdict in find_borders(ask, reaches):
-            if not verdict and radius not in asked:
+        for radius, verdict in find_borders(evaluate, reaches):
+            if not verdict and radius not in known:
                 found.incomplete = _too_many()
                 continue
-            if found.maximal and work > MOST_WORK:
+            if found.maximal and work > MAX_WORK:
                 raise _SpentError
-            work += _proof(cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
+            work += _proof(cells(radius)) + len(known) // 8  # it will be proved; what is known was looked through
             (found.maximal if verdict else found.minimal).append(radius)
     except _SpentError:
-        found.incomplete = f"the search ended after {MOST_WORK:,} cells"
+        found.incomplete = f"the search ended after {MAX_WORK:,} cells"
     return found
 
 
 def _too_many() -> str:
-    return f"radii with more than {MOST_CELLS:,} cells are not looked at"
+    return f"radii with more than {MAX_CELLS:,} cells are not looked at"
 
 
 class _SpentError(Exception):
@@ -153,9 +148,8 @@ def _proof(cells: int) -> int:
 def climb(certified: Callable[[int], bool], limit: int) -> int:
     """The largest certified count up to `limit`, zero being certified: doubling, then bisection.
 
-    Example:
-        >>> climb(lambda count: count <= 37, 10**9)
-        37
+    >>> climb(lambda count: count <= 37, 10**9)
+    37
     """
     good, step = 0, 1
     while good < limit:
@@ -166,14 +160,11 @@ def climb(certified: Callable[[int], bool], limit: int) -> int:
     return good
 
 
-def staircase(
-    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def staircase(certified: Predicate, reaches: tuple[int, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Maximal certified and minimal other radii of a box with at most two axes, each certified alone as far as it goes.
 
-    Example:
-        >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
-        ([(0, 8), (1, 5), (2, 2)], [(1, 6), (2, 3)])
+    >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
+    ([(0, 8), (1, 5), (2, 2)], [(1, 6), (2, 3)])
     """
     if len(reaches) < 2:
         return [reaches], []
@@ -215,15 +206,7 @@ def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
     return good
 
 
-Counts: TypeAlias = npt.NDArray[np.int64]
-
-WIDE = 8
-"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
-
-
-def find_borders(
-    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], bool]]:
+def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Maximal certified radii (with True) and minimal others (with False) of a box, as they are found.
 
     Whether a radius is certified is asked one radius at a time, and every answer costs. So the search asks about as
@@ -238,9 +221,8 @@ def find_borders(
     `reaches` is the box: how far each axis is certified alone. First come maximal radii that reach as far, for each
     axis; then the candidates in the order in which they arose, so that the first radii are spread over the border.
 
-    Example:
-        >>> sorted(find_borders(lambda radius: sum(radius) <= 2, (2, 2)))
-        [((0, 2), True), ((1, 1), True), ((1, 2), False), ((2, 0), True), ((2, 1), False)]
+    >>> sorted(find_borders(lambda radius: sum(radius) <= 2, (2, 2)))
+    [((0, 2), True), ((1, 1), True), ((1, 2), False), ((2, 0), True), ((2, 1), False)]
     """
     box = np.array(reaches, np.int64)
     maximal, refuted, candidates = (_Points(len(box)) for _ in range(3))

@@ -28,9 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.math.arithmetic import compiled
-from starcert.math.cells import Floats
+from starcert.math.cells import Floats, Halves
 from starcert.math.channels import Product
-from starcert.math.halves import Halves
 
 __all__ = ["RELATIVE_ERROR", "SMALLEST", "Cut", "Tradeoff"]
 
@@ -42,13 +41,10 @@ SMALLEST = 1e-12
 
 
 class Cut(NamedTuple):
-    """Where the greedy filling stops, and what it has filled.
+    """Where the greedy filling stops: t, the log ratio of the cell that is filled in part.
 
-    Attributes:
-        log_ratio: the t of the cell that is filled in part.
-        filled: the attacked mass filled, ρ_low.
-        unfilled: the attacked mass left, 1 − ρ_low.
-        blur: the absolute error that comes on top of the relative one, in either of them.
+    The attacked mass filled is ρ_low, that left 1 − ρ_low; `blur` is the absolute error that comes on top of the
+    relative one, in either of them.
     """
 
     log_ratio: float

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
-from starcert.math.attacks import ListedAxis, n_attacks
+from starcert.math.attacked_sites import ListedAxis, n_attacks
 from starcert.math.bets import capital_of
 
 __all__ = ["Columns", "Weights", "columns_of", "weigh"]
@@ -64,26 +64,21 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     order = np.argsort(groups, kind="stable")
     first = np.cumsum(votes) - votes
     place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
-    spread = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
-    spread[:, place] = flips[order].T
-    words = np.packbits(spread, axis=1, bitorder="little").view(np.uint64)
+    padded = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
+    padded[:, place] = flips[order].T
+    words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
     return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
 
 
 def weigh(
     columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
 ) -> Weights:
-    """Weighs every attack on the listed axes.
+    """Weighs every attack on the listed axes, at least one of them attacked.
 
-    Args:
-        columns: the votes against the class; the choices of the first axis come first, and the outcomes of a flip one
-            after the other for each choice.
-        axes: the axes, at least one of them attacked.
-        seen: what a vote adds to the logarithm of capital, shape (stakes, *cells, groups): for each axis and outcome of
-            a flip there are attacked + 1 cells.
-        quiet: what all votes for the class add together, shape (stakes,).
-        values: what a vote says about the attacked object, shape (*cells, groups).
-        total: how many votes there are, those for the class included.
+    The choices of the first axis are the first columns, and for each choice the outcomes of a flip follow one another.
+    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, *cells, groups), is what a vote
+    against the class adds to the logarithm of capital; `quiet`, shape (stakes,), what all votes for it add together;
+    `values`, shape (*cells, groups), what a vote says about the attacked object. `total` counts all votes.
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.confidence import Votes
-from starcert.math.flips import MOST_BYTES, FlipRecord, flip_bytes
+from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import axes_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -267,7 +267,7 @@ class _Count:
         if kept < self._n_targets[graph]:
             warnings.warn(
                 f"the flips of {kept:,} of {self._n_targets[graph]:,} targets of graph {graph} are recorded: those of "
-                f"all would take more than {MOST_BYTES:,} bytes. The others have certificates by p_A alone.",
+                f"all would take more than {MAX_FLIP_BYTES:,} bytes. The others have certificates by p_A alone.",
                 StarcertWarning,
                 stacklevel=1,
             )
@@ -311,7 +311,7 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
 
     One target has all its flips recorded as they come, until they take too much. Several targets share the noisy copies
     but not the votes against their classes, so it is decided in advance: all flips, if those of all targets are
-    expected to take `MOST_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
+    expected to take `MAX_FLIP_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
     """
     labels = selection.argmax(axis=1)
     if len(labels) == 1:
@@ -321,9 +321,9 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
     flips = expected_flips(sites, job.noise)
     valued = job.noise.is_valued
     needed = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
-    if needed <= MOST_BYTES:
+    if needed <= MAX_FLIP_BYTES:
         return Recorded(tuple(labels.tolist()))
-    fits = np.cumsum(lost * (1 + n_axes * (2 if sites.n_sites < 2**16 else 4))) <= MOST_BYTES
+    fits = np.cumsum(lost * (1 + n_axes * (2 if sites.n_sites < 2**16 else 4))) <= MAX_FLIP_BYTES
     return Recorded(tuple(np.where(fits, labels, NOT_RECORDED).tolist()), by_axis=True)
 
 
@@ -355,10 +355,10 @@ class _Recording:
     def _is_too_large(self) -> bool:
         """Whether the flips of all chunks so far take more than they may, whatever order they came in."""
         n_sites = self._sites.n_sites
-        if self._votes * -(-n_sites // 8) <= MOST_BYTES:  # as bits they do not, however many flips there are
+        if self._votes * -(-n_sites // 8) <= MAX_FLIP_BYTES:  # as bits they do not, however many flips there are
             return False
         flips = sum(each.n_flips for each in (*self._joined, *self._parts.values()))
-        return flip_bytes(self._votes, flips, n_sites) > MOST_BYTES
+        return flip_bytes(self._votes, flips, n_sites) > MAX_FLIP_BYTES
 
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
         return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record

@@ -33,10 +33,10 @@ import numpy.typing as npt
 from flint import acb, arb, ctx
 
 from starcert.math.arithmetic import LOCK, exact_number, float_below
+from starcert.math.attacked_sites import SiteLaw
 from starcert.math.channels import Channel
-from starcert.math.limits import ERROR, MOST_TERMS, tail_in_pairs
+from starcert.math.limits import ERROR, MAX_TERMS, tail_in_pairs
 from starcert.math.pooling import bins_of
-from starcert.math.site_laws import SiteLaw
 
 __all__ = [
     "CellListing",
@@ -82,7 +82,7 @@ def limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> boo
 
 def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
     """Proves that the tail is at most `share`; False says nothing."""
-    if not 2.0**-60 < limit < 1 - 2.0**-60 or count >= limit * total or count > MOST_TERMS:
+    if not 2.0**-60 < limit < 1 - 2.0**-60 or count >= limit * total or count > MAX_TERMS:
         return False
     with LOCK, ctx.workprec(128):
         success, failure = exact_number(limit), exact_number(1 - limit)

@@ -38,18 +38,18 @@ from starcert.files.checker.arithmetic import (
     pooled_outcomes,
 )
 from starcert.math.arithmetic import LOCK, exact_number
-from starcert.math.attack_axis import counted_sites, numbered, pools_of
-from starcert.math.attacks import attacks_of
+from starcert.math.attacked_sites import attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares, level_weight
-from starcert.math.pooling import bins_of
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares
+from starcert.math.pooling import bins_of, level_weight
 
 if TYPE_CHECKING:
     from starcert.files.evidence_file import GraphEvidence
     from starcert.files.record import BrokenLevel
-    from starcert.math.attack_axis import AttackAxis
-    from starcert.math.evidence import Evidence, Level, Scheme, Weighed
+    from starcert.math.attacked_sites import AttackAxis
+    from starcert.math.evidence import Evidence, Level, Weighed
     from starcert.math.flips import FlipRecord
+    from starcert.math.pooling import Scheme
 
 __all__ = ["MAX_AGAIN", "EvidenceCheck", "EvidenceChecker"]
 
@@ -122,7 +122,7 @@ class EvidenceChecker:
         n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
         known = record.complete and len(record) * n_choices <= MAX_FLIPS
         self.shown = [_shown(record, axis) for axis in axes] if known else None
-        counted = counted_sites(axes)
+        counted = sites_by_pool(axes)
         self.numbers = (
             np.stack([record.matrix(sites).sum(axis=1) for sites in counted], axis=1)
             if known
@@ -204,7 +204,7 @@ class EvidenceChecker:
     def _breaks(self, broken: BrokenLevel) -> bool:
         """Whether an attack is of a level, its votes were recorded, and they are too few for the class."""
         level, votes = broken.level, broken.votes
-        moved = numbered(self.axes, broken.sites, broken.values)
+        moved = number_attack(self.axes, broken.sites, broken.values)
         of_level = level == tuple(int(np.isin(axis.attacked(range(axis.n_choices)), moved).sum()) for axis in self.axes)
         sums = np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
         if not of_level or len(broken.sites) != sum(level) or list(votes) not in sums.tolist():
@@ -353,7 +353,7 @@ def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
         return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
     found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
     values = record.values(axis.sites)
-    for site, clean in enumerate(axis.moves.values.tolist()):
+    for site, clean in enumerate(axis.values.tolist()):
         shown = np.where(values[:, site] < 0, clean, values[:, site])
         for move in range(axis.law.moves):
             found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]

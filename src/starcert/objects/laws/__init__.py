@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from starcert.objects.laws.flip import Flip, TypedFlip
-from starcert.objects.laws.law import AxisMoves, Law, Move, axis_moves, probability, real_number, why_not_alike
+from starcert.objects.laws.law import Law, Move, axis_moves, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
-    "AxisMoves",
     "Categorical",
     "Edges",
     "Flip",

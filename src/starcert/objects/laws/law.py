@@ -16,16 +16,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from starcert.math.attacked_sites import AxisMoves, SiteLaw, outcome_numbers
 from starcert.math.channels import Channel
-from starcert.math.site_laws import SiteLaw, outcome_numbers
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["AxisMoves", "Law", "Move", "axis_moves", "probability", "real_number", "why_not_alike"]
+__all__ = ["Law", "Move", "axis_moves", "probability", "real_number", "why_not_alike"]
 
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
@@ -147,25 +146,6 @@ def probability(value: object, name: str) -> float:
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
-
-
-class AxisMoves(NamedTuple):
-    """One axis of a law, as evidence sees it.
-
-    An attacker can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that
-    an attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each
-    of these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
-    """
-
-    law: SiteLaw
-    starts: tuple[int, ...]
-    ranks: npt.NDArray[np.int64]
-    outcomes: npt.NDArray[np.uint8]
-
-    @property
-    def alphabet(self) -> int:
-        """How many values a site has."""
-        return len(self.ranks)
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.flips import MOST_SITES, FlipRecord
+from starcert.math.flips import MAX_RECORDED_SITES, FlipRecord
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
 from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings, digest_of
@@ -137,7 +137,7 @@ class StoredFlips(NamedTuple):
             chunk=(0, MAX_COUNT - 1),
             samples=(0, settings.chunk_size),
             label=(0, settings.n_classes - 1),
-            sites=(0, MOST_SITES),
+            sites=(0, MAX_RECORDED_SITES),
             votes=(0, settings.chunk_size),
             entries=(0, 0 if form == "bits" else MAX_CONTENT),
         )
@@ -314,7 +314,7 @@ def positions_text(positions: Iterable[int]) -> str:
         >>> positions_text([7, 3])
         '[3, 7]'
     """
-    found = sorted(whole_number("positions", position, 0, MOST_SITES - 1) for position in positions)
+    found = sorted(whole_number("positions", position, 0, MAX_RECORDED_SITES - 1) for position in positions)
     if not 1 <= len(set(found)) == len(found) <= MAX_POSITIONS:
         raise InvalidParameterError("positions", f"be 1 to {MAX_POSITIONS:,} different sites", found)
     return json.dumps(found)

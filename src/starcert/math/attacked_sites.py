@@ -1,0 +1,363 @@
+"""Attacked sites: the law of one, the axes on which an attacker finds them, and the listing of attacks.
+
+A copy of the clean object shows the clean value of a site, or another one: the site *flipped*. Each value has a
+likelihood ratio, that of the attacked object to the clean one. With two values a site that flipped has one ratio. With
+more it may have several: it shows the value that the attack put there, or a third one. Values with one ratio are one
+*outcome*. The ratio of r attacked sites depends only on how many of them show each outcome: `shares_of`.
+
+An attack takes a given number of sites of each axis, and gives each of them another value: a *choice*. With two values
+a choice is a site. No two choices of an attack take one site, not even of different axes. The attacks of a level are
+numbered in the order in which they are weighed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, product
+from math import comb, prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.channels import Outcome, merge_outcomes
+
+__all__ = [
+    "AttackAxis",
+    "AxisMoves",
+    "ListedAxis",
+    "Shares",
+    "SiteLaw",
+    "attack_number",
+    "attacks_of",
+    "chance_of",
+    "describe_attack",
+    "n_attacks",
+    "number_attack",
+    "outcome_numbers",
+    "pools_of",
+    "ratio_of",
+    "shares_of",
+    "sites_by_pool",
+]
+
+Whole = npt.NDArray[np.int64]
+
+Shares: TypeAlias = tuple[int, ...]
+"""How many attacked sites show each of the outcomes of a flip. The others did not flip."""
+
+
+class SiteLaw(NamedTuple):
+    """The law of one site of an axis: with which probability it shows another value than the clean one, exactly.
+
+    `clean` is that probability in a noisy copy of the clean object, `attacked` in one of an object that is attacked
+    there. Where a flip has several outcomes, `parts` holds the clean and attacked mass of each; they add up to these.
+    An attack may give the site one of `moves` values.
+
+    Example:
+        >>> fifth = Fraction(1, 5)
+        >>> law = SiteLaw.of([3 * fifth, fifth, fifth], [fifth, 3 * fifth, fifth], 0, 2)  # one of three values
+        >>> law.clean, law.shown, outcome_numbers([3 * fifth, fifth, fifth], [fifth, 3 * fifth, fifth], 0)
+        (Fraction(2, 5), (1.0, 3.0), (0, 2, 1))
+    """
+
+    clean: Fraction
+    attacked: Fraction
+    parts: tuple[Outcome, ...] = ()
+    moves: int = 1
+
+    @classmethod
+    def of(cls, clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int, moves: int = 1) -> SiteLaw:
+        """The law of a site with this clean value, from the probability of each value in copies of either object."""
+        parts = _outcomes_of_flips(clean, attacked, value)
+        masses = 1 - clean[value], 1 - attacked[value]
+        return cls(*masses, tuple(parts.values()) if len(parts) > 1 else (), moves)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcomes of a flip: clean and attacked mass of each, in ascending order of their ratio."""
+        return self.parts or ((self.clean, self.attacked),)
+
+    @property
+    def shown(self) -> tuple[float, ...]:
+        """At least the likelihood ratio of each outcome of a flip; 0 for those that the clean object never shows."""
+        return tuple(_at_least(attacked / clean) if clean else 0.0 for clean, attacked in self.outcomes)
+
+    @property
+    def stayed(self) -> float:
+        """At least that of a site that did not flip."""
+        return _at_least((1 - self.attacked) / (1 - self.clean)) if self.clean < 1 else 0.0
+
+    @property
+    def unseen(self) -> Fraction:
+        """The probability that the attacked object shows at such a site what the clean one never does."""
+        never = sum((attacked for clean, attacked in self.outcomes if clean == 0), Fraction(0))
+        return never + (1 - self.attacked if self.clean == 1 else 0)
+
+    @property
+    def free(self) -> bool:
+        """Whether an attack on such a site cannot be seen."""
+        return all(clean == attacked for clean, attacked in self.outcomes)
+
+
+def _outcomes_of_flips(
+    clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int
+) -> dict[Fraction | None, Outcome]:
+    return merge_outcomes(masses for i, masses in enumerate(zip(clean, attacked, strict=True)) if i != value)
+
+
+def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> tuple[int, ...]:
+    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on.
+
+    What neither object ever shows counts with the outcome of the largest ratio. Arguments are those of `SiteLaw.of`.
+    """
+    ratios = list(_outcomes_of_flips(clean, attacked, value))
+    return tuple(
+        0
+        if shown == value
+        else 1 + ratios.index(masses[1] / masses[0] if masses[0] else None)
+        if any(masses)
+        else max(1, len(ratios))
+        for shown, masses in enumerate(zip(clean, attacked, strict=True))
+    )
+
+
+def _at_least(x: Fraction) -> float:
+    nearest = float(x)
+    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
+
+
+@lru_cache(maxsize=2**10)
+def shares_of(law: SiteLaw, attacked: int) -> tuple[Shares, ...]:
+    """All ways in which `attacked` sites may be shared among the outcomes of a flip, in ascending order.
+
+    >>> shares_of(SiteLaw(Fraction(1, 5), Fraction(4, 5)), 2)
+    ((0,), (1,), (2,))
+    """
+    found: list[Shares] = [()]
+    for _ in law.outcomes:
+        found = [(*some, more) for some in found for more in range(attacked - sum(some) + 1)]
+    return tuple(found)
+
+
+def ratio_of(law: SiteLaw, attacked: int, shares: Shares, *, times: float = 1.0) -> float:
+    """The likelihood ratio of `attacked` sites that show these shares, times another number.
+
+    Each factor is rounded up; the product is rounded to nearest.
+    """
+    for shown, number in zip(law.shown, shares, strict=True):
+        times *= shown**number
+    return times * law.stayed ** (attacked - sum(shares))
+
+
+def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
+    """The probability that `number` attacked sites of the clean object show these outcomes, times another number."""
+    for (clean, _), count in zip(law.outcomes, shares, strict=True):
+        times = times * comb(number, count) * float(clean) ** count
+        number -= count
+    return times * (1 - float(law.clean)) ** number
+
+
+class AxisMoves(NamedTuple):
+    """What an attack may do to the sites of an axis of a law.
+
+    It can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that an
+    attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each of
+    these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
+    """
+
+    law: SiteLaw
+    starts: tuple[int, ...]
+    ranks: Whole
+    outcomes: npt.NDArray[np.uint8]
+
+    @property
+    def alphabet(self) -> int:
+        """How many values a site has."""
+        return len(self.ranks)
+
+
+class AttackAxis(NamedTuple):
+    """An axis of a noise on one object: the law of each of its sites, and the flat positions of these sites.
+
+    Where sites have more than two values, `moves` says what an attack may do to them, `values` are their clean values,
+    and `n_sites` is the number of all sites of the object.
+    """
+
+    law: SiteLaw
+    sites: Whole
+    moves: AxisMoves | None = None
+    values: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+    n_sites: int = 0
+
+    @property
+    def n_choices(self) -> int:
+        """In how many ways one site is attacked."""
+        return len(self.sites) * self.law.moves
+
+    def attacked(self, choices: Sequence[int] | range | Whole) -> Whole:
+        """The attacked sites of choices as attacks have them: site + n_sites · (the rank of its new value).
+
+        Ranks count the values other than the clean one from 0: with two values that is the site.
+        """
+        chosen = np.asarray(choices, dtype=np.int64)
+        found = self.sites[chosen // self.law.moves]
+        if self.moves is None:
+            return found
+        clean = self.values[chosen // self.law.moves]
+        return found + self.n_sites * self.moves.ranks[clean, chosen % self.law.moves]
+
+
+def describe_attack(
+    axes: Sequence[AttackAxis], attack: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """The sites that an attack takes, and their new values; None for one with two values: it flips.
+
+    Where all sites have two values, no values are given.
+    """
+    n_sites = max((axis.n_sites for axis in axes if axis.moves is not None), default=0)
+    if not n_sites or not attack:
+        return tuple(attack), ()
+    found: list[tuple[int, int | None]] = []
+    for rank, site in (divmod(number, n_sites) for number in attack):
+        clean = _clean_value(axes, site)
+        found.append((site, None if clean is None else rank + (rank >= clean)))
+    sites, values = zip(*sorted(found, key=lambda pair: pair[0]), strict=True)
+    return sites, values
+
+
+def number_attack(axes: Sequence[AttackAxis], sites: Sequence[int], values: Sequence[int | None]) -> tuple[int, ...]:
+    """The attack on these sites that gives them these values: the inverse of `describe_attack`."""
+    if not values:
+        return tuple(sites)
+    n_sites = max((axis.n_sites for axis in axes), default=0)
+    found = []
+    for site, value in zip(sites, values, strict=True):
+        clean = _clean_value(axes, site)
+        found.append(site if clean is None or value is None else site + n_sites * (value - (value > clean)))
+    return tuple(sorted(found))
+
+
+def _clean_value(axes: Sequence[AttackAxis], site: int) -> int | None:
+    """The clean value of a site on an axis with more than two values; None for other sites."""
+    for axis in axes:
+        place = int(np.searchsorted(axis.sites, site))
+        if axis.moves is not None and axis.sites[place : place + 1].tolist() == [site]:
+            return int(axis.values[place])
+    return None
+
+
+def pools_of(axes: Sequence[AttackAxis]) -> tuple[int, ...]:
+    """For each axis the number of the first one that has the same sites: axes with one number are a pool."""
+    found: list[int] = []
+    for number, axis in enumerate(axes):
+        same = (first for first in range(number) if _same_sites(axes[first].sites, axis.sites))
+        found.append(next(same, number))
+    return tuple(found)
+
+
+def _same_sites(one: Whole, other: Whole) -> bool:
+    # Axes that share no site already differ in the first one.
+    return len(one) == len(other) > 0 and bool(one[0] == other[0]) and np.array_equal(one, other)
+
+
+def sites_by_pool(axes: Sequence[AttackAxis]) -> list[Whole]:
+    """For each axis the sites whose flips it counts: those of a pool for its first axis, none for the others."""
+    pools = pools_of(axes)
+    return [axis.sites if pools[i] == i else np.empty(0, dtype=np.int64) for i, axis in enumerate(axes)]
+
+
+class ListedAxis(NamedTuple):
+    """An axis with `size` sites, `attacked` of them attacked, each with one of `moves` values.
+
+    Choices are numbered site by site. A flip has `outcomes` outcomes. Axes with one `pool` number have the same sites;
+    −1: no other axis has them.
+    """
+
+    size: int
+    attacked: int
+    moves: int = 1
+    outcomes: int = 1
+    pool: int = -1
+
+
+def _left(axes: Sequence[ListedAxis], axis: int) -> int:
+    """How many sites of an axis the axes before it leave to attack."""
+    one = axes[axis]
+    return one.size - sum(other.attacked for other in axes[:axis] if one.pool == other.pool >= 0)
+
+
+def _ways(axes: Sequence[ListedAxis], axis: int) -> int:
+    """How many attacks an axis has, whatever sites the axes before it have taken."""
+    left = _left(axes, axis)
+    return comb(left, axes[axis].attacked) * axes[axis].moves ** axes[axis].attacked if left >= 0 else 0
+
+
+def n_attacks(axes: Sequence[ListedAxis]) -> int:
+    """How many attacks these axes have.
+
+    >>> n_attacks([ListedAxis(5, 2)]), n_attacks([ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)])
+    (10, 24)
+    """
+    return prod(_ways(axes, axis) for axis in range(len(axes)))
+
+
+def attacks_of(axes: Sequence[ListedAxis]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """The attacks in the order in which they are weighed: for each axis the numbers of its choices."""
+    every = product(*(combinations(range(axis.size * axis.moves), axis.attacked) for axis in axes))
+    if all(axis.moves == 1 and axis.pool < 0 for axis in axes):
+        return every
+    return (attack for attack in every if _takes_no_site_twice(axes, attack))
+
+
+def _takes_no_site_twice(axes: Sequence[ListedAxis], attack: Sequence[Sequence[int]]) -> bool:
+    taken = [
+        (axis.pool if axis.pool >= 0 else -1 - number, choice // axis.moves)
+        for number, (axis, chosen) in enumerate(zip(axes, attack, strict=True))
+        for choice in chosen
+    ]
+    return len(set(taken)) == len(taken)
+
+
+def attack_number(axes: Sequence[ListedAxis], index: int) -> tuple[tuple[int, ...], ...]:
+    """Attack number `index` of `attacks_of`.
+
+    >>> shared = [ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)]
+    >>> attack_number([ListedAxis(4, 2)], 4), attack_number(shared, 9)
+    (((1, 3),), ((1,), (1,)))
+    """
+    digits = []
+    for axis in reversed(range(len(axes))):
+        index, digit = divmod(index, _ways(axes, axis))
+        digits.append(digit)
+    found: list[tuple[int, ...]] = []
+    taken: dict[int, set[int]] = {}
+    for axis, (one, digit) in enumerate(zip(axes, reversed(digits), strict=True)):
+        used = taken.setdefault(one.pool if one.pool >= 0 else -1 - axis, set())
+        chosen = _combination(_left(axes, axis), one.attacked, one.moves, digit)
+        if used:  # numbers are those of the sites that are left
+            left = [site for site in range(one.size) if site not in used]
+            chosen = [one.moves * left[choice // one.moves] + choice % one.moves for choice in chosen]
+        used.update(choice // one.moves for choice in chosen)
+        found.append(tuple(chosen))
+    return tuple(found)
+
+
+def _combination(size: int, length: int, moves: int, index: int) -> list[int]:
+    """Combination number `index` of choices at different sites, in the order of `itertools.combinations`.
+
+    >>> [_combination(4, 2, 1, index) for index in range(6)]
+    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    chosen, at = [], 0
+    for left in range(length, 0, -1):
+        while index >= moves * (block := comb(size - at - 1, left - 1) * moves ** (left - 1)):
+            index -= moves * block
+            at += 1
+        move, index = divmod(index, block)
+        chosen.append(moves * at + move)
+        at += 1
+    return chosen
