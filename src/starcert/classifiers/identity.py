@@ -197,7 +197,7 @@ class _Unquoted(str):
 
 
 def _shown(value: object) -> str:
-    """What a message calls a value; "" for values that nobody would recognise."""
+    """What a message calls a value; "" for values that have no name to recognise."""
     if isinstance(value, ModuleUse | ModuleType):
         return f"the module {(value.module if isinstance(value, ModuleUse) else value).__name__}"
     if isinstance(value, FunctionType | type):

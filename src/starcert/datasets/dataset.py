@@ -256,7 +256,7 @@ NodeDataset: TypeAlias = Dataset
 
 
 def check_label_names(names: Sequence[int | str]) -> None:
-    """Refuses two classes of one name: nobody could tell their graphs apart."""
+    """Refuses two classes of one name: their graphs could not be told apart."""
     for name, count in Counter(map(str, names)).items():
         if count > 1:
             hint = "Give each class a name of its own, or merge them into one."

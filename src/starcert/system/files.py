@@ -80,7 +80,7 @@ def _write_draft(final: Path, parts: Iterable[str] | Iterable[bytes]) -> None:
             os.fsync(file.fileno())
             if os.name == "nt":  # where an open file cannot be renamed
                 file.close()
-            draft.replace(final)  # still locked, so that nobody removes it first
+            draft.replace(final)  # still locked, so that no other process removes it first
     except BaseException:  # an interruption leaves nothing behind either
         draft.unlink(missing_ok=True)
         raise
@@ -94,13 +94,13 @@ def _new_draft(final: Path) -> tuple[Path, BinaryIO]:
             # If the lock is taken or the file unlinked, another writer is just removing it as abandoned.
             if lock_descriptor(file.fileno(), blocking=False) and os.fstat(file.fileno()).st_nlink:
                 return draft, file
-        except OSError:  # no locks on this file system: nobody removes drafts there
+        except OSError:  # no locks on this file system: drafts are never removed there
             return draft, file
         file.close()
 
 
 def _remove_drafts(final: Path) -> None:
-    """Removes the drafts of a file that nobody is writing."""
+    """Removes the drafts of a file that no process is writing."""
     with suppress(OSError):  # a folder that cannot be read: writing the file will report it
         for each in final.parent.iterdir():
             if re.fullmatch(re.escape(_stem(final)) + _ENDING, each.name):

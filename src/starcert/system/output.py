@@ -3,7 +3,7 @@
 **Probabilities** in sentences are rounded against ourselves, so that none claims more than is proved: "at least" is
 rounded down and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it.
 
-**Names** of classes, regions, graphs and files come from data that nobody vouches for. A terminal obeys what is written
+**Names** of classes, regions, graphs and files come from untrusted data. A terminal obeys what is written
 to it: an escape sequence in a name could hide a warning, paint a verdict or change the window's title. So every text
 that is printed passes through `plain`, and what the terminal's encoding does not have is replaced. A spreadsheet
 computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text".

@@ -156,7 +156,7 @@ class VoteStore:
         return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
     def is_fixed(self, estimation: int) -> bool:
-        """Whether nobody looked at the votes before their number was fixed to this one; see `Votes.stopped`."""
+        """Whether the votes were not looked at before their number was fixed to this one; see `Votes.stopped`."""
         return is_fixed(estimation, self.looks)
 
     def check_look(self, **look: Any) -> None:  # noqa: ANN401  (the attributes of a `Look`)
@@ -171,7 +171,7 @@ class VoteStore:
             self.looks = (*self.looks, look)
 
     def condemn(self, reason: str) -> None:
-        """Records why the votes must not be used, so that nobody can open the store again."""
+        """Records why the votes must not be used, so that the store cannot be opened again."""
         self._file.record("fault", Fault(reason))
 
     def done(self, graph: int, purpose: str) -> dict[int, int]:
