@@ -283,14 +283,15 @@ class FlippedGraphs(NoisyGraphs):
     def edges(self) -> EdgeList:
         # All edges in the order of their sites: were added ones kept apart, the order would reveal the clean graph.
         draw: FlippedDraw = self._edge_draw.ascending()
-        shown, added = draw.shown_flips, np.zeros((2, draw.flips.size), dtype=np.int64)
+        place = np.searchsorted(draw.nonzero[0], draw.flips)
+        was_edge = np.append(draw.nonzero[0], -1)[place] == draw.flips
+        shown = (~was_edge).view(np.uint8) if draw.shown is None else draw.shown_flips
+        added = np.zeros((2, draw.flips.size), dtype=np.int64)
         added[:, shown > 0] = self._ends(draw.flips[shown > 0])
         parts = [self._clean, self._sites.fixed_edges.T, added]
         if self.frame.type_names:  # types are a third row
             types = draw.nonzero[1], self._sites.fixed_types, shown
             parts = [np.vstack(pair) for pair in zip(parts, types, strict=True)]
-        place = np.searchsorted(draw.nonzero[0], draw.flips)
-        was_edge = np.append(draw.nonzero[0], -1)[place] == draw.flips
         starts, listed = _edges_of_flips(draw.starts, place, was_edge, shown > 0, *parts)
         return EdgeList(starts, *listed[:2], *listed[2:].astype(np.uint8))
 
@@ -301,7 +302,9 @@ class FlippedGraphs(NoisyGraphs):
         degrees = np.broadcast_to(clean, (len(self), n)).copy()
         draw: FlippedDraw = self._edge_draw
         flips, copies = draw.flips, draw.copies
-        change = (draw.shown_flips > 0).astype(np.int32) - (draw.clean_at(flips) > 0)
+        was_edge = draw.clean_at(flips) > 0
+        shown = ~was_edge if draw.shown is None else draw.shown_flips > 0
+        change = shown.astype(np.int32) - was_edge
         for end in self._ends(flips):
             np.add.at(degrees, (copies, end), change)
         return degrees
