@@ -63,9 +63,9 @@ def test_a_store_keeps_them_and_continues(tmp_path):
         assert [record.n_targets for record in store.graphs] == [5, 3, 6]
         assert store.rows == list(zip(votes.objects.tolist(), votes.targets.tolist(), strict=True))
         np.testing.assert_array_equal(store.counts("estimation"), votes.counts)
-        assert [chunk[:2] for chunk in store.chunks(2, "estimation", target=5)] == [(0, 1024), (1, 976)]
+        assert [chunk[:2] for chunk in store.tallies(2, "estimation")] == [(0, 1024), (1, 976)]
         with pytest.raises(InvalidParameterError, match="'target' must be a whole number from 0 to 2"):
-            store.chunks(1, "estimation", target=3)
+            store.flips(1, target=3)
 
 
 def test_a_store_serves_no_other_number_of_targets(tmp_path):
