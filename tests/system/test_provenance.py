@@ -1,6 +1,6 @@
 """How a result was made: a repetition with the same versions gives the same files."""
 
-from starcert.system.provenance import versions
+from starcert.system.files import versions
 
 
 def test_a_repetition_gives_the_same_bytes(project, here):

@@ -18,7 +18,7 @@ from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.voting.counting import count_chunk, tallies
-from starcert.voting.jobs import Chunk, Job, chunks_of, sampler_of
+from starcert.voting.plans import Chunk, Job, chunks_of, sampler_of
 
 SAMPLES = 5000
 WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
@@ -492,15 +492,16 @@ def test_every_classifier_has_its_own_sampler():
         assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
 
 
-def test_threads_share_samplers_without_mixing_them_up():
+def test_threads_share_samplers_without_mixing_them_up(monkeypatch):
     """More graphs than are kept, two classifiers with samplers of their own, many threads."""
+    monkeypatch.setattr(sampler_module, "MAX_KEPT", 8)
     graphs = worlds.graphs(2 * sampler_module.MAX_KEPT)
     classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            jobs = [(each, graph) for _ in range(20) for graph in graphs for each in classifiers]
+            jobs = [(each, graph) for _ in range(10) for graph in graphs for each in classifiers]
             found = list(pool.map(lambda job: drawn_on(*job), jobs))
     finally:
         sys.setswitchinterval(interval)

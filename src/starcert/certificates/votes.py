@@ -27,7 +27,7 @@ from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.jobs import Job, any_copy, check_memory
+from starcert.voting.plans import Job, any_copy, check_memory
 from starcert.voting.vote_loop import open_store
 
 if TYPE_CHECKING:

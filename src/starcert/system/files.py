@@ -1,20 +1,22 @@
 """Files that are either there and whole, or not there: nothing half-written has a final name.
 
 A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is locked until it gets its name. A draft
-without a lock was left by a process that was killed: whoever writes the same file next removes it.
-
-All locks are on open files: the system releases them however a process ends.
+without a lock was left by a process that was killed: whoever writes the same file next removes it. All locks are on
+open files: the system releases them however a process ends.
 
 Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
+What a file says about how it was made are `versions`: with the same, a run that is repeated gives the same bytes.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -35,6 +37,7 @@ __all__ = [
     "read_header",
     "read_numbers",
     "unlock_file",
+    "versions",
     "write_whole",
 ]
 
@@ -68,7 +71,11 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     except OSError as error:
         raise WriteError(error.errno, error.strerror or str(error), os.fspath(path)) from error
     with suppress(OSError):  # not every system opens or syncs a folder; the file itself is safe
-        _sync_folder(final.parent)
+        handle = os.open(final.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)  # puts the new name on the disk too
+        finally:
+            os.close(handle)
 
 
 def _write_draft(final: Path, parts: Iterable[str] | Iterable[bytes]) -> None:
@@ -113,24 +120,8 @@ def _stem(final: Path) -> str:
     return f".{final.name[:100]}"
 
 
-def _sync_folder(folder: Path) -> None:
-    """Puts the new name on the disk too."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def is_empty(folder: Path) -> bool:
-    """Whether a folder holds nothing, or nothing but drafts.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     is_empty(Path(folder))
-        True
-    """
+    """Whether a folder holds nothing, or nothing but drafts."""
     return all(re.fullmatch(rf"\..+{_ENDING}", each.name) for each in folder.iterdir())
 
 
@@ -206,10 +197,10 @@ def read_header(stream: IO[bytes]) -> ArrayHeader:
         ((2,), True, array([1.5, 2.5]))
     """
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    version = npy.read_magic(stream)
-    if version not in readers:
-        raise ValueError(f"an array of numpy's version {version[0]}.{version[1]}, which is not read")
-    shape, by_columns, dtype = readers[version](stream)
+    form = npy.read_magic(stream)
+    if form not in readers:
+        raise ValueError(f"an array of numpy's version {form[0]}.{form[1]}, which is not read")
+    shape, by_columns, dtype = readers[form](stream)
     if any(length < 0 for length in shape):
         raise ValueError(f"an array with shape {shape}")
     return ArrayHeader(shape, by_columns, dtype, stream.tell())
@@ -230,3 +221,15 @@ def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDA
         raw[at : at + len(part)] = np.frombuffer(part, dtype=np.uint8)
         at += len(part)
     return raw.view(dtype)
+
+
+_PACKAGES = "starcert numpy scipy numba python-flint networkx torch torch-geometric grakel scikit-learn"
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python, of the machine and of the installed packages that compute."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in _PACKAGES.split():
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found

@@ -1,9 +1,8 @@
 """Work on any executor, whose workers receive what they share once.
 
 What many pieces of work need is `SentOnce`: pickled once here and unpickled once in each worker, which keeps the last
-ones by their digests. A large one is sent by its digest alone. A worker that does not have it, because it is new or was
-restarted, says so, and the same work is sent again with everything it needs. So this works on every executor. Among
-threads nothing is pickled.
+ones by their digests. A large one is sent by its digest alone; a worker that does not have it, because it is new or was
+restarted, says so, and the same work is sent again with everything it needs. Among threads nothing is pickled.
 
 Pieces are sent in spans. A worker that has spent too long on one gives back the rest, and the length of the next spans
 follows from the time that pieces took: no worker waits long for another, and sending costs little beside the work.
@@ -40,20 +39,14 @@ Own = TypeVar("Own")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-SPAN_SECONDS = 0.1
-"""How long a span should take; after twice that, a worker gives back the rest."""
-
-FIRST_PIECES, MAX_PIECES = 8, 1024
-"""Pieces in the first spans, before any has shown how long it takes, and in the longest ones."""
-
-GROWTH = 8
-"""A span is at most this many times as long as the one before: the first pieces may say little about the next."""
-
-SMALL = 8192
-"""Up to this many bytes are sent every time: asking whether a worker has them would take longer."""
-
-MAX_BYTES = 2**28
-"""A worker keeps shared things of this many bytes in all, and the last one however large it is."""
+SPAN_SECONDS = 0.1  # how long a span should take; after twice that, a worker gives back the rest
+FIRST_PIECES, MAX_PIECES = (
+    8,
+    1024,
+)  # in the first spans, before any has shown its time, and in the longest ones
+GROWTH = 8  # of a span, at most, from one to the next: the first pieces may say little about the others
+SMALL = 8192  # bytes up to which a thing is sent every time: asking whether a worker has it would take longer
+MAX_BYTES = 2**28  # of shared things that a worker keeps in all, and the last one however large it is
 
 
 class SentOnce(Generic[Content]):
@@ -71,14 +64,13 @@ class SentOnce(Generic[Content]):
     """
 
     def __init__(self, content: Content, executor: Executor) -> None:
-        self.content = content
-        other = None if pickles_plainly(executor) else sys.modules.get("cloudpickle")
-        self._dumps: Callable[[object], bytes] = pickle.dumps if other is None else other.dumps
+        self.content, self._plainly = content, pickles_plainly(executor)
 
     @cached_property
     def packed(self) -> bytes:
         """The content, pickled."""
-        return self._dumps(self.content)
+        other = None if self._plainly else sys.modules.get("cloudpickle")
+        return bytes((pickle if other is None else other).dumps(self.content))
 
     @cached_property
     def digest(self) -> bytes:

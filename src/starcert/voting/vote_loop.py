@@ -21,17 +21,19 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.counting import tallies
-from starcert.voting.jobs import (
+from starcert.voting.plans import (
     NOT_RECORDED,
     Chunk,
     Counts,
     Job,
+    Plan,
+    SoFar,
     Tally,
+    Wanted,
     chunk_ends,
     chunks_of,
     chunks_to_recount,
 )
-from starcert.voting.plans import Plan, SoFar, Wanted
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from starcert.math.flips import FlipRecord
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.system.files import versions
 from starcert.system.processes import in_words
-from starcert.system.provenance import versions
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.store.file import (
@@ -230,7 +230,8 @@ class VoteStore:
         """Numbers about the store, after checking all of it once more."""
         self._file.require_open()
         self.flush()
-        chunks, samples = dict.fromkeys(PURPOSES, 0), dict.fromkeys(PURPOSES, 0)
+        chunks: dict[str, int] = dict.fromkeys(PURPOSES, 0)
+        samples = dict(chunks)
         integrity, file_bytes = "good", 0
         try:
             with self._file.turn, read_errors(self.path):
