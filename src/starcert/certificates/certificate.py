@@ -18,7 +18,8 @@ from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import at_least, at_most, holds_at_least, html_table
+from starcert.system.markup import html_table
+from starcert.system.output import at_least, at_most, holds_at_least
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from starcert.math.frontier import Frontier, Frontiers
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import MAX_SHOWN, as_frame, html_table
+from starcert.system.markup import MAX_SHOWN, html_table
+from starcert.system.output import as_frame
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:

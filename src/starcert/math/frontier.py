@@ -26,7 +26,7 @@ from starcert.math.channels import MAX_RADIUS, Product
 from starcert.math.margins import Margin, Slacks, TwoClass
 from starcert.math.search import MAX_CELLS, Found, find_reaches, search
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import MAX_SHOWN, html_table
+from starcert.system.markup import MAX_SHOWN, html_table
 
 __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.objects.laws import Flip, Law, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError, whole_number
-from starcert.system.output import html_table
+from starcert.system.markup import html_table
 
 __all__ = ["MAX_SITES", "AnyFlips", "Noise", "RadiusLike", "Threat", "check_box", "threat_of"]
 

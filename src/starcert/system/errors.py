@@ -10,21 +10,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 
-__all__ = [
-    "ArchiveError",
-    "ClassifierError",
-    "ExecutorError",
-    "InvalidParameterError",
-    "PrecisionError",
-    "StarcertError",
-    "StarcertWarning",
-    "StoreError",
-    "StoreSettingsError",
-    "WriteError",
-    "did_you_mean",
-    "whole_number",
-]
-
 
 class StarcertError(Exception):
     """The base of everything that starcert raises on purpose."""

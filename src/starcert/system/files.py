@@ -29,22 +29,9 @@ from numpy.lib import format as npy
 
 from starcert.system.errors import StarcertError, WriteError
 
-__all__ = [
-    "ArrayHeader",
-    "holding_lock",
-    "is_empty",
-    "lock_file",
-    "read_header",
-    "read_numbers",
-    "unlock_file",
-    "versions",
-    "write_whole",
-]
-
 _ENDING = r"\.[0-9a-f]{16}\.part"
 
-_BLOCK = 2**18
-"""Bytes that are unpacked at a time, so that no array is in memory twice."""
+_BLOCK = 2**18  # bytes that are unpacked at a time, so that no array is in memory twice
 
 
 def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes]) -> None:
@@ -128,10 +115,8 @@ def is_empty(folder: Path) -> bool:
 def lock_file(path: str) -> FileLock | None:
     """Takes the lock that a file stands for, and makes the file if need be; None if somebody else has the lock.
 
-    A file that was left over means nothing, and a forked copy of this process does not hold the lock.
-
-    Raises:
-        OSError: the file cannot be made, or its file system has no locks.
+    A file that was left over means nothing, and a forked copy of this process does not hold the lock. Where the file
+    cannot be made, or its file system has no locks, there is an OSError.
     """
     os.stat(os.path.dirname(os.path.abspath(path)))  # FileLock would make a folder that is missing
     lock = FileLock(path, blocking=False, thread_local=False, fallback_to_soft=False)
@@ -182,10 +167,7 @@ class ArrayHeader(NamedTuple):
 
 
 def read_header(stream: IO[bytes]) -> ArrayHeader:
-    """The header of a saved array; the stream is then where the numbers begin.
-
-    Raises:
-        ValueError: it is not a header of version 1.0 or 2.0.
+    """The header of a saved array, of numpy's version 1.0 or 2.0; the stream is then where the numbers begin.
 
     Example:
         >>> import io
@@ -207,11 +189,7 @@ def read_header(stream: IO[bytes]) -> ArrayHeader:
 
 
 def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The next numbers of a saved array.
-
-    Raises:
-        EOFError: there are fewer.
-    """
+    """The next numbers of a saved array; an EOFError if there are fewer."""
     raw = np.empty(count * dtype.itemsize, dtype=np.uint8)
     at = 0
     while at < len(raw):

@@ -19,7 +19,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
 from starcert.system.errors import StarcertError
@@ -28,30 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from _typeshed import ReadableBuffer
 
-__all__ = [
-    "MAX_SHOWN",
-    "Advance",
-    "as_frame",
-    "at_least",
-    "at_most",
-    "csv_line",
-    "csv_lines",
-    "duration",
-    "duration_range",
-    "fails_at_most",
-    "harden_streams",
-    "holds_at_least",
-    "html_table",
-    "plain",
-    "progress_bar",
-    "say",
-]
 
 DIGITS, DIGITS_OF_REST, MAX_DECIMALS = 6, 3, 20
 """Digits of a probability that are shown; close to 1, enough for three of 1 − p, but at most 20 decimals."""
 
-PROGRESS_SECONDS = 30.0
-"""Off a terminal, the time between two lines of progress."""
+PROGRESS_SECONDS = 30.0  # off a terminal, between two lines of progress
 
 _EXACT = Context(prec=MAX_PREC)
 
@@ -190,11 +170,8 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
 
     It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute.
     """
-    if shown is None and not sys.stderr.isatty():
-        yield _progress_lines(title, total, done)
-        return
-    if shown is False:
-        yield lambda _units: None
+    if shown is False or (shown is None and not sys.stderr.isatty()):
+        yield _progress_lines(title, total, done) if shown is None else lambda _units: None
         return
     from rich.console import Console  # noqa: PLC0415  (only where there is something to draw)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
@@ -219,7 +196,6 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
 
 
 def _progress_lines(title: str, total: int, done: int) -> Advance:
-    """Prints every now and then how much is done, and how long the rest will take."""
     begun = last = time.monotonic()
     now = done
 
@@ -256,10 +232,8 @@ def duration_range(low: float, high: float) -> str:
         ('20 to 50 s', '50 s to 3 min', '1 s', '2.0 to 2.8 h')
     """
     first, last = duration(low), duration(high)
-    if first == last:
-        return first
     number, unit = first.split()
-    return f"{number if unit == last.split()[1] else first} to {last}"
+    return first if first == last else f"{number if unit == last.split()[1] else first} to {last}"
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -300,20 +274,3 @@ def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     except ModuleNotFoundError as error:
         raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
     return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])
-
-
-MAX_SHOWN = 12
-"""Rows of a long table that a notebook shows."""
-
-
-def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
-    """Rows as an HTML table for a notebook, its columns those of the first row; everything is escaped.
-
-    Example:
-        >>> html_table([{"a": "<b>", "n": 1}])
-        '<table><tr><th>a</th><th>n</th></tr><tr><td>&lt;b&gt;</td><td>1</td></tr></table>'
-    """
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row.values())}</tr>" for row in rows)
-    return f"<table>{title}<tr>{head}</tr>{body}</table>"

@@ -38,18 +38,6 @@ import psutil
 from starcert.system.errors import StarcertError
 from starcert.system.files import lock_file, unlock_file
 
-__all__ = [
-    "Pending",
-    "available_bytes",
-    "available_cores",
-    "in_words",
-    "one_thread",
-    "one_torch_thread",
-    "signals_held",
-    "threads_are_chosen",
-    "worker_processes",
-]
-
 Result = TypeVar("Result")
 
 SHARED = "/dev/shm"
@@ -137,7 +125,7 @@ def worker_processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of worker processes; when something goes wrong, work in progress is not waited for.
 
-    `kept` tells what a user does not lose when a worker dies, as a sentence. Each worker first calls `begin` with its
+    `kept` is a sentence about what a user does not lose when a worker dies. Each worker first calls `begin` with its
     arguments; a StarcertError there is raised here.
     """
     before = set(active_children())
@@ -181,7 +169,6 @@ def _kill(children: set[Any]) -> None:
 
 @contextmanager
 def _start_errors() -> Iterator[None]:
-    """Reports why worker processes cannot be started, and what to do."""
     try:
         yield
     except OSError as error:
@@ -219,7 +206,6 @@ def _problem_of_this_worker() -> str:
 
 @contextmanager
 def _recorded_semaphores() -> Iterator[None]:
-    """Keeps a record of the semaphores that this process has open now."""
     lock = None
     with suppress(OSError):
         maps = Path("/proc/self/maps").read_bytes().splitlines()
@@ -328,8 +314,8 @@ def one_torch_thread() -> Iterator[None]:
 def one_thread(device: str = "cpu") -> Iterator[None]:
     """Lets torch use one thread inside, if the device is the CPU, whenever it is imported; afterwards as before.
 
-    A run is parallel by its workers. If torch is imported inside, by the user's code or in a process that is started
-    there, it reads the environment variable. A user who has set that variable has chosen, and nothing changes.
+    If torch is imported inside, by the user's code or in a process that is started there, it reads the environment
+    variable. A user who has set that variable has chosen, and nothing changes.
     """
     if device != "cpu" or threads_are_chosen():
         yield

@@ -26,21 +26,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
 
-__all__ = [
-    "HEADER",
-    "Stage",
-    "StageClock",
-    "StageRow",
-    "StageTimes",
-    "add_votes",
-    "add_worker_times",
-    "measured",
-    "stage",
-    "staged",
-    "stages",
-    "unstaged",
-]
-
 Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "waiting"]
 
 OTHER = "other"

@@ -31,8 +31,6 @@ from starcert.system.errors import ExecutorError, StarcertError
 from starcert.system.processes import Pending
 from starcert.system.stages import StageTimes, add_worker_times, measured, stage
 
-__all__ = ["SentOnce", "map_on_workers", "pickles_plainly"]
-
 Content = TypeVar("Content")
 Common = TypeVar("Common")
 Own = TypeVar("Own")

@@ -41,13 +41,9 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.sampling.batch import NoisyCopies, NoisyGraphs
 
-__all__ = ["answers_on", "count_chunk", "tallies"]
 
-MAX_BATCH_BYTES = 2**21
-"""Copies of several chunks are one batch if their bits and the degrees of their nodes take no more."""
-
-MAX_CHUNK_BYTES = 2**25
-"""The most bytes that the flips of one chunk may take: a store keeps them as one value."""
+MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
+MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
@@ -89,9 +85,9 @@ def _with_sites(
 
 
 def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """The chunks, each alone, or as many of one graph and purpose as the classifier wants in one batch.
+    """The chunks, each alone, or as many of one graph and purpose as the classifier wants and the cache of a core has.
 
-    More are never together than stay in the cache of a core. The chunk that the classifier is checked in is alone.
+    The chunk that the classifier is checked in is alone.
     """
     if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
@@ -178,9 +174,7 @@ def count_chunk(job: Job, sites: Sites, chunk: Chunk) -> Tally:
 class _Counter:
     """Counts the votes of one chunk, batch by batch, and records the flips of those against a class.
 
-    Attributes:
-        checking: whether the classifier is checked on this chunk.
-        device: where the classifier works, if it draws its copies itself.
+    The classifier is checked on it if it is `checking`, and works on `device` if it draws its copies itself.
     """
 
     def __init__(self, job: Job, sites: Sites, chunk: Chunk) -> None:

@@ -38,25 +38,6 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
-__all__ = [
-    "NOT_RECORDED",
-    "Chunk",
-    "Counts",
-    "FixedPlan",
-    "Job",
-    "Plan",
-    "SoFar",
-    "Tally",
-    "Wanted",
-    "any_copy",
-    "check_memory",
-    "chunk_ends",
-    "chunks_of",
-    "chunks_to_recount",
-    "default_selection",
-    "fitting_batch_of",
-    "sampler_of",
-]
 
 NOT_RECORDED = -1
 """In the place of the class of a target whose flips are not recorded."""

@@ -19,7 +19,8 @@ from starcert.voting.store import VoteSettings, VoteStore
 def test_a_store_gives_back_exactly_what_it_was_given(path):
     with opened(path) as store:
         store.add(0, "selection", 0, [100, 0, 0], samples=100)
-        store.add(2, "estimation", 5, np.array([1, 2, 997], dtype=np.uint16), samples=1000)
+        votes = np.array([1, 2, 997], dtype=np.uint16)
+        store.add(np.int64(2), "estimation", np.int32(5), votes, samples=np.int64(1000))
         store.add(2, "estimation", 1, (1000, 0, 0), samples=1000)
     assert os.listdir(path.parent) == [path.name]  # no journal, no lock
     with VoteStore.read(path) as store:

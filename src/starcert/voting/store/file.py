@@ -39,8 +39,6 @@ from starcert.voting.store.rows import (
     row_of,
 )
 
-__all__ = ["FORMAT", "Contents", "StoreFile", "create_schema", "read_errors", "record_row", "target_file", "verify"]
-
 APPLICATION_ID = int.from_bytes(b"star", "big")
 FORMAT = 7
 

@@ -16,22 +16,6 @@ from typing import TypeAlias
 from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = [
-    "MAX_COUNT",
-    "MAX_TARGETS",
-    "RECORDS",
-    "Fault",
-    "GraphRecord",
-    "Look",
-    "Record",
-    "Session",
-    "StoreSummary",
-    "VoteSettings",
-    "check_look",
-    "differences",
-    "is_fixed",
-]
-
 MAX_CLASSES = 2**16
 MAX_TARGETS = 2**22
 """The most targets beyond one for each graph: a small foreign file could claim any number."""

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import prod
+from numbers import Integral
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,32 +22,9 @@ from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
 from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings
 
-__all__ = [
-    "SCHEMA",
-    "TABLES",
-    "Counts",
-    "Row",
-    "Stored",
-    "StoredAttack",
-    "StoredFlips",
-    "StoredVotes",
-    "believed",
-    "check_target",
-    "digest_of",
-    "key_of",
-    "packed_counts",
-    "positions_text",
-    "row_of",
-]
-
-MAX_CONTENT = 2**27
-"""Bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory."""
-
-MAX_HEADER = 1000
-"""Bytes of the line that names the arrays of recorded flips."""
-
-MAX_POSITIONS = 2**16
-"""Sites that one attack may flip."""
+MAX_CONTENT = 2**27  # bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory
+MAX_HEADER = 1000  # bytes of the line that names their arrays
+MAX_POSITIONS = 2**16  # sites that one attack may flip
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
@@ -106,11 +84,6 @@ class StoredVotes(NamedTuple):
     samples: int
     blob: bytes
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"graph {self.graph!s:.80}, {self.purpose!s:.80}, chunk {self.chunk!s:.80}"
-
     def counts(self, n_classes: int) -> Counts:
         """The votes, shape (targets, classes)."""
         return np.frombuffer(self.blob, dtype="<i8").reshape(-1, n_classes).astype(np.int64)
@@ -133,7 +106,7 @@ class StoredVotes(NamedTuple):
             return ""
         target = int(wrong.argmax())
         of_target = f", target {target}" if len(mine) > 1 else ""
-        return f"{self.name}{of_target}: stored {mine[target].tolist()}, now {theirs[target].tolist()}"
+        return f"{_name(self)}{of_target}: stored {mine[target].tolist()}, now {theirs[target].tolist()}"
 
 
 class StoredFlips(NamedTuple):
@@ -155,11 +128,6 @@ class StoredFlips(NamedTuple):
             raise InvalidParameterError("records", f"take at most {MAX_CONTENT:,} bytes", record, hint)
         return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(content, 1))
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"graph {self.graph!s:.80}, estimation, chunk {self.chunk!s:.80}"
-
     def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
         """Refuses what cannot be a record of this run; `record` checks its content."""
         check_target(graphs, self.graph, self.target)
@@ -178,21 +146,17 @@ class StoredFlips(NamedTuple):
         mine, theirs = _unpacked(self.content), _unpacked(new.content)
         if self.samples != new.samples or mine.agrees_with(theirs):
             return ""
-        return f"{self.name}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
+        return f"{_name(self)}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
 
     def record(self, votes: StoredVotes | None, n_classes: int) -> FlipRecord:
-        """The record, once its content is checked and known to be of these votes, or of the first of them.
-
-        Raises:
-            ValueError: the reason why it cannot be believed.
-        """
+        """The record, once it is known to be of the first of these votes; a ValueError gives the reason if not."""
         if votes is None or votes.samples < self.samples:
-            raise ValueError(f"{self.name}: its flips are of votes that are not there")
+            raise ValueError(f"{_name(self)}: its flips are of votes that are not there")
         try:
             record = _unpacked(self.content)
             _check_flips(record, self.samples, votes.counts(n_classes)[self.target])
         except (zlib.error, ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-            raise ValueError(f"{self.name}: its flips cannot be read: {error}") from error
+            raise ValueError(f"{_name(self)}: its flips cannot be read: {error}") from error
         return record
 
 
@@ -205,11 +169,6 @@ class StoredAttack(NamedTuple):
     chunk: int
     blob: bytes
     numbers: bytes
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"graph {self.graph!s:.80} attacked at {self.flips!s:.80}, chunk {self.chunk!s:.80}"
 
     @property
     def counts(self) -> Counts:
@@ -239,7 +198,7 @@ class StoredAttack(NamedTuple):
 
     def conflict(self, new: StoredAttack, _n_classes: int) -> str:
         """How both differ; "" if they are equal."""
-        return "" if self == new else f"{self.name}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
+        return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
 
 
 Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
@@ -258,9 +217,18 @@ def key_of(stored: Stored) -> tuple[object, ...]:
     return stored[: len(TABLES[type(stored)]) - 1]
 
 
+def _name(stored: Stored) -> str:
+    """What messages call a row, whatever a foreign file has in its place."""
+    place = f" attacked at {stored.flips!s:.80}" if isinstance(stored, StoredAttack) else ", estimation"
+    if isinstance(stored, StoredVotes):
+        place = f", {stored.purpose!s:.80}"
+    return f"graph {stored.graph!s:.80}{place}, chunk {stored.chunk!s:.80}"
+
+
 def row_of(stored: Stored) -> tuple[object, ...]:
     """A row as it is stored, with its digest."""
-    return *stored, digest_of(*stored)
+    columns = [int(each) if isinstance(each, Integral) else each for each in stored]  # SQLite knows no numpy.int64
+    return *columns, digest_of(*columns)
 
 
 def digest_of(*columns: object) -> bytes:
@@ -275,9 +243,9 @@ def believed(kind: type[Row], row: Sequence[object], settings: VoteSettings, gra
     try:
         stored.check(settings, graphs)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{stored.name}: {error}") from error
+        raise ValueError(f"{_name(stored)}: {error}") from error
     if digest_of(*stored) != row[-1]:
-        raise ValueError(f"{stored.name}: it does not agree with its digest")
+        raise ValueError(f"{_name(stored)}: it does not agree with its digest")
     return stored
 
 

@@ -1,12 +1,9 @@
 """The votes of one run on disk: durable, resumable, self-describing.
 
-A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two purposes, in chunks 0, 1, 2, …; one row holds
-one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk that was lost
-can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions, and a kill at
-any moment loses at most what came in the last half second.
-
-Beside the votes of a chunk there may be a record of the flips in those against a class (`FlipRecord`), and beside the
-graphs of a run votes at attacked graphs: those that come from them by flipping some sites.
+One row holds one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk
+that was lost can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions,
+and a kill at any moment loses at most what came in the last half second. Beside the votes of a chunk there may be a
+record of the flips in those against a class (`FlipRecord`), and beside the graphs of a run votes at attacked graphs.
 """
 
 from __future__ import annotations
@@ -27,15 +24,7 @@ from starcert.system.files import versions
 from starcert.system.processes import in_words
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
-from starcert.voting.store.file import (
-    Contents,
-    StoreFile,
-    create_schema,
-    read_errors,
-    record_row,
-    target_file,
-    verify,
-)
+from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, record_row, target_file, verify
 from starcert.voting.store.records import (
     Fault,
     GraphRecord,
@@ -61,10 +50,7 @@ from starcert.voting.store.rows import (
     positions_text,
 )
 
-__all__ = ["VoteStore"]
-
-MAX_BYTES = 2**31
-"""The most bytes that the counts of all graphs and classes may take: a foreign file can name as many as it likes."""
+MAX_BYTES = 2**31  # of the counts of all graphs and classes: a foreign file can name as many as it likes
 
 
 class VoteStore:
@@ -142,11 +128,7 @@ class VoteStore:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> VoteStore:
-        """Opens a store for reading, once all of it has been checked; a writer may be at work meanwhile.
-
-        Raises:
-            StoreError: there is no such file, or it is not a good store.
-        """
+        """Opens a store for reading, once all of it has been checked; a writer may be at work meanwhile."""
         target = target_file(path)
         if not target.exists():
             raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
@@ -262,8 +244,7 @@ class VoteStore:
         target, the flips of its estimation votes against a class, and replace any that are stored for another class.
 
         Raises:
-            StoreError: the chunk is stored with other votes; or chunks that came before cannot be written, in which
-                case they are kept and tried again by the next `add`, `flush` or `close`.
+            StoreError: the chunk is stored with other votes; or earlier ones cannot be written, and keep waiting.
         """
         self._file.require_writer()
         self._check_target(graph)
@@ -291,10 +272,7 @@ class VoteStore:
         *,
         target: int = 0,
     ) -> None:
-        """Takes in chunk `number` of votes at an attacked graph, as `add` does.
-
-        `numbers` are, for each vote against the graph's class, how many sites of each axis flipped.
-        """
+        """Takes in a chunk of votes at an attacked graph; `numbers`: flips on each axis in those against its class."""
         self._file.require_writer()
         flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
         votes = packed_counts(counts, 1, self.settings.n_classes)
