@@ -98,8 +98,7 @@ def _rounded(number: Decimal, direction: str, decimals: int | None = None) -> st
     return f"{short:f}"
 
 
-_COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories of characters that command a terminal, are invisible, or are unassigned."""
+_COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that command, are invisible, or unassigned
 
 
 def plain(text: str) -> str:

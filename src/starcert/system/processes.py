@@ -9,8 +9,8 @@ killed, unless it is killed too, along with its whole process group. So a proces
 into a record beside them, which it keeps locked. A record without a lock was left by a process that is gone: whoever
 starts workers next removes the semaphores that it names.
 
-Many torch threads on small graphs mostly wait for each other, and on a busy machine for a core as well: the same votes
-then take a hundred times as long. torch itself is never imported here, because that takes seconds.
+Many torch threads on small graphs mostly wait for each other, on a busy machine a hundred times as long as they work.
+torch itself is never imported here, because that takes seconds.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ from starcert.system.files import lock_file, unlock_file
 
 Result = TypeVar("Result")
 
-SHARED = "/dev/shm"
-"""Where Linux keeps semaphores; other systems have no such folder, and nothing is recorded or removed there."""
+SHARED = "/dev/shm"  # where Linux keeps semaphores; on other systems nothing is recorded or removed
 
 _RECORD = "starcert-semaphores-"
 _IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
@@ -289,8 +288,8 @@ def threads_are_chosen() -> bool:
 def one_torch_thread() -> Iterator[None]:
     """Lets torch use one thread inside, if it is imported; afterwards as many as before.
 
-    torch keeps the number for each thread of Python's, and gives a new thread that of the last who set it. So where
-    several threads are inside at once, the number to restore is what the first of them found.
+    torch gives a new thread of Python's the number of the last who set it. So where several threads are inside at once,
+    the number to restore is what the first of them found.
     """
     torch = sys.modules.get("torch")
     if torch is None:

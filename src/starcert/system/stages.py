@@ -28,9 +28,7 @@ from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
 
 Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "waiting"]
 
-OTHER = "other"
-"""What is in no stage: reading data, writing files, Python in between."""
-
+OTHER = "other"  # what is in no stage: reading data, writing files, Python in between
 HEADER = ("stage", "seconds", "share", "µs a vote")
 
 Parameters = ParamSpec("Parameters")

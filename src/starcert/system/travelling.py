@@ -18,7 +18,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +27,7 @@ from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
-from starcert.system.errors import ExecutorError, StarcertError
+from starcert.system.errors import ExecutorError, InvalidParameterError, StarcertError
 from starcert.system.processes import Pending
 from starcert.system.stages import StageTimes, add_worker_times, measured, stage
 
@@ -48,10 +48,7 @@ MAX_BYTES = 2**28  # of shared things that a worker keeps in all, and the last o
 
 
 class SentOnce(Generic[Content]):
-    """Something that many pieces of work need.
-
-    Pools of the standard library pickle; other executors bring `cloudpickle`, which takes lambdas and what a script
-    defines.
+    """Something that many pieces of work need; pickled, or by executors that bring it with `cloudpickle`.
 
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -62,23 +59,23 @@ class SentOnce(Generic[Content]):
     """
 
     def __init__(self, content: Content, executor: Executor) -> None:
-        self.content, self._plainly = content, pickles_plainly(executor)
+        self.content, self._plainly = content, type(executor).__module__.startswith("concurrent.")
 
     @cached_property
     def packed(self) -> bytes:
         """The content, pickled."""
         other = None if self._plainly else sys.modules.get("cloudpickle")
-        return bytes((pickle if other is None else other).dumps(self.content))
+        try:
+            return bytes((pickle if other is None else other).dumps(self.content))
+        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
+            base = type(getattr(self.content, "classifier", self.content)).__name__
+            hint = f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too."
+            raise InvalidParameterError("base", "be picklable to travel to another process", base, hint) from None
 
     @cached_property
     def digest(self) -> bytes:
         """What a worker knows it by."""
         return blake2b(self.packed, digest_size=16).digest()
-
-
-def pickles_plainly(executor: Executor) -> bool:
-    """Whether an executor sends work to its processes as the standard library does."""
-    return isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent.")
 
 
 class _UnknownError(Exception):
@@ -210,10 +207,9 @@ def map_on_workers(
 
 @contextmanager
 def _executor_errors() -> Iterator[None]:
-    """Reports that an executor failed; a classifier's own errors have their message already."""
     try:
         yield
-    except (StarcertError, BrokenExecutor):
+    except (StarcertError, BrokenExecutor):  # a classifier's own errors have their message already
         raise
     except (Exception, CancelledError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")

@@ -5,7 +5,6 @@ Which chunks are counted in one batch, and where, changes no vote. What fails is
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice
@@ -31,9 +30,8 @@ from starcert.sampling.batch import flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
-from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import Stage, add_votes, stage
-from starcert.system.travelling import SentOnce, map_on_workers, pickles_plainly
+from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally, fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -50,7 +48,6 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     """The votes of every chunk, in whatever order they come; counted here, or by the workers of an executor."""
     if executor is not None:
         common = SentOnce(job.without_graphs, executor)
-        _check_picklable(common, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
     elif job.classifier.max_batch_nodes and job.batch_size is None:
@@ -59,20 +56,6 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     else:
         for group in _groups_of_one_graph(job, chunks):
             yield from _count_group(job, job.sites[group[0].graph], group)
-
-
-def _check_picklable(job: SentOnce[Job], executor: Executor) -> None:
-    """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
-    if pickles_plainly(executor):
-        try:
-            _ = job.packed
-        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
-            raise InvalidParameterError(
-                "base",
-                "be picklable to travel to another process",
-                type(job.content.classifier).__name__,
-                f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
-            ) from None
 
 
 def _with_sites(

@@ -27,7 +27,7 @@ from starcert.classifiers.agreement import MIN_BATCH
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
-from starcert.objects.binding import Problem, why_no_evidence
+from starcert.objects.binding import Problem
 from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from starcert.sampling.sampler import Sampler
 
 
-NOT_RECORDED = -1
-"""In the place of the class of a target whose flips are not recorded."""
-
-MAX_RECOUNTED = 0.03
-"""The largest share of the stored estimation votes of a graph that are counted again when it is continued."""
+NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
+MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
 
 Counts = npt.NDArray[np.int64]
 
@@ -137,10 +134,6 @@ class Job:
                 raise InvalidParameterError("target_nodes", must, f"{len(nodes)} nodes")
         return TargetNodes.of(frames, known)
 
-    def records(self, graph: int) -> bool:
-        """Whether the flips of votes on a graph can be recorded."""
-        return not why_no_evidence(self.sites[graph], self.noise)
-
 
 def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
     """After how many samples each chunk ends, without end.
@@ -187,11 +180,10 @@ def chunks_of(
 def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
     """Which of the stored chunks of a graph are counted again before more votes are added.
 
-    First a chunk with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little
-    where votes are nearly unanimous. A classifier that has twice as many votes against its class shows that with
-    probability 99% in a share log(100) / (against + 1) of the votes, so that share is counted again, at most
-    `MAX_RECOUNTED`: further estimation chunks at even distances, or the beginning of the last one. `against` is how
-    many stored estimation votes are against the leading class.
+    First one with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little where
+    votes are nearly unanimous. A classifier with twice as many votes against its class shows that with probability 99%
+    in a share log(100) / (against + 1) of the votes, so that share is counted again, at most `MAX_RECOUNTED`: further
+    estimation chunks at even distances, or the beginning of the last one.
 
     Example:
         >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]

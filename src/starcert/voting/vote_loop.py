@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
-from starcert.objects.binding import axes_of_sites
+from starcert.objects.binding import axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
@@ -67,9 +67,9 @@ def count_votes(
 ) -> Votes:
     """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
-    With `record`, the flips of estimation votes against the class of each target are kept, as `what_to_record` says:
-    the class leads in the selection votes, which all come first then. A store keeps every chunk as it comes, and gives
-    those that it has; some stored chunks of every graph are counted again first.
+    With `record`, flips of estimation votes against the class of each target are kept, as `what_to_record` says: the
+    class that leads in the selection votes, which all come first then. A store keeps every chunk, and gives those that
+    it has; some stored chunks of every graph are counted again first.
     """
     if store is not None:
         for tally in tallies(job, _chunks_to_recount(job, store), executor):
@@ -112,7 +112,7 @@ class _Count:
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
-            if record and job.records(i)
+            if record and not why_no_evidence(job.sites[i], job.noise)
         }
         for graph in range(len(job.sites)):
             self._look(graph)
@@ -328,7 +328,7 @@ class _Recording:
         return flip_bytes(self._votes, flips, n_sites) > MAX_FLIP_BYTES
 
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
-        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
+        return record.by_numbers(self._axes, len(self._noise.axes))
 
     @cached_property
     def _axes(self) -> npt.NDArray[np.uint16]:

@@ -73,11 +73,9 @@ def target_file(path: str | os.PathLike[str]) -> Path:
 
 
 class StoreFile:
-    """An open store: a connection that runs nothing from the file and waits for others. Threads may share it.
+    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it.
 
     Attributes:
-        path: the file.
-        db: the connection.
         turn: held by the thread that uses the connection.
         waiting: rows to be committed, by kind and key.
         n_committed: how many chunks of votes are committed.
@@ -122,11 +120,8 @@ class StoreFile:
         with read_errors(self.path):
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
             # EXTRA: a commit that has returned survives a loss of power too.
-            for setting in (
-                "trusted_schema = OFF",
-                "cell_size_check = ON",
-                "synchronous = EXTRA" if self._writing else "query_only = ON",
-            ):
+            own = "synchronous = EXTRA" if self._writing else "query_only = ON"
+            for setting in ("trusted_schema = OFF", "cell_size_check = ON", own):
                 db.execute(f"PRAGMA {setting}")
         return db
 
@@ -245,12 +240,10 @@ class StoreFile:
 
 def create_schema(db: sqlite3.Connection) -> None:
     """Writes the tables of a new store; inside a transaction, so that all of them are there or nothing."""
-    for statement in (
-        f"PRAGMA application_id = {APPLICATION_ID}",
-        f"PRAGMA user_version = {FORMAT}",
-        *SCHEMA.values(),
-    ):
-        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+    for text in SCHEMA.values():
+        db.execute(text)
 
 
 def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
@@ -296,11 +289,7 @@ class Contents(NamedTuple):
 
 
 def verify(db: sqlite3.Connection) -> Contents:
-    """What the file holds, once all of it has been checked; to be called inside `read_errors`.
-
-    Raises:
-        ValueError: the reason why the file cannot be used; sqlite3.Error where SQLite itself finds it.
-    """
+    """What the file holds, once all of it is checked; a ValueError or sqlite3.Error says why it cannot be used."""
     db.execute("BEGIN")  # one snapshot, even while another process writes
     try:
         _verify_format(db)

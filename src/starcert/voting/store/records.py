@@ -17,13 +17,10 @@ from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
 MAX_CLASSES = 2**16
-MAX_TARGETS = 2**22
-"""The most targets beyond one for each graph: a small foreign file could claim any number."""
-MAX_COUNT = 2**31
-"""The most samples of a chunk and chunks of a graph: sums of votes stay below 2^62."""
+MAX_TARGETS = 2**22  # beyond one for each graph: a small foreign file could claim any number
+MAX_COUNT = 2**31  # samples of a chunk, and chunks of a graph: sums of votes stay below 2^62
 
-Check: TypeAlias = Callable[[object, str], object]
-"""Takes the value and the name of a field; returns the value as it is kept, or raises."""
+Check: TypeAlias = Callable[[object, str], object]  # of the value and the name of a field: the value as it is kept
 
 
 @dataclass(frozen=True)
@@ -133,10 +130,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """What a store holds: how many chunks and votes, by purpose, and the size of the file.
-
-    `integrity` is "good", or the reason why not; the numbers then stop where the damage was met.
-    """
+    """How many chunks and votes a store holds, by purpose; `integrity` is "good", or where the damage was met."""
 
     chunks: Mapping[str, int]
     samples: Mapping[str, int]

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -92,12 +91,8 @@ class VoteStore:
     ) -> VoteStore:
         """Creates a store, or continues one that has the same settings and graphs; an empty file counts as new.
 
-        The graphs may be more than those stored, or fewer, if one list begins with the other. The provenance of a
-        session is by default the versions of what computes.
-
-        Raises:
-            StoreSettingsError: the file belongs to another run.
-            StoreError: the file is not a good store, cannot be written, or has a writer already.
+        The graphs may be more than those stored, or fewer, if one list begins with the other: else there is a
+        StoreSettingsError. The provenance of a session is by default the versions of what computes.
         """
         for number, record in enumerate(graphs):
             if record.graph != number:
@@ -132,11 +127,10 @@ class VoteStore:
         target = target_file(path)
         if not target.exists():
             raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
-        with ExitStack() as undo:
+        with ExitStack() as undo, read_errors(target):
             file = StoreFile(target, writing=False)
             undo.callback(file.close)
-            with read_errors(target):
-                contents = verify(file.db)
+            contents = verify(file.db)
             undo.pop_all()
         return cls(file, contents, contents.graphs)
 
@@ -242,9 +236,7 @@ class VoteStore:
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
         the same chunk with more: the longer one is kept. `counts` has shape (targets, classes); `records` are, for each
         target, the flips of its estimation votes against a class, and replace any that are stored for another class.
-
-        Raises:
-            StoreError: the chunk is stored with other votes; or earlier ones cannot be written, and keep waiting.
+        A StoreError says that it is stored with other votes, or that earlier ones cannot be written, and keep waiting.
         """
         self._file.require_writer()
         self._check_target(graph)
@@ -312,9 +304,7 @@ class VoteStore:
     def __enter__(self) -> VoteStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self.close()
         except StoreError as second:
