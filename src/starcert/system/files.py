@@ -1,11 +1,11 @@
 """Files that are either there and whole, or not there: nothing half-written has a final name.
 
 A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is locked until it gets its name. A draft
-without a lock was left by a process that was killed: whoever writes the same file next removes it. All locks are on
-open files: the system releases them however a process ends.
+without a lock was left by a process that was killed: whoever writes the same file next removes it. The system releases
+locks however a process ends.
 
 Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
-What a file says about how it was made are `versions`: with the same, a run that is repeated gives the same bytes.
+Files say by which `versions` they were made: with the same ones, a run that is repeated gives the same bytes.
 """
 
 from __future__ import annotations
@@ -136,10 +136,7 @@ def unlock_file(lock: FileLock) -> None:
 
 @contextmanager
 def holding_lock(path: str) -> Iterator[bool]:
-    """Holds the lock that a file stands for; False inside if somebody else has it.
-
-    Where no such file can be made or locked, everybody holds it.
-    """
+    """Holds the lock that a file stands for; False inside if somebody else has it, True where there can be no locks."""
     try:
         lock = lock_file(path)
     except OSError:

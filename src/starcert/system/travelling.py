@@ -163,8 +163,8 @@ def map_on_workers(
     """Every piece of work with its result, in whatever order they come.
 
     The function takes what all pieces share, what this one shares with some others, and the piece itself. No more is
-    sent than can soon begin, by as many workers as have answered: memory stays flat however many pieces there are. When
-    the caller stops early, what was sent but not begun is taken back.
+    sent than can soon begin: memory stays flat however many pieces there are. When the caller stops early, what has not
+    begun is taken back.
     """
     given_back, left = deque[tuple[SentOnce[Own], Item]](), iter(pieces)
     pending: Pending[tuple[_Reply, StageTimes | None]] = Pending(executor)

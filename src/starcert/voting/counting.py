@@ -68,10 +68,7 @@ def _with_sites(
 
 
 def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """The chunks, each alone, or as many of one graph and purpose as the classifier wants and the cache of a core has.
-
-    The chunk that the classifier is checked in is alone.
-    """
+    """The chunks, each alone, or as many of one graph and purpose as the classifier wants and a cache has room for."""
     if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
         return
@@ -82,7 +79,7 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
             copies = min(copies, job.batch_size)
         most = max(1, min(job.classifier.chunks_per_batch, copies // job.chunk_size))
         for (_, checked), alike in groupby(of_graph, key=lambda chunk: (chunk.purpose, _is_checked(job, chunk))):
-            while group := list(islice(alike, 1 if checked else most)):
+            while group := list(islice(alike, 1 if checked else most)):  # alone where the classifier is checked
                 yield group
 
 

@@ -251,7 +251,7 @@ class SoFar(NamedTuple):
         chunk_size: samples in a whole chunk.
         object: the number of the graph.
         records: for each target the flips of the estimation votes against the class that the selection votes chose;
-            None where flips are not recorded. Empty before the first of them.
+            None before the first of them, and where flips are not recorded.
     """
 
     selection: Counts

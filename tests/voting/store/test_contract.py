@@ -41,6 +41,19 @@ def test_a_store_gives_back_exactly_what_it_was_given(path):
         assert store.counts("selection").tolist() == [[100, 0, 0], [0, 0, 0], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("committed", [False, True])
+def test_numbers_of_numpy_find_the_same_rows(path, committed):
+    with opened(path) as store:
+        store.add(2, "estimation", 5, [1, 2, 997], samples=1000)
+        store.add_attack(np.int64(2), np.array([3]), np.int64(0), np.array([1, 0, 0]))
+        if committed:
+            store.flush()
+        with pytest.raises(StoreError, match="gave other votes on graph 2, estimation, chunk 5"):
+            store.add(np.int64(2), "estimation", np.int32(5), [997, 2, 1], samples=np.int64(1000))
+        assert [chunk for chunk, _, _ in store.tallies(np.int64(2), "estimation")] == [5]
+        assert len(store.attack_chunks(2, [3])) == len(store.attack_chunks(np.int64(2), np.array([3]))) == 1
+
+
 def test_chunks_that_wait_are_seen_by_the_writer(path):
     with opened(path) as store:
         store.add(1, "selection", 0, [5, 0, 0], samples=5)

@@ -36,6 +36,7 @@ from starcert.voting.store.rows import (
     believed,
     digest_of,
     key_of,
+    plain,
     row_of,
 )
 
@@ -179,7 +180,7 @@ class StoreFile:
         table, *columns = TABLES[kind]
         conditions = " AND ".join(["1", *(f"{column} = ?" for column in columns[: len(key)])])
         with self.turn, read_errors(self.path):
-            yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", key)
+            yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", plain(key))
 
     def record(self, kind: str, record: Record) -> None:
         """Adds a record, and commits it at once."""

@@ -227,14 +227,24 @@ def _name(stored: Stored) -> str:
 
 def row_of(stored: Stored) -> tuple[object, ...]:
     """A row as it is stored, with its digest."""
-    columns = [int(each) if isinstance(each, Integral) else each for each in stored]  # SQLite knows no numpy.int64
-    return *columns, digest_of(*columns)
+    return *stored, digest_of(*stored)
 
 
 def digest_of(*columns: object) -> bytes:
     """The BLAKE2b digest, 16 bytes, of the columns of a row: it finds damage, and proves no origin."""
     parts = (column if isinstance(column, bytes) else str(column).encode() for column in columns)
     return blake2b(b" ".join(parts), digest_size=16).digest()
+
+
+def plain(columns: Iterable[object]) -> tuple[object, ...]:
+    """The columns with whole numbers as Python's own: SQLite takes those of numpy for bytes, and finds no such row."""
+    return tuple(int(each) if isinstance(each, Integral) else each for each in columns)
+
+
+def checked(stored: Row, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:
+    """A row that a caller brings, once it is checked."""
+    stored.check(settings, graphs)
+    return type(stored)(*plain(stored))  # type: ignore[arg-type]
 
 
 def believed(kind: type[Row], row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:

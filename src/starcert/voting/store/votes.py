@@ -44,6 +44,7 @@ from starcert.voting.store.rows import (
     StoredVotes,
     believed,
     check_target,
+    checked,
     key_of,
     packed_counts,
     positions_text,
@@ -181,10 +182,7 @@ class VoteStore:
         return totals
 
     def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
-        """The recorded flips of a target, by the number of their estimation chunk, committed or not.
-
-        A chunk has those against one class, the last one that was added (`FlipRecord.label`).
-        """
+        """The recorded flips of a target by estimation chunk, committed or not; the last that were added to each."""
         self._check_target(graph, target)
         with self._file.turn, read_errors(self.path):
             found = self._found(StoredFlips, graph, target)
@@ -244,8 +242,8 @@ class VoteStore:
         if records and (len(records) != n_targets or purpose != "estimation"):
             must = f"be of estimation votes, one for each of {n_targets} targets"
             raise InvalidParameterError("records", must, f"{len(records)} of {purpose} votes")
-        votes = StoredVotes(graph, purpose, chunk, samples, packed_counts(counts, n_targets, n_classes))
-        votes.check(self.settings, self.graphs)
+        blob = packed_counts(counts, n_targets, n_classes)
+        votes = checked(StoredVotes(graph, purpose, chunk, samples, blob), self.settings, self.graphs)
         flips = (
             StoredFlips.of(votes, target, n_classes, record)
             for target, record in enumerate(records)
@@ -269,8 +267,7 @@ class VoteStore:
         flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
         votes = packed_counts(counts, 1, self.settings.n_classes)
         attack = StoredAttack(graph, target, positions_text(positions), number, votes, flips)
-        attack.check(self.settings, self.graphs)
-        self._take([attack])
+        self._take([checked(attack, self.settings, self.graphs)])
 
     def _take(self, rows: Sequence[Stored]) -> None:
         with self._file.turn:
