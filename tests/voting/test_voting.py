@@ -5,6 +5,7 @@ import multiprocessing
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import asdict
 
 import numpy as np
@@ -44,9 +45,14 @@ def test_votes_do_not_depend_on_the_batch_size(batch_size):
     assert same(worlds.smoothed().vote(worlds.graphs(), batch_size=batch_size, **WANTED))
 
 
-def test_votes_do_not_depend_on_processes():
-    with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert same(worlds.smoothed().vote(worlds.graphs(), executor=pool, **WANTED))
+@pytest.fixture(scope="module")
+def spawned():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def test_votes_do_not_depend_on_processes(spawned):
+    assert same(worlds.smoothed().vote(worlds.graphs(), executor=spawned, **WANTED))
 
 
 def test_votes_do_not_depend_on_threads():
@@ -65,11 +71,13 @@ MANY = WANTED | {"chunk_size": 50}
 """So small chunks that there are many spans of them."""
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("start", ["spawn", "fork"])
-def test_a_classifier_is_unpickled_once_in_each_worker(start, tmp_path):
+def test_a_classifier_is_unpickled_once_in_each_worker(start, spawned, tmp_path):
     base = worlds.Heavy(str(tmp_path))
     expected = worlds.smoothed().vote(worlds.graphs(), **MANY)
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(start)) as pool:
+    fork = multiprocessing.get_context("fork")
+    with nullcontext(spawned) if start == "spawn" else ProcessPoolExecutor(2, mp_context=fork) as pool:
         for _ in range(2):
             votes = worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **MANY)
             assert (votes.counts == expected.counts).all()
