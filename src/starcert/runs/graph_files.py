@@ -1,14 +1,13 @@
 """Graphs in text files: GraphML files or edge lists with classes in `labels.csv`, or molecules as SMILES strings.
 
-The setting `edge_types` names the attribute that is the type of an edge. Noise may change types, and a module gets them
-as `edge_attr`, a column for each. A column must mean the same in every graph, so all graphs of a data set have the same
-types in one order.
+The setting `edge_types` names the attribute that is the type of an edge. A module gets types as `edge_attr`, a column
+for each, so all graphs of a data set have the same types in one order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.etree import ElementTree
@@ -33,8 +32,6 @@ from starcert.runs.tables import (
 )
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
-LABELS = "labels.csv"
-
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
 
 ASK_FOR_TYPES = (
@@ -43,6 +40,7 @@ ASK_FOR_TYPES = (
 )
 """The next step where edges have no types and a noise or a model needs them."""
 
+_LABELS = "labels.csv"
 _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
 """What a parser may raise on a file of another format."""
 
@@ -53,10 +51,9 @@ def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | 
     Raises:
         StarcertError: names the file, and its line, that is wrong.
     """
-    readers: dict[str, Callable[[Path], Graph]] = {".graphml": read_graphml}
-    readers |= dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
+    readers = {".graphml": read_graphml} | dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
     files = sorted(
-        (path for path in folder.iterdir() if path.suffix in readers), key=lambda file: natural_key(file.name)
+        (each for each in folder.iterdir() if each.suffix in readers), key=lambda file: natural_key(file.name)
     )
     if not files:
         kinds = ", ".join(f"*{suffix}" for suffix in readers)
@@ -71,11 +68,11 @@ def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | 
         graphs = tuple(readers[path.suffix](path) for path in files)
     else:
         graphs = _read_typed(files, folder, edge_types)
-    labels = folder / LABELS
+    labels = folder / _LABELS
     if labels.exists():
         return _labelled(graphs, list(names), _rows_by_name(labels, list(names), columns or {}), labels)
     if columns:
-        refuse_columns(columns, f"there is no {LABELS} in {folder}")
+        refuse_columns(columns, f"there is no {_LABELS} in {folder}")
     return Dataset(graphs, names=list(names))
 
 
@@ -127,8 +124,7 @@ def _parse_graphml(path: Path) -> Any:  # noqa: ANN401  (networkx carries no typ
         graph = nx.read_graphml(path)
     except (ParseError, nx.NetworkXError, *_FOREIGN) as error:
         raise StarcertError(f"{path}: is not GraphML: {' '.join(str(error).split())}.") from error
-    numbers = _as_numbers(graph)
-    return nx.relabel_nodes(graph, numbers) if numbers is not None else graph
+    return nx.relabel_nodes(graph, dict(zip(graph, _as_numbers(graph), strict=True)))
 
 
 def _check_graphml(path: Path) -> None:
@@ -138,21 +134,18 @@ def _check_graphml(path: Path) -> None:
         kind = element.tag.rpartition("}")[2]  # after its namespace
         if kind in elements:
             elements[kind].append(element)
-    if len(elements["graph"]) > 1:
-        count = len(elements["graph"])
+    if (count := len(elements["graph"])) > 1:
         raise StarcertError(f"{path}: holds {count} graphs. Write each of them into a file of its own.")
     declared = Counter(node.get("id") for node in elements["node"])
     name, count = next(iter(declared.most_common(1)), (None, 0))
     if count > 1:
         raise StarcertError(f"{path}: declares the node {name!r} twice. Give every node an id of its own.")
     for edge in elements["edge"]:
-        for end in ("source", "target"):
-            if edge.get(end) not in declared:
+        for end in (edge.get("source"), edge.get("target")):
+            if end not in declared:
                 pair = f"{edge.get('source')!r} and {edge.get('target')!r}"
-                raise StarcertError(
-                    f"{path}: has an edge between {pair}, but no node {edge.get(end)!r}. Declare the node, or take "
-                    "the edge out."
-                )
+                hint = "Declare the node, or take the edge out."
+                raise StarcertError(f"{path}: has an edge between {pair}, but no node {end!r}. {hint}")
 
 
 def read_edge_list(path: Path) -> Graph:
@@ -162,29 +155,28 @@ def read_edge_list(path: Path) -> Graph:
     """
     index: dict[Hashable, int] = {}
     edges: set[tuple[int, int]] = set()
-    for number, line in lines_of(path):
+    for number, text in enumerate(lines_of(path), start=1):
+        line = text.partition("#")[0].strip()
         names = line.replace(",", " ").split()
         if len(names) == 3 and names[2] in ("1", "1.0"):
             names.pop()
         if len(names) > 2:
-            refuse_line(
-                path, number, f"{line!r} is not a pair of nodes; weights and other data of edges are not covered"
-            )
+            problem = f"{line!r} is not a pair of nodes; weights and other data of edges are not covered"
+            refuse_line(path, number, problem)
         if len(names) == 2 and names[0] == names[1]:
             refuse_line(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
         ends = [index.setdefault(name, len(index)) for name in names]
         if len(ends) == 2:
             edges.add((min(ends), max(ends)))
-    numbers = _as_numbers(index)
-    return Graph(len(index), sorted(edges), nodes=list(index if numbers is None else numbers.values()))
+    return Graph(len(index), sorted(edges), nodes=_as_numbers(index))
 
 
-def _as_numbers(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
-    """Node names that are all whole numbers, as numbers, so that ranges of nodes fit them; None for other names."""
+def _as_numbers(nodes: Iterable[Hashable]) -> list[Hashable]:
+    """Node names, as numbers if all are whole numbers, so that ranges of nodes fit them."""
     names = [str(node) for node in nodes]
-    if not all(name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name for name in names):
-        return None
-    return {node: int(name) for node, name in zip(nodes, names, strict=True)}
+    if all(name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name for name in names):
+        return list(map(int, names))
+    return list(nodes)
 
 
 def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | None = None) -> Dataset:
@@ -202,7 +194,7 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
         refuse_columns(columns, f"{path} has no line that names columns")
     else:
         rows = []
-        for number, line in lines_of(path, comments=False):
+        for number, line in enumerate(lines_of(path), start=1):
             smiles, _, name = line.strip().partition("\t" if "\t" in line else " ")
             if smiles:
                 rows.append((number, {"smiles": smiles, "name": name.strip()}))
@@ -229,13 +221,11 @@ def _elements_of(molecule: Graph) -> set[str]:
 
 def check_edge_types(name: str, there: Collection[str], where: object) -> None:
     """Refuses a name that no edge of the data carries; the message lists those that are there."""
-    if name in there:
-        return
     if not there:
         refuse_edge_types(name, f"the edges of {where} carry nothing")
-    listed = ", ".join(sorted(there))
-    requirement = f"name what the edges of {where} carry, {listed}"
-    raise InvalidParameterError("edge_types", requirement, name, did_you_mean(name, there))
+    if name not in there:
+        requirement = f"name what the edges of {where} carry, {', '.join(sorted(there))}"
+        raise InvalidParameterError("edge_types", requirement, name, did_you_mean(name, there))
 
 
 def refuse_edge_types(name: str, reason: str) -> NoReturn:
@@ -269,8 +259,7 @@ def same_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple
 
     Example:
         >>> import numpy as np
-        >>> pair = np.array([[0, 1]])
-        >>> parts = [Parts(2, pair, edge_types=[kind]) for kind in ("b", "a")]
+        >>> parts = [Parts(2, np.array([[0, 1]]), edge_types=[kind]) for kind in ("b", "a")]
         >>> graphs = same_types("kind", parts, ["first", "second"])
         >>> [graph.type_names for graph in graphs], graphs[0].edge_types.tolist()
         ([('a', 'b'), ('a', 'b')], [2])

@@ -1,7 +1,6 @@
 """Tables with a header line: which column holds what, classes from labels, and which graph lies in which part.
 
-The setting `columns` names the columns of SMILES strings, classes, names and parts where they are not called `smiles`,
-`label` and `name`. A column of parts is read only if it is named.
+The setting `columns` names columns that are not called `smiles`, `label` or `name`, and the column of parts.
 """
 
 from __future__ import annotations
@@ -33,6 +32,9 @@ MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse n
 _MAX_COLUMNS_SHOWN = 20
 _MAX_CLASS_NUMBER = 1000
 _FRACTIONS = (0.8, 0.1, 0.1)
+_PARTS = {"train": "train", "training": "train", "test": "test", "": None} | dict.fromkeys(
+    ("validation", "valid", "val"), "validation"
+)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 _SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 
@@ -47,13 +49,13 @@ def read_table(path: Path, columns: Columns, *, needed: Sequence[str], optional:
         if role not in (*needed, *optional):
             refuse_columns({role: columns[role]}, f"{path} has no use for it")
     rows = _rows_of(path)
-    header = [cell.strip() for cell in rows[0][1]] if rows else []
+    header = [cell.strip() for cell in next(rows, (1, []))[1]]
     lower = [name.lower() for name in header]
     found = [role for role in optional if role in columns or (role != "part" and role in lower)]
     missing = ["label"] if "label" in optional and "label" not in found else []
     places = {role: _place(path, header, role, columns, needed, missing) for role in (*needed, *found)}
     kept = []
-    for number, row in rows[1:]:
+    for number, row in rows:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
@@ -101,38 +103,27 @@ def refuse_line(path: Path, number: int, problem: str) -> NoReturn:
     raise StarcertError(f"{path}, line {number}: {problem}.")
 
 
-def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers from 1; without `comments`, all of them as they are."""
+def lines_of(path: Path) -> list[str]:
+    """The lines of a text file."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        return path.read_text(encoding="utf-8-sig").splitlines()
     except (UnicodeDecodeError, OSError) as error:
         raise StarcertError(f"{path}: is not text in UTF-8: {error}.") from error
-    for number, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip() if comments else line
-        if text or not comments:
-            yield number, text
 
 
-def _rows_of(path: Path) -> list[tuple[int, list[str]]]:
-    rows: list[tuple[int, list[str]]] = []
-    reader = csv.reader(line for _, line in lines_of(path, comments=False))
+def _rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines_of(path))
     try:
         for number, row in enumerate(reader, start=1):
             if reader.line_num != number:
                 refuse_line(path, number, "a cell in quotes goes on in the next line; close the quotes in this one")
-            rows.append((number, row))
+            yield number, row
     except csv.Error as error:
         raise StarcertError(f"{path}: is not a table: {error}.") from error
-    return rows
 
 
 def are_class_numbers(values: Collection[int]) -> bool:
-    """Whether whole numbers are class numbers, some of which may not occur; far apart, they are names of classes.
-
-    Example:
-        >>> are_class_numbers({0, 2}), are_class_numbers({0, 10**11})
-        (True, False)
-    """
+    """Whether whole numbers are class numbers, some of which may not occur; far apart, they are names of classes."""
     return min(values) >= 0 and max(values) < max(_MAX_CLASS_NUMBER, len(set(values)))
 
 
@@ -151,23 +142,20 @@ def number_labels(labels: list[str], where: str = "labels") -> tuple[list[int | 
     if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
         labels = [label.partition(".")[0] for label in labels]
     texts = sorted({label for label in labels if label}, key=natural_key)
-    if all(map(_NUMBER.fullmatch, texts)):
-        fractions = [text for text in texts if math.isfinite(number := float(text)) and number % 1]
-        if fractions:
-            raise StarcertError(
-                f"{where}: {fractions[0]} is a measurement, not a class; there are {len(texts)} different numbers. "
-                "Divide them into classes first, give them names, or choose another column of a table: "
-                "--columns label=COLUMN."
-            )
+    numeric = all(map(_NUMBER.fullmatch, texts))
+    fraction = next((text for text in texts if numeric and math.isfinite(float(text)) and float(text) % 1), None)
+    if fraction is not None:
+        raise StarcertError(
+            f"{where}: {fraction} is a measurement, not a class; there are {len(texts)} different numbers. Divide them "
+            "into classes first, give them names, or choose another column of a table: --columns label=COLUMN."
+        )
     whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= MAX_DIGITS for text in texts)
-    if texts and whole and min(map(int, texts)) == 0 and are_class_numbers(set(map(int, texts))):
-        numbers = {text: int(text) for text in texts}
-        class_names = tuple(map(str, range(max(numbers.values()) + 1)))
-        return [numbers.get(label) for label in labels], class_names, True
     if whole:
         texts.sort(key=int)
-    numbers = {text: number for number, text in enumerate(texts)}
-    return [numbers.get(label) for label in labels], tuple(texts), False
+    numbered = bool(texts) and whole and int(texts[0]) == 0 and are_class_numbers(set(map(int, texts)))
+    numbers = {text: int(text) if numbered else place for place, text in enumerate(texts)}
+    class_names = map(str, range(int(texts[-1]) + 1)) if numbered else texts
+    return [numbers.get(label) for label in labels], tuple(class_names), numbered
 
 
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
@@ -177,20 +165,12 @@ def natural_key(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def part_named(word: str, where: str) -> str | None:
-    """The part that a word means, whatever its case; "" means none.
-
-    Example:
-        >>> part_named("Valid", "here"), part_named("", "here")
-        ('validation', None)
-    """
-    parts = {"train": "train", "training": "train", "test": "test", "": None}
-    parts |= dict.fromkeys(("validation", "valid", "val"), "validation")
-    if word.strip().lower() not in parts:
-        shown = repr(word[:MAX_SHOWN])
-        raise StarcertError(
-            f"{where}: {shown} is not a part. There are train, validation and test; leave it empty for none."
-        )
-    return parts[word.strip().lower()]
+    """The part that a word means, whatever its case; "" means none."""
+    known = word.strip().lower()
+    if known not in _PARTS:
+        hint = "There are train, validation and test; leave it empty for none."
+        raise StarcertError(f"{where}: {word[:MAX_SHOWN]!r} is not a part. {hint}")
+    return _PARTS[known]
 
 
 def divided(data: Dataset, splits: Path) -> Dataset:
@@ -200,10 +180,8 @@ def divided(data: Dataset, splits: Path) -> Dataset:
     columns `name` and `part`. A graph may lie in no part.
     """
     if data.parts is not None:
-        hint = "Take one of the two out."
-        raise InvalidParameterError(
-            "splits", "be left out where a column of the data says the parts", str(splits), hint
-        )
+        requirement = "be left out where a column of the data says the parts"
+        raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(data.names):
         places[name].append(place)
@@ -221,9 +199,7 @@ def _splits_in(path: Path) -> Iterator[tuple[str, object, str]]:
     """Each part with one of its graphs, and where that is written."""
     if path.suffix.lower() == ".csv":
         for number, row in read_table(path, {}, needed=("name", "part")):
-            where = f"{path}, line {number}"
-            part = part_named(row["part"], where)
-            if part is not None:
+            if (part := part_named(row["part"], where := f"{path}, line {number}")) is not None:
                 yield part, row["name"], where
         return
     try:
@@ -236,8 +212,8 @@ def _splits_in(path: Path) -> Iterator[tuple[str, object, str]]:
     for key, graphs in found.items():
         part = part_named(key, str(path))
         if part is None or not isinstance(graphs, list):
-            must = f"{path}: {key!r} must be a part with a list of its graphs."
-            raise StarcertError(f"{must} For example {_SPLITS_EXAMPLE}.")
+            must = "must be a part with a list of its graphs"
+            raise StarcertError(f"{path}: {key!r} {must}. For example {_SPLITS_EXAMPLE}.")
         for graph in graphs:
             yield part, graph, str(path)
 
@@ -247,11 +223,10 @@ def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[st
         if not 0 <= graph < len(names):
             raise StarcertError(f"{where}: there is no graph {graph}. Indices go from 0 to {len(names) - 1}.")
         return graph
+    shown = repr(graph[:MAX_SHOWN]) if isinstance(graph, str) else repr(graph)[:MAX_SHOWN]
     if not isinstance(graph, str):
-        shown = repr(graph)[:MAX_SHOWN]
         raise StarcertError(f"{where}: {shown} is not a graph. Give indices from 0, or names of graphs.")
     found = places.get(graph, [])
-    shown = repr(graph[:MAX_SHOWN])
     if len(found) > 1:
         raise StarcertError(f"{where}: {len(found)} graphs are called {shown}. Give indices, in JSON.")
     if not found:
@@ -264,8 +239,7 @@ def part_of(data: Dataset, name: str, seed: int) -> Dataset:
     """A part of the data: "all", or "train", "validation" or "test"; refused if it is empty."""
     if name == "all":
         return data
-    found = part_if_any(data, name, seed)
-    if found is not None:
+    if (found := part_if_any(data, name, seed)) is not None:
         return found
     if data.parts is None:
         raise StarcertError(f'The {name} part of {len(data)} graphs is empty. Use split = "all".')
@@ -282,10 +256,8 @@ def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
     if data.parts is not None:
         which = [place for place, part in enumerate(data.parts) if part == name]
     elif data.labels.dtype == object:
-        hint = (
-            'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
-            "column of classes otherwise than label: --columns label=COLUMN."
-        )
+        hint = 'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
+        hint += "column of classes otherwise than label: --columns label=COLUMN."
         raise InvalidParameterError("split", "be all for data without classes", name, hint)
     else:
         drawn = stratified_parts(data.labels, _FRACTIONS, seed)
