@@ -1,27 +1,48 @@
-"""A run from its settings to its output folder: load, try, sample, certify, write."""
+"""A certification, or a sweep, from its settings to its output folder: load, try, vote, certify, write."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
+from starcert.objects.noise import Noise
 from starcert.pages.findings import Words, flips_asked
-from starcert.runs.forecast import forecast_of
-from starcert.runs.inputs import TriedModel, check_expected, describe_rule, read_inputs, try_model
-from starcert.runs.models import other_noise
-from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
+from starcert.pages.sweep_page import write_sweep_page
+from starcert.runs.forecast import forecast_of, forecast_of_levels
+from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
+from starcert.runs.inputs import RunInputs, TriedModel, check_expected, describe_rule, read_inputs, try_model
+from starcert.runs.models import asks_for, other_noise
+from starcert.runs.run_file import (
+    CERTIFICATES,
+    PROFILE,
+    REPORT,
+    RESULTS,
+    RUN,
+    VOTES,
+    OutputFolder,
+    RunFile,
+    RunRecord,
+    read_run_file,
+)
 from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
 from starcert.runs.user_code import voting_workers
+from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
-from starcert.system.output import csv_lines
+from starcert.system.output import csv_lines, duration
 from starcert.system.provenance import versions
 from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 
@@ -29,9 +50,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from starcert.certificates.certify import Certificates
-    from starcert.datasets.dataset import Dataset
-    from starcert.objects import TargetNodes
     from starcert.objects.binding import Problem
+
+Say = Callable[[str], None]
+"""Receives a sentence."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +83,8 @@ def certify_run(
     *,
     expected: Mapping[str, str] | None = None,
     profile: bool = False,
-    note: Callable[[str], None] = print,
-    before: Callable[..., None] | None = None,
+    note: Say = print,
+    before: Say | None = None,
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
@@ -77,7 +99,6 @@ def certify_run(
         before: receives, sentence by sentence, what is known before the first vote; None: nothing is measured.
     """
     place = OutputFolder(settings.out)
-    place.check_place()
     with place.held(), stages() if profile else nullcontext() as clock:
         return _certified(settings, place, expected or {}, clock, note, before)
 
@@ -87,32 +108,28 @@ def _certified(
     place: OutputFolder,
     expected: Mapping[str, str],
     clock: StageClock | None,
-    note: Callable[[str], None],
-    before: Callable[..., None] | None,
+    note: Say,
+    before: Say | None,
 ) -> CertifiedRun:
-    inputs = read_inputs(settings)
-    for sentence in inputs.notes:
-        note(sentence)
-    ready = try_model(settings, inputs)
-    for sentence in other_noise(settings.weights, [settings.noise]):
-        note(sentence)
-    base, digests = ready.base, ready.digests
-    check_expected(digests, expected)
-    record = RunRecord(settings, digests)
+    ready = _tried(settings, read_inputs(settings), [settings.noise], note)
+    data, problem = ready.data, ready.problem
+    check_expected(ready.digests, expected)
+    record = RunRecord(settings, ready.digests)
     place.begin(record)
-    labels = _true_classes(ready.job.target_nodes, ready.data)
+    nodes = ready.job.target_nodes
+    labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
     store = settings.store or place.kept / VOTES
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
         with unstaged():
             for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
                 before(sentence)
-    with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        certificates = certified(settings, ready, ready.problem, seed=settings.seed, store=store, executor=executor)
+    with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
+        certificates = certified(settings, ready, problem, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
-        names=_names(certificates, ready.data),
+        names=_names(certificates, data.names),
         labels=labels,
-        class_names=ready.data.class_names,
+        class_names=data.class_names,
         settings=_provenance(settings, ready),
     )
     place.write_run_file(record)
@@ -124,11 +141,21 @@ def _certified(
     from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
     title = f"Robustness certificates: {settings.data_title}"
-    write_report(place.kept / REPORT, kept, ready.problem, title=title, base=ready.answers, times=times)
+    write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
     place.finish()
-    fixed = tuple(each.n_fixed for each in ready.problem.sites)
-    words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
+    fixed = tuple(each.n_fixed for each in problem.sites)
+    words = Words.of(problem.sites, nodes=kept.nodes is not None)
     return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+
+
+def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
+    """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
+    for sentence in inputs.notes:
+        note(sentence)
+    ready = try_model(settings, inputs)
+    for sentence in other_noise(settings.weights, noises):
+        note(sentence)
+    return ready
 
 
 def certified(
@@ -136,47 +163,35 @@ def certified(
     ready: TriedModel,
     problem: Problem,
     *,
-    seed: int,
     store: Path,
     executor: Executor | None,
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    return (
-        SmoothedClassifier(ready.base, problem.noise, ready.rule)
-        .certify(
-            problem,
-            samples=settings.samples,
-            selection_samples=settings.selection_samples,
-            alpha=settings.alpha,
-            family=settings.family,
-            seed=seed,
-            max_radius=settings.max_radius,
-            evidence=settings.evidence,
-            own_samples=settings.own_samples,
-            threat=settings.threat,
-            plan=settings.plan,
-            store=store,
-            executor=executor,
-            title=title,
-        )
-        .numbered
+    found = SmoothedClassifier(ready.base, problem.noise, ready.rule).certify(
+        problem,
+        samples=settings.samples,
+        selection_samples=settings.selection_samples,
+        alpha=settings.alpha,
+        family=settings.family,
+        seed=settings.seed,
+        max_radius=settings.max_radius,
+        evidence=settings.evidence,
+        own_samples=settings.own_samples,
+        threat=settings.threat,
+        plan=settings.plan,
+        store=store,
+        executor=executor,
+        title=title,
     )
+    return found.numbered
 
 
-def _true_classes(nodes: TargetNodes | None, data: Dataset) -> Sequence[int | None] | None:
-    """The true class of each row; None if none is known. Checked before the first vote."""
-    if not data.known:
-        return None
-    labels: list[int | None] = (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
-    return labels
-
-
-def _names(certificates: Certificates, data: Dataset) -> list[str]:
+def _names(certificates: Certificates, names: Sequence[str]) -> list[str]:
     """What the rows are called: a graph by its own name, a node after its graph."""
     if certificates.nodes is None:
-        return list(data.names)
-    graphs = (data.names[each] for each in certificates.objects.tolist())
+        return list(names)
+    graphs = (names[each] for each in certificates.objects.tolist())
     return [f"{graph}.{node}" for graph, node in zip(graphs, certificates.nodes.names, strict=True)]
 
 
@@ -238,3 +253,146 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
     }
     always = {"limit", "nodes"} if of_nodes else {"limit"}
     return {key: value for key, value in values.items() if value is not None or key in always}
+
+
+def run_sweep(
+    settings: SweepSettings,
+    *,
+    expected: Mapping[str, str] | None = None,
+    note: Say = print,
+    before: Say | None = None,
+) -> SweepResult:
+    """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
+
+    A sweep that was interrupted goes on where it was: its votes are kept, one file for each level. A model function
+    with a parameter `noise` is called for each level, and again when a sweep goes on: it must return the same model.
+    Arguments as in `certify_run`.
+    """
+    if settings.run.targets == "nodes":
+        hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
+        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
+    place = OutputFolder(settings.run.out)
+    with place.held():
+        return _swept(settings, place, expected or {}, note, before)
+
+
+def _swept(
+    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Say, before: Say | None
+) -> SweepResult:
+    inputs = read_inputs(settings.run)
+    n_chosen = len(inputs.chosen)
+    inputs = replace(inputs, chosen=inputs.chosen.labelled)
+    if not len(inputs.chosen):
+        raise StarcertError(
+            "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data with "
+            "classes; for graph files that is labels.csv with the columns name and label, in a table of molecules the "
+            "column label, or --columns label=COLUMN."
+        )
+    one_model = not asks_for(settings.run.model, "noise")
+    first = _tried(settings.run, inputs, settings.levels, note)
+    # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
+    # with other graphs.
+    digests = {"model": settings.run.model.digest}
+    check_expected(digests, {name: each for name, each in expected.items() if name in digests})
+    certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
+    begun = replace(settings.run, noise=_noise_there(place, settings))
+    record = RunRecord(begun, digests, settings.grid, str(settings.goal or ""), certifying)
+    place.begin(record)
+    stores = _stores(place, len(settings.levels))
+    if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
+        for sentence in forecast_of_levels(settings.run, first, stores):  # each as soon as it is known
+            before(sentence)
+    outcomes, marks, anchored = [], [], dict[str, None]()
+    for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
+        problem = ready.problem.under(certificates.noise)
+        outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.max_flips)
+        outcomes.append(outcome)
+        marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+        anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
+    classes, counts = np.unique(outcomes[0].truth, return_counts=True)
+    sweep = SweepResult(
+        settings=settings,
+        levels=measure_levels(outcomes),
+        class_names=first.data.class_names,
+        majority=int(classes[counts.argmax()]),
+        n_unlabelled=n_chosen - len(inputs.chosen),
+        anchored=tuple(anchored),
+        one_model=one_model,
+        folder=place.final,
+        marks=tuple(marks),
+        drawn=inputs.drawn,
+    )
+    _write_run_file(place, sweep, record)
+    write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
+    write_sweep_page(place.kept / PAGE, page_of(sweep))
+    place.finish()
+    return sweep
+
+
+def _levels(
+    settings: SweepSettings,
+    inputs: RunInputs,
+    first: TriedModel,
+    one_model: bool,
+    stores: Sequence[Path],
+    note: Say,
+) -> Iterator[tuple[Certificates, TriedModel]]:
+    """The certificates of every level, and what they were made with."""
+    once = cache(note)  # what is true of one level is not repeated for the next
+    run = replace(settings.run, seed=settings.seed)
+    with ExitStack() as resources:
+        ready, executor, begun = first, None, time.monotonic()
+        for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
+            if number > 1 and not one_model:
+                ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
+            if number == 1 or not one_model:
+                resources.close()  # the workers of the last model
+                workers = voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
+                executor = resources.enter_context(workers)
+            left = (len(stores) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
+            whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
+            title = f"level {number} of {len(stores)}{whole}: {noise_text(noise)}"
+            problem = ready.problem.under(noise)
+            try:
+                found = certified(run, ready, problem, store=store, executor=executor, title=title)
+            except StoreSettingsError as error:
+                differences = "; ".join(error.differences[:5])
+                advice = f"Give another --out, or remove {store.parents[1]} first."
+                raise StarcertError(f"{store}: holds votes of another sweep ({differences}). {advice}") from error
+            yield found, ready
+
+
+def _stores(place: OutputFolder, n_levels: int) -> list[Path]:
+    """The file of votes of each level, in a folder that is made for them."""
+    folder = place.kept / "votes"
+    folder.mkdir(exist_ok=True)
+    return [folder / f"level-{number:0{len(str(n_levels))}d}.db" for number in range(1, n_levels + 1)]
+
+
+def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) -> None:
+    """Writes the run file of a finished sweep: `starcert sweep` repeats it, `starcert certify` does what it advises.
+
+    Its noise is the suggested level's, or else the user's own. Samples and limit outside the table [sweep] are those
+    that the user certifies with; where the data are divided, the part is the one that no sweep has seen.
+    """
+    settings = sweep.settings
+    noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
+    whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
+    about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
+    comments = [about, *filter(None, [tie_sentence(sweep)])]
+    place.write_run_file(replace(record, settings=replace(settings.run, noise=noise), comments=comments))
+
+
+def _noise_there(place: OutputFolder, settings: SweepSettings) -> Noise:
+    """The noise that the run file of this sweep has, where the folder holds one: any that gives the same levels.
+
+    A sweep that is run again does not know yet what the finished one suggested.
+    """
+    for folder in (place.final, place.partial):
+        try:
+            noise = read_run_file(folder / RUN).values.get("noise")
+            if isinstance(noise, Noise) and settings.grid.levels(noise) == settings.levels:
+                return noise
+        except StarcertError:  # there is none, or none that this sweep could go on from: `begin` reports it
+            continue
+    return settings.run.noise

@@ -1,4 +1,4 @@
-"""What a sweep is asked: the grid of noise levels that are tried, and the goal that the best of them has most of.
+"""What a sweep is asked: its settings, the grid of noise levels, and the goal that the best of them has most of.
 
 A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
 with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
@@ -7,16 +7,25 @@ with the probabilities it may have; a level is a noise that takes one value of e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING, Any
 
+from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise, Threat, threat_of
+from starcert.runs.models import asks_for
 from starcert.runs.setting_values import parse_by_axis, renaming
+from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
+if TYPE_CHECKING:
+    from starcert.runs.run_file import RunFile
+
 MAX_LEVELS = 1_000
+_CERTIFYING = ("samples", "selection_samples", "own_samples")  # what a run file says for `certify` above its tables
 _FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
@@ -59,7 +68,7 @@ class Factor:
 
     @property
     def flip(self) -> str:
-        """The one kind of flips that it varies, "delete", "add" or "change"; "" if it varies the whole law."""
+        """The kind of flips that it varies, "delete", "add" or "change"; "" if it varies the whole law."""
         return self.name.partition(".")[2]
 
     @property
@@ -99,11 +108,10 @@ class Grid:
 
     @classmethod
     def of(cls, table: object, name: str = "grid") -> Grid:
-        """A grid from plain values, as a run file has them.
+        """A grid from plain values, as a run file has them; messages call it `name`.
 
         A region has a probability or a list of them, a list of tables with delete and add (and change, for edges of
-        several types), or a table with a list for some of these, all of whose combinations are tried. Messages call
-        the grid `name`.
+        several types), or a table with a list for some of these, all of whose combinations are tried.
         """
         if not isinstance(table, Mapping):
             raise InvalidParameterError(name, "be a table of regions and their levels", table, _HINT)
@@ -111,13 +119,11 @@ class Grid:
 
     def to_table(self) -> dict[str, object]:
         """The plain values that `of` takes."""
-        table: dict[str, object] = {}
+        table: dict[str, Any] = {}
         for factor in self.factors:
             values = [value.to_json() if isinstance(value, Law) else value for value in factor.values]
             if factor.flip:
-                both = table.setdefault(factor.region, {})
-                assert isinstance(both, dict)
-                both[factor.flip] = values
+                table.setdefault(factor.region, {})[factor.flip] = values
             else:
                 table[factor.region] = values
         return table
@@ -131,14 +137,14 @@ class Grid:
         A fixed noise without any of the grid's regions is about other regions, and left out.
         """
         regions = tuple(dict.fromkeys(factor.region for factor in self.factors))
-        if fixed is None or not set(regions) & set(fixed.regions):
+        if fixed is not None and set(regions).isdisjoint(fixed.regions):
             fixed = None
-        else:
-            unknown = next((region for region in regions if region not in fixed.regions), None)
-            if unknown is not None:
-                requirement = f"name regions of the noise, {', '.join(fixed.regions)}"
-                hint = did_you_mean(unknown, fixed.regions, "Or give the levels of all regions.")
-                raise InvalidParameterError("grid", requirement, unknown, hint)
+        if fixed is not None:
+            for region in regions:
+                if region not in fixed.regions:
+                    requirement = f"name regions of the noise, {', '.join(fixed.regions)}"
+                    hint = did_you_mean(region, fixed.regions, "Or give the levels of all regions.")
+                    raise InvalidParameterError("grid", requirement, region, hint)
             regions = fixed.regions
         return tuple(
             Noise({region: self._law(region, values, fixed) for region in regions})
@@ -146,14 +152,7 @@ class Grid:
         )
 
     def fixed(self, noise: Noise) -> dict[str, str]:
-        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it.
-
-        Example:
-            >>> grid = Grid.of({"motif": [0.02, 0.05]})
-            >>> from starcert.objects.laws import Flip
-            >>> grid.fixed(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
-            {'bonds': '0.04/0.2'}
-        """
+        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it."""
         found = {}
         for region in noise.regions:
             varied = {factor.flip for factor in self.factors if factor.region == region}
@@ -173,11 +172,9 @@ class Grid:
                 if isinstance(value, Law):
                     return value
                 varied[factor.flip] = value
-        known = None if fixed is None else fixed[region]
-        if not varied:
-            assert known is not None
-            return known
-        written = known.to_json() if known is not None else None
+        if fixed is not None and not varied:
+            return fixed[region]
+        written = None if fixed is None else fixed[region].to_json()
         whole = {**(written if isinstance(written, dict) and "delete" in written else {}), **varied}
         for flip in ("delete", "add"):
             if flip not in whole:
@@ -190,8 +187,7 @@ class Grid:
 def parse_grid(texts: Sequence[str]) -> Grid:
     """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD or DELETE/ADD/CHANGE.
 
-    REGION.delete=P,P,…, REGION.add=P,P,… and REGION.change=P,P,… vary them apart. A part without = is one more level of
-    what was named last.
+    REGION.delete=P,P,…, REGION.add=P,P,… and REGION.change=P,P,… vary them apart.
     """
     levels: list[tuple[str, list[str]]] = []
     for part in (part.strip() for text in texts for part in text.split(",")):
@@ -323,3 +319,71 @@ def _check_axes(named: Sequence[str], noise: Noise, name: str, text: str) -> Non
     if unknown:
         hint = f"There is no axis {', '.join(unknown)}."
         raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
+
+    run: RunSettings  # what all levels share; its noise is that of the first level
+    grid: Grid  # the noise levels
+    own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
+    # what the run file says for certifying alone, by its keys
+    certifying: Mapping[str, object] = field(default_factory=dict)
+    # what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip
+    goal: Goal | None = None
+
+    @cached_property
+    def levels(self) -> tuple[Noise, ...]:
+        """The noise levels."""
+        return self.grid.levels(self.run.noise)
+
+    @property
+    def max_flips(self) -> int:
+        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
+        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
+
+    @property
+    def seed(self) -> int:
+        """The seed of the votes: another than that of a certification with the same settings.
+
+        The noise of a certificate must not be chosen on the votes that bound it, so these come from other streams,
+        whatever the seeds are.
+        """
+        return int(digest("sweep", self.run.seed)[:15], 16)
+
+
+def sweep_settings(
+    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
+) -> SweepSettings:
+    """The settings of a sweep from a run file and from options, grid and goal, which override it.
+
+    How many samples there are, where the output goes and which part of the data is used, the file says in its table
+    [sweep]: what it says elsewhere is for certifying. Of data that are divided the validation part is used.
+    """
+    grid = grid or file.grid
+    if grid is None:
+        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
+        raise InvalidParameterError("grid", "be given", None, hint)
+    noise = options.get("noise", file.values.get("noise"))
+    levels = grid.levels(noise if isinstance(noise, Noise) else None)
+    chosen = options.get("split", file.sweep.get("split"))
+    if chosen == "test":
+        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
+        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
+    divided = file.values.get("split", "all") != "all"
+    shared = {key: value for key, value in file.values.items() if key not in (*_CERTIFYING, "store", "out")}
+    values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
+    if options.get("evidence", shared.get("evidence", False)):
+        values = {"own_samples": 0, **values}
+    part = chosen or ("validation" if divided else "all")
+    run = run_settings(values, {**options, "noise": levels[0], "split": part})
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    undecided = chosen is None and not divided
+    if undecided and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation"))):
+        run = replace(run, split="validation")
+    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
+    kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
+    wanted, named = (file.best, "sweep.best") if best is None else (best, "--best")
+    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    return SweepSettings(run, grid, own, kept, goal)

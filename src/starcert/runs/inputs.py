@@ -19,7 +19,7 @@ from starcert.objects.content import digest
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES
-from starcert.runs.models import ModelInputs, as_classifier, call_model, put_weights, refuse_model
+from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
 from starcert.runs.tables import MAX_SHOWN, divided, number_labels, part_if_any, part_of
@@ -49,6 +49,17 @@ class RunInputs:
     validation: Dataset | None  # their validation part; None if they are not divided, or if it is empty
     chosen: Dataset  # the graphs of the run
     drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
+
+    def offered(self, device: str, noise: Noise) -> dict[str, object]:
+        """What a model function gets for parameters of these names; None: there is none, and it is not to ask."""
+        return {
+            "device": device,
+            "data": self.everything,
+            "train": self.train,
+            "noise": noise,
+            "regions": self.rule,
+            "validation": self.validation,
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -144,8 +155,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     """
     device = settings.device or "cpu"
     with one_thread(device):
-        given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule, inputs.validation)
-        model = call_model(settings.model, given)
+        model = call_model(settings.model, inputs.offered(device, settings.noise))
         if settings.weights is not None:
             put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"

@@ -346,6 +346,7 @@ class OutputFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keeps the folder for one run by a lock on the file `results.lock` beside it, which ends with the process."""
+        self.check_place()
         with suppress(OSError):
             self.final.parent.mkdir(parents=True, exist_ok=True)
         with holding_lock(f"{self.final}.lock") as free:

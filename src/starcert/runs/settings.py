@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 
+_KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
 
@@ -35,11 +36,12 @@ def setting(check: Check, text: str, *, default: object = None, **more: Any) -> 
 
 
 def _declared(each: Field[Any]) -> Setting:
-    """The setting of a field; its default is shown as it is, unless there are words for it."""
+    """The setting of a field: the option has its type, and shows its default unless there are words for it."""
     about: Setting = each.metadata["setting"]
     default = "" if each.default is MISSING or each.default is None else each.default
     shown = f"{default:,}" if type(default) is int else str(default)
-    return replace(about, shown=about.shown or shown, optional=each.default is None)
+    kind = _KINDS.get(str(each.type).removesuffix(" | None"), str)
+    return replace(about, kind=kind, shown=about.shown or shown, optional=each.default is None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,6 @@ class RunSettings:
         "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
         "dict from torch.save.",
         shown="as the model function returns it",
-        kind=Path,
         metavar="FILE",
         in_training=True,
         changes="nothing",  # it is the content that counts
@@ -139,7 +140,6 @@ class RunSettings:
     samples: int = setting(
         _SAMPLES,
         "Noisy copies of each graph that bound its class.",
-        kind=int,
         of_sweeps=True,
         sweep_help="Noisy copies of each graph at each level; more tell levels apart whose radii are long.",
         sweep_shown=f"{SWEEP_SAMPLES:,}",
@@ -150,7 +150,6 @@ class RunSettings:
         _SAMPLES,
         "Noisy copies that choose the class.",
         shown="a hundredth of the samples, at least 100; with plan decided, as few as the question takes",
-        kind=int,
         of_sweeps=True,
         changes="certificates",
     )
@@ -170,7 +169,6 @@ class RunSettings:
         "Far more is certified, and every number of flips is certified, broken (an attack is found) or open. "
         "alpha is shared between both arguments.",
         shown="no",
-        kind=bool,
         panel="Evidence",
         sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
         "side, and levels are compared by the latter.",
@@ -183,7 +181,6 @@ class RunSettings:
         "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
         "leave open, and find attacks. 0: none.",
         shown="as many as samples",
-        kind=int,
         panel="Evidence",
         of_sweeps=True,
         sweep_shown="0",
@@ -192,7 +189,6 @@ class RunSettings:
     alpha: float = setting(
         checks.as_alpha,
         "The probability that a graph's certificate fails (not the confidence).",
-        kind=float,
         changes="certificates",
         default=0.01,
     )
@@ -204,7 +200,7 @@ class RunSettings:
         changes="certificates",
         default="each",
     )
-    seed: int = setting(_SEED, "The seed of all noise.", default=0, kind=int)
+    seed: int = setting(_SEED, "The seed of all noise.", default=0)
     max_radius: tuple[int, ...] | None = setting(
         checks.as_radius,
         "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
@@ -227,7 +223,6 @@ class RunSettings:
         "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
         "are not representative.",
         shown="all",
-        kind=int,
         of_sweeps=True,
         sweep_help="At most this many graphs: the first, or a share of every class.",
     )
@@ -249,22 +244,17 @@ class RunSettings:
         in_training=True,
         changes="nothing",  # as with data
     )
-    split_seed: int = setting(_SEED, "The seed of that division.", default=0, kind=int, in_training=True)
+    split_seed: int = setting(_SEED, "The seed of that division.", default=0, in_training=True)
     device: str | None = setting(
         checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is", in_training=True
     )
     workers: int = setting(
-        checks.whole(1, 1024),
-        "Processes that count votes, each with one torch thread.",
-        kind=int,
-        changes="nothing",
-        default=1,
+        checks.whole(1, 1024), "Processes that count votes, each with one torch thread.", changes="nothing", default=1
     )
     store: Path | None = setting(
         checks.as_path,
         "The file of votes, to share between runs.",
         shown="votes.db in the output",
-        kind=Path,
         in_sweeps=False,
         written=False,
         changes="nothing",
@@ -273,7 +263,6 @@ class RunSettings:
         checks.as_out_folder,
         "The output folder.",
         shown="certified, beside the run file",
-        kind=Path,
         of_sweeps=True,
         sweep_shown="sweep, beside the run file",
         written=False,
@@ -316,8 +305,7 @@ class RunSettings:
         if self.regions is None and len(self.noise.regions) > 1:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
-            listed = ", ".join(self.noise.regions)
-            raise InvalidParameterError("regions", f"{requirement} ({listed})", None, hint)
+            raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
 
 
 SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(RunSettings)}
@@ -332,9 +320,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given["columns"] = {**values["columns"], **options["columns"]}  # type: ignore[dict-item]
     for key, each in SETTINGS.items():
         if each.example and given.get(key) is None:
-            how = f"{option_name(key)} {each.example}, or {key} in a run file"
-            hint = f"For example {how}; `starcert init` writes one that runs."
-            raise InvalidParameterError(key, "be given", None, hint)
+            hint = f"For example {option_name(key)} {each.example}, or {key} in a run file; `starcert init` writes one "
+            raise InvalidParameterError(key, "be given", None, f"{hint}that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if options.get("evidence") is False and "own_samples" not in options:
@@ -351,24 +338,17 @@ class TrainSettings:
     """How `starcert train` trains a module: its options, and the table [train] of a run file."""
 
     epochs: int = setting(
-        checks.whole(1, 10**9),
-        "How often the training graphs are seen, each time with fresh noise.",
-        default=300,
-        kind=int,
+        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
     )
     learning_rate: float = setting(
-        checks.as_rate,
-        "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.",
-        default=0.001,
-        kind=float,
+        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
     )
-    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001, kind=float)
-    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32, kind=int)
+    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
+    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
     seed: int = setting(
         checks.whole(0, 2**63 - 1),
         "The seed of training: of the module's first weights, of noise, order and dropout.",
         default=0,
-        kind=int,
     )
 
     @classmethod
@@ -388,9 +368,11 @@ class TrainSettings:
 _FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
 """Defaults where nodes are classified."""
 
-TRAIN_SETTINGS: dict[str, Setting] = {}
-"""The settings of training by their keys."""
 
-for _each in fields(TrainSettings):
-    _nodes = f"; {_FOR_NODES[_each.name]} for nodes" if _FOR_NODES.get(_each.name) else ""
-    TRAIN_SETTINGS[_each.name] = replace(_declared(_each), panel="Training", shown=f"{_each.default}{_nodes}")
+def _declared_for_training(each: Field[Any]) -> Setting:
+    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
+    return replace(_declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
+
+
+TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
+"""The settings of training by their keys."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.content import digest
 from starcert.runs.inputs import RunInputs, aligned, describe_rule, needs_model, read_inputs
-from starcert.runs.models import ModelInputs, as_classifier, call_model, check_device, torch_module_of
+from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, TrainSettings, run_settings
 from starcert.runs.user_code import Reference
@@ -163,8 +163,7 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
 
     device = run.device or "cpu"
     with own_generator(settings.seed, device):
-        parts = (inputs.everything, inputs.train)
-        model = call_model(run.model, ModelInputs(device, *parts, run.noise, inputs.rule, inputs.validation))
+        model = call_model(run.model, inputs.offered(device, run.noise))
     if torch_module_of(model) is None:
         hint = "There is nothing to train: certify it as it is, without the setting weights."
         if hasattr(model, "predict"):
