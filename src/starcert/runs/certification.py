@@ -24,18 +24,7 @@ from starcert.runs.forecast import forecast_of, forecast_of_levels
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.models import asks_for, other_noise
-from starcert.runs.run_file import (
-    CERTIFICATES,
-    PROFILE,
-    REPORT,
-    RESULTS,
-    RUN,
-    VOTES,
-    OutputFolder,
-    RunFile,
-    RunRecord,
-    read_run_file,
-)
+from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
@@ -44,7 +33,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, StoreSe
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, duration
 from starcert.system.provenance import versions
-from starcert.system.stages import StageClock, StageTimes, stages, unstaged
+from starcert.system.stages import StageTimes, stages, unstaged
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -100,52 +89,44 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
-        return _certified(settings, place, expected or {}, clock, note, before)
+        ready = _tried(settings, read_inputs(settings), [settings.noise], note)
+        data, problem = ready.data, ready.problem
+        check_expected(ready.digests, expected or {})
+        record = RunRecord(settings, ready.digests)
+        place.begin(record)
+        nodes = ready.job.target_nodes
+        labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
+        store = settings.store or place.kept / VOTES
+        if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
+            with unstaged():
+                for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
+                    before(sentence)
+        with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
+            certificates = certified(settings, ready, problem, store=store, executor=executor)
+        names = [data.names[each] for each in certificates.objects.tolist()]
+        if certificates.nodes is not None:
+            names = [f"{graph}.{node}" for graph, node in zip(names, certificates.nodes.names, strict=True)]
+        kept = Archive.from_result(
+            certificates,
+            names=names,
+            labels=labels,
+            class_names=data.class_names,
+            settings=_provenance(settings, ready),
+        )
+        place.write_run_file(record)
+        archives.write(place.kept / CERTIFICATES, kept)
+        write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
+        times = None if clock is None else clock.times()
+        if times is not None:
+            write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+        from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
-
-def _certified(
-    settings: RunSettings,
-    place: OutputFolder,
-    expected: Mapping[str, str],
-    clock: StageClock | None,
-    note: Say,
-    before: Say | None,
-) -> CertifiedRun:
-    ready = _tried(settings, read_inputs(settings), [settings.noise], note)
-    data, problem = ready.data, ready.problem
-    check_expected(ready.digests, expected)
-    record = RunRecord(settings, ready.digests)
-    place.begin(record)
-    nodes = ready.job.target_nodes
-    labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
-    store = settings.store or place.kept / VOTES
-    if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
-        with unstaged():
-            for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
-                before(sentence)
-    with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
-        certificates = certified(settings, ready, problem, store=store, executor=executor)
-    kept = Archive.from_result(
-        certificates,
-        names=_names(certificates, data.names),
-        labels=labels,
-        class_names=data.class_names,
-        settings=_provenance(settings, ready),
-    )
-    place.write_run_file(record)
-    archives.write(place.kept / CERTIFICATES, kept)
-    write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    times = None if clock is None else clock.times()
-    if times is not None:
-        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-    from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
-
-    title = f"Robustness certificates: {settings.data_title}"
-    write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
-    place.finish()
-    fixed = tuple(each.n_fixed for each in problem.sites)
-    words = Words.of(problem.sites, nodes=kept.nodes is not None)
-    return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+        title = f"Robustness certificates: {settings.data_title}"
+        write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
+        place.finish()
+        fixed = tuple(each.n_fixed for each in problem.sites)
+        words = Words.of(problem.sites, nodes=kept.nodes is not None)
+        return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
 
 
 def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
@@ -185,14 +166,6 @@ def certified(
         title=title,
     )
     return found.numbered
-
-
-def _names(certificates: Certificates, names: Sequence[str]) -> list[str]:
-    """What the rows are called: a graph by its own name, a node after its graph."""
-    if certificates.nodes is None:
-        return list(names)
-    graphs = (names[each] for each in certificates.objects.tolist())
-    return [f"{graph}.{node}" for graph, node in zip(graphs, certificates.nodes.names, strict=True)]
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
@@ -273,60 +246,55 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     with place.held():
-        return _swept(settings, place, expected or {}, note, before)
-
-
-def _swept(
-    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Say, before: Say | None
-) -> SweepResult:
-    inputs = read_inputs(settings.run)
-    n_chosen = len(inputs.chosen)
-    inputs = replace(inputs, chosen=inputs.chosen.labelled)
-    if not len(inputs.chosen):
-        raise StarcertError(
-            "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data with "
-            "classes; for graph files that is labels.csv with the columns name and label, in a table of molecules the "
-            "column label, or --columns label=COLUMN."
+        inputs = read_inputs(settings.run)
+        n_chosen = len(inputs.chosen)
+        inputs = replace(inputs, chosen=inputs.chosen.labelled)
+        if not len(inputs.chosen):
+            raise StarcertError(
+                "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data "
+                "with classes; for graph files that is labels.csv with the columns name and label, in a table of "
+                "molecules the column label, or --columns label=COLUMN."
+            )
+        one_model = not asks_for(settings.run.model, "noise")
+        first = _tried(settings.run, inputs, settings.levels, note)
+        # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
+        # with other graphs.
+        digests = {"model": settings.run.model.digest}
+        check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
+        certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
+        record = RunRecord(settings.run, digests, settings.grid, str(settings.goal or ""), certifying)
+        place.begin(record)
+        folder, n_levels = place.kept / "votes", len(settings.levels)
+        folder.mkdir(exist_ok=True)
+        stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
+        if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
+            for sentence in forecast_of_levels(settings.run, first, stores):  # each as soon as it is known
+                before(sentence)
+        outcomes, marks, anchored = [], [], dict[str, None]()
+        for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
+            problem = ready.problem.under(certificates.noise)
+            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.max_flips)
+            outcomes.append(outcome)
+            marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+            anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
+        classes, counts = np.unique(outcomes[0].truth, return_counts=True)
+        sweep = SweepResult(
+            settings=settings,
+            levels=measure_levels(outcomes),
+            class_names=first.data.class_names,
+            majority=int(classes[counts.argmax()]),
+            n_unlabelled=n_chosen - len(inputs.chosen),
+            anchored=tuple(anchored),
+            one_model=one_model,
+            folder=place.final,
+            marks=tuple(marks),
+            drawn=inputs.drawn,
         )
-    one_model = not asks_for(settings.run.model, "noise")
-    first = _tried(settings.run, inputs, settings.levels, note)
-    # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
-    # with other graphs.
-    digests = {"model": settings.run.model.digest}
-    check_expected(digests, {name: each for name, each in expected.items() if name in digests})
-    certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
-    begun = replace(settings.run, noise=_noise_there(place, settings))
-    record = RunRecord(begun, digests, settings.grid, str(settings.goal or ""), certifying)
-    place.begin(record)
-    stores = _stores(place, len(settings.levels))
-    if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-        for sentence in forecast_of_levels(settings.run, first, stores):  # each as soon as it is known
-            before(sentence)
-    outcomes, marks, anchored = [], [], dict[str, None]()
-    for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
-        problem = ready.problem.under(certificates.noise)
-        outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.max_flips)
-        outcomes.append(outcome)
-        marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
-        anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
-    classes, counts = np.unique(outcomes[0].truth, return_counts=True)
-    sweep = SweepResult(
-        settings=settings,
-        levels=measure_levels(outcomes),
-        class_names=first.data.class_names,
-        majority=int(classes[counts.argmax()]),
-        n_unlabelled=n_chosen - len(inputs.chosen),
-        anchored=tuple(anchored),
-        one_model=one_model,
-        folder=place.final,
-        marks=tuple(marks),
-        drawn=inputs.drawn,
-    )
-    _write_run_file(place, sweep, record)
-    write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
-    write_sweep_page(place.kept / PAGE, page_of(sweep))
-    place.finish()
-    return sweep
+        _write_run_file(place, sweep, record)
+        write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
+        write_sweep_page(place.kept / PAGE, page_of(sweep))
+        place.finish()
+        return sweep
 
 
 def _levels(
@@ -362,18 +330,10 @@ def _levels(
             yield found, ready
 
 
-def _stores(place: OutputFolder, n_levels: int) -> list[Path]:
-    """The file of votes of each level, in a folder that is made for them."""
-    folder = place.kept / "votes"
-    folder.mkdir(exist_ok=True)
-    return [folder / f"level-{number:0{len(str(n_levels))}d}.db" for number in range(1, n_levels + 1)]
-
-
 def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) -> None:
     """Writes the run file of a finished sweep: `starcert sweep` repeats it, `starcert certify` does what it advises.
 
-    Its noise is the suggested level's, or else the user's own. Samples and limit outside the table [sweep] are those
-    that the user certifies with; where the data are divided, the part is the one that no sweep has seen.
+    Its noise is the suggested level's, or else the user's own.
     """
     settings = sweep.settings
     noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
@@ -381,18 +341,3 @@ def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) 
     about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
     comments = [about, *filter(None, [tie_sentence(sweep)])]
     place.write_run_file(replace(record, settings=replace(settings.run, noise=noise), comments=comments))
-
-
-def _noise_there(place: OutputFolder, settings: SweepSettings) -> Noise:
-    """The noise that the run file of this sweep has, where the folder holds one: any that gives the same levels.
-
-    A sweep that is run again does not know yet what the finished one suggested.
-    """
-    for folder in (place.final, place.partial):
-        try:
-            noise = read_run_file(folder / RUN).values.get("noise")
-            if isinstance(noise, Noise) and settings.grid.levels(noise) == settings.levels:
-                return noise
-        except StarcertError:  # there is none, or none that this sweep could go on from: `begin` reports it
-            continue
-    return settings.run.noise

@@ -53,13 +53,12 @@ class Factor:
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidParameterError(self.name, "have at least one level", [], _HINT)
-        laws = [value for value in self.values if isinstance(value, Law)]
-        texts = self.texts
-        if len(set(texts)) < len(texts):
-            raise InvalidParameterError(self.name, "name each level once", ", ".join(texts))
-        if len({(type(law), law.suffixes) for law in laws}) > 1:
+        listed = ", ".join(self.texts)
+        if len(set(self.texts)) < len(self.texts):
+            raise InvalidParameterError(self.name, "name each level once", listed)
+        if len({(type(law), law.suffixes) for law in self.values if isinstance(law, Law)}) > 1:
             hint = "Count deletions and additions (and changes) apart in all of them, 0.1 as 0.1/0.1, or in none."
-            raise InvalidParameterError(self.name, "have levels of one kind", ", ".join(texts), hint)
+            raise InvalidParameterError(self.name, "have levels of one kind", listed, hint)
 
     @property
     def region(self) -> str:
@@ -214,18 +213,15 @@ def parse_grid(texts: Sequence[str]) -> Grid:
 def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
     if not isinstance(region, str) or "." in region:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
+    apart = isinstance(given, Mapping)
+    table: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given}
     with renaming(f"{name}.{region}"):
-        if isinstance(given, Mapping):
-            if not given or not set(given) <= set(_FLIPS):
-                raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
-            for flip in (flip for flip in _FLIPS if flip in given):
-                yield Factor(f"{region}.{flip}", tuple(_probability(value) for value in _listed(given[flip])))
-        else:
-            yield Factor(region, tuple(_law(value) for value in _listed(given)))
-
-
-def _listed(given: object) -> Sequence[object]:
-    return given if isinstance(given, list | tuple) else [given]
+        if apart and not (table and set(table) <= set(_FLIPS)):
+            raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
+        for flip in (flip for flip in ("", *_FLIPS) if flip in table):
+            values: Sequence[object] = table[flip] if isinstance(table[flip], list | tuple) else [table[flip]]
+            numbers = [_probability(each) if apart else _law(each) for each in values]
+            yield Factor(f"{region}.{flip}" if flip else region, tuple(numbers))
 
 
 def _law(value: object) -> Law:
@@ -259,19 +255,22 @@ class Goal:
     def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
         """Reads a goal, and checks it against the axes of a noise and the box of radii that is looked at."""
         kind, at, where = text.replace(" ", "").partition("@")
+        first = noise.axes[0]
         if kind not in ("accuracy", "flips") or (at and not where):
-            hint = f"There are {', '.join(_examples(noise))}."
+            hint = f"There are accuracy, accuracy@{first}=1, accuracy@flips:2, flips, flips@{first}."
             raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
         if kind == "accuracy" and where.startswith("flips:"):
             return cls(kind, threat=threat_of(where, name))
-        if kind == "flips":
-            _check_axes([where] if at else [], noise, name, text)
-            return cls(kind, axis=where)
-        counts = parse_by_axis(where, name) if at else {}
+        counts = {where: 1} if at and kind == "flips" else parse_by_axis(where, name) if at else {}
         if not isinstance(counts, dict):
-            hint = f"For example {_examples(noise)[1]}."
+            hint = f"For example accuracy@{first}=1."
             raise InvalidParameterError(name, "say against how many flips on which axes", text, hint)
-        _check_axes(list(counts), noise, name, text)
+        unknown = [axis for axis in counts if axis not in noise.axes]
+        if unknown:
+            hint = f"There is no axis {', '.join(unknown)}."
+            raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
+        if kind == "flips":
+            return cls(kind, axis=where)
         whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
         if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
             box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
@@ -309,29 +308,15 @@ class Goal:
 ACCURACY = Goal()  # what levels are compared by without a goal
 
 
-def _examples(noise: Noise) -> list[str]:
-    first = noise.axes[0]
-    return ["accuracy", f"accuracy@{first}=1", "accuracy@flips:2", "flips", f"flips@{first}"]
-
-
-def _check_axes(named: Sequence[str], noise: Noise, name: str, text: str) -> None:
-    unknown = [axis for axis in named if axis not in noise.axes]
-    if unknown:
-        hint = f"There is no axis {', '.join(unknown)}."
-        raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
-
-
 @dataclass(frozen=True)
 class SweepSettings:
     """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
 
     run: RunSettings  # what all levels share; its noise is that of the first level
-    grid: Grid  # the noise levels
+    grid: Grid
     own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
-    # what the run file says for certifying alone, by its keys
-    certifying: Mapping[str, object] = field(default_factory=dict)
-    # what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip
-    goal: Goal | None = None
+    certifying: Mapping[str, object] = field(default_factory=dict)  # what the run file says for certifying alone
+    goal: Goal | None = None  # None: accuracy, of the unbeaten levels that certify a flip
 
     @cached_property
     def levels(self) -> tuple[Noise, ...]:
@@ -345,11 +330,7 @@ class SweepSettings:
 
     @property
     def seed(self) -> int:
-        """The seed of the votes: another than that of a certification with the same settings.
-
-        The noise of a certificate must not be chosen on the votes that bound it, so these come from other streams,
-        whatever the seeds are.
-        """
+        """The seed of the votes: never that of a certification, whose noise must not be chosen on its own votes."""
         return int(digest("sweep", self.run.seed)[:15], 16)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -62,21 +62,18 @@ class RunInputs:
         }
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Iterator[str]:
         """What a user may want to know about the data and the choice."""
         shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
-        more = ", and other names are shared too" if len(shared) > 1 else ""
-        alike = tuple(
-            f"{count:,} graphs have the name {name[:MAX_SHOWN]!r}{more}: their numbers tell them apart."
-            for name, count in shared[:1]
-        )
-        if not self.drawn:
-            return alike
-        counts = Counter(self.chosen.labels.tolist())
-        names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
-        listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
-        drawn = f"The first {len(self.chosen):,} graphs would not represent all: these are drawn from every class"
-        return (*alike, f"{drawn} (--split-seed), {listed}.")
+        for name, count in shared[:1]:
+            more = ", and other names are shared too" if len(shared) > 1 else ""
+            yield f"{count:,} graphs have the name {name[:MAX_SHOWN]!r}{more}: their numbers tell them apart."
+        if self.drawn:
+            counts = Counter(self.chosen.labels.tolist())
+            names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
+            listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
+            drawn = f"The first {len(self.chosen):,} graphs would not represent all: these are drawn from every class"
+            yield f"{drawn} (--split-seed), {listed}."
 
 
 @dataclass(frozen=True)
@@ -148,10 +145,7 @@ def with_node_labels(data: Dataset) -> Dataset:
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
     """Makes the model of a run, and tries it and the regions on every clean graph.
 
-    Args:
-        settings: those of the run.
-        inputs: what was read before any model is made.
-        known: these graphs bound for an earlier model; used if the regions do not follow from the model.
+    `known` are these graphs bound for an earlier model; used if the regions do not follow from the model.
     """
     device = settings.device or "cpu"
     with one_thread(device):
@@ -163,8 +157,10 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, settings.noise, model=model) if follows else inputs.rule
-        reused = None if known is None or follows else known.under(settings.noise)
-        problem = problem_of(rule, settings.noise, data) if reused is None else reused
+        if known is not None and not follows:
+            problem = known.under(settings.noise)
+        else:
+            problem = problem_of(rule, settings.noise, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     return TriedModel(settings.model.digest, base, data, rule, job, tuple(answers))
@@ -187,10 +183,9 @@ class UserRule:
         self.reference = reference
         found = reference.load()
         if not (callable(found) or isinstance(found, Partition)):
+            requirement, got = "name a function from a graph to its Partition", f"{type(found).__name__} {reference}"
             hint = "Write def regions(graph): return starcert.Partition.from_node_sets({…})."
-            raise InvalidParameterError(
-                "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
-            )
+            raise InvalidParameterError("regions", requirement, got, hint)
         self.function = found
         declared = None if isinstance(found, Partition) else stated_by_author(found)
         if declared is not None:
@@ -218,22 +213,20 @@ def rule_of(
     """The rule that the setting `regions` names; without it, the one region of the noise has every node pair."""
     if regions is None:
         return Partition.everything(noise.regions[0])
-    if isinstance(regions, Mapping):
-        return regions
-    if isinstance(regions, Reference):
-        return UserRule(regions)
-    return build(regions, model=model) if needs_model(regions) else build(regions)
+    if isinstance(regions, str):
+        return build(regions, model=model) if needs_model(regions) else build(regions)
+    return UserRule(regions) if isinstance(regions, Reference) else regions
 
 
 def describe_rule(rule: RunRegions) -> str:
     """The rule of a run, for the record."""
-    if isinstance(rule, UserRule):
-        return str(rule.reference)
+    if rule is None:
+        return "every site"
+    if isinstance(rule, Partition):
+        return "every node pair"
     if isinstance(rule, Mapping):
         return ", ".join(f"{region}: {where}" for region, where in rule.items())
-    if rule is None or isinstance(rule, Partition):
-        return "every node pair" if rule is not None else "every site"
-    return str(getattr(rule, "description", rule))
+    return str(rule.reference if isinstance(rule, UserRule) else getattr(rule, "description", rule))
 
 
 def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
@@ -282,9 +275,8 @@ def aligned(data: Dataset, classifier: Classifier) -> Dataset:
 
     An estimator's `classes_` are matched by their names; otherwise class k of the data is answer k.
     """
-    n_classes, own = classifier.n_classes, classifier.class_names
+    n_classes, own, there = classifier.n_classes, classifier.class_names, data.class_names
     names = tuple(map(str, range(n_classes))) if own is None else own
-    there = data.class_names
     if not there:
         return replace(data, label_names=names)
     if own is not None and set(there) <= set(names):
@@ -295,9 +287,8 @@ def aligned(data: Dataset, classifier: Classifier) -> Dataset:
         return data
     if n_classes > len(there) and data.numbered:
         return replace(data, label_names=there + names[len(there) :])
-    hint = f"Give the model the classes of the data: its answers mean {named_classes(there)}" + (
-        ". Or label the graphs with the model's class numbers from 0." if n_classes > len(there) else "."
-    )
+    or_else = " Or label the graphs with the model's class numbers from 0." if n_classes > len(there) else ""
+    hint = f"Give the model the classes of the data: its answers mean {named_classes(there)}.{or_else}"
     requirement = f"have the {len(there)} classes of the data, {', '.join(there[:20])}"
     raise InvalidParameterError("model", requirement, f"{n_classes} classes", hint)
 

@@ -114,11 +114,16 @@ def as_classifier(
                 model = model.to(device)
         return _from_module(model, reference, data, nodes, on_edges)
     there = str(getattr(model, "device", "cpu")).partition(":")[0]
-    if device not in (None, "cpu") and device.partition(":")[0] != there:
+    if device is not None and device.partition(":")[0] not in ("cpu", there):
         hint = "Only a torch module can be moved; leave the setting out."
         raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
     if is_classifier(model):
-        _check_targets(model, data, *nodes)
+        if (model.n_targets(data.graphs[0].frame) is not None) != of_nodes:
+            got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
+            raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
+        if mask is not None:
+            hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
+            raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
         return model
     predicts = hasattr(model, "predict") and not inspect.isclass(model)
     if callable(model) and not inspect.isclass(model) and (of_nodes or not predicts):
@@ -144,11 +149,21 @@ def _from_function(
 ) -> Classifier:
     from starcert.classifiers import from_callable, from_node_function  # noqa: PLC0415
 
-    of_nodes, mask = nodes
-    about: dict[str, Any] = {"description": _description(function, reference), "n_classes": _n_classes(data, reference)}
+    try:
+        content = identity(function)
+    except InvalidParameterError as error:
+        hint = f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
+        hint += "with another description whenever the answers change."
+        requirement = "return a function whose content can be identified"
+        raise InvalidParameterError("model", requirement, error.args[2], hint) from error
+    name = getattr(function, "__qualname__", type(function).__name__)
+    # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
+    description = f"{name} of {reference.file.name} {reference.digest} {content}"
+    about: dict[str, Any] = {"description": description, "n_classes": _n_classes(data, reference)}
     # It may answer names of classes too, unless the classes are the numbers of whoever made the data.
     if not data.numbered and len(data.class_names) == about["n_classes"]:
         about["class_names"] = data.class_names
+    of_nodes, mask = nodes
     if of_nodes:
         return from_node_function(function, nodes=mask, **about)
     return from_callable(function, on="vectors" if isinstance(data.graphs[0], Vector) else "networkx", **about)
@@ -160,29 +175,6 @@ def _n_classes(data: Dataset, reference: Reference) -> int:
         requirement = "say how many classes there are, for data without labels"
         raise InvalidParameterError("model", requirement, f"a function from {reference}", hint)
     return max(2, len(data.class_names))
-
-
-def _description(function: object, reference: Reference) -> str:
-    try:
-        content = identity(function)
-    except InvalidParameterError as error:
-        hint = f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
-        hint += "with another description whenever the answers change."
-        requirement = "return a function whose content can be identified"
-        raise InvalidParameterError("model", requirement, error.args[2], hint) from error
-    name = getattr(function, "__qualname__", type(function).__name__)
-    # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
-    return f"{name} of {reference.file.name} {reference.digest} {content}"
-
-
-def _check_targets(model: Classifier, data: Dataset, of_nodes: bool, mask: str | None) -> None:
-    several = model.n_targets(data.graphs[0].frame) is not None
-    if several != of_nodes:
-        got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
-        raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
-    if mask is not None:
-        hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
-        raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
 
 
 def _from_module(
@@ -214,14 +206,15 @@ def _from_module(
     stream = WordStream.of_chunk(0, first.key, "selection", 0)
     batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
     try:
-        shape = tuple(trial.raw(batch).shape)
+        shape: list[int] = list(trial.raw(batch).shape)
     except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
         refuse_model(reference, data.names[0], first, error)
-    if shape not in ((2,), (2, 1)) and (len(shape) != 2 or shape[0] != 2):
+    if shape == [2]:  # one logit tells two classes apart
+        shape = [2, 1]
+    if len(shape) != 2 or shape[0] != 2:
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
-        raise InvalidParameterError("model", "return logits of shape (graphs, classes)", shape, hint)
-    n_classes = 2 if shape in ((2,), (2, 1)) else shape[1]  # one logit tells two classes apart
-    return cast(Classifier, make(module, n_classes=n_classes))  # its description is a property
+        raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(shape), hint)
+    return cast(Classifier, make(module, n_classes=max(2, shape[1])))  # its description is a property
 
 
 def refuse_model(

@@ -92,22 +92,28 @@ def whole(least: int, most: int) -> Check:
     return lambda value, _base, name: whole_number(name, value, least, most)
 
 
-def one_of(*choices: str) -> Check:
-    """The check of a word that must be one of these."""
+def must(requirement: str, holds: Callable[[Any], bool], make: Callable[[Any], object] = lambda value: value) -> Check:
+    """The check of a value that must be so, and what is made from it."""
 
-    def check(value: object, _base: Path, name: str) -> str:
-        if value not in choices:
-            raise InvalidParameterError(name, f"be one of {', '.join(choices)}", value)
-        return str(value)
+    def check(value: object, _base: Path, name: str) -> object:
+        if not holds(value):
+            raise InvalidParameterError(name, requirement, value)
+        return make(value)
 
     return check
 
 
-def as_flag(value: object, _base: Path, name: str) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise InvalidParameterError(name, "be true or false", value)
-    return value
+def one_of(*choices: str) -> Check:
+    """The check of a word that must be one of these."""
+    return must(f"be one of {', '.join(choices)}", lambda value: value in choices, str)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+as_flag = must("be true or false", lambda value: isinstance(value, bool))
+as_rate = must("be a number, 0 or more, such as 0.001", lambda each: _is_number(each) and 0 <= each < math.inf, float)
 
 
 def as_path(value: object, base: Path, name: str) -> Path:
@@ -216,21 +222,14 @@ def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
     return dict(value) if isinstance(value, Mapping) else tuple(counts)
 
 
-def as_alpha(value: object, _base: Path, name: str) -> float:
+def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (what a file has)
     """A failure probability."""
     from starcert.math import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
 
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not _is_number(value):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
     with renaming(name):
         return confidence.check_alpha(value)
-
-
-def as_rate(value: object, _base: Path, name: str) -> float:
-    """A number from 0 on, such as a learning rate."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf):
-        raise InvalidParameterError(name, "be a number, 0 or more, such as 0.001", value)
-    return float(value)
 
 
 def as_family(value: object, _base: Path, name: str) -> Family:

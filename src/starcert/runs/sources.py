@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -174,14 +173,12 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
             from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
-    # Before torch 2.5 nothing can be allowed for one reading: lists of dictionaries are read there, too.
-    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     # What PyG has allowed for good must not be forbidden again afterwards.
-    already: list[Any] = getattr(torch.serialization, "get_safe_globals", list)()
+    already = torch.serialization.get_safe_globals()
     needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
     _check_size(path)
     try:
-        with allowing(needed), warnings.catch_warnings():
+        with torch.serialization.safe_globals(needed), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file of another format
