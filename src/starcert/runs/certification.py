@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from starcert.files import Archive
 from starcert.objects.noise import Noise
 from starcert.pages.findings import Words, flips_asked
 from starcert.pages.sweep_page import write_sweep_page
-from starcert.runs.forecast import forecast_of, forecast_of_levels
+from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.models import asks_for, other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
-from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
 from starcert.runs.user_code import voting_workers
@@ -77,8 +77,7 @@ def certify_run(
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
-    A run that was interrupted goes on where it was: its votes are kept. The folder has its name only when everything is
-    in it.
+    A run that was interrupted goes on where it was: its votes are kept.
 
     Args:
         settings: what to certify, and how.
@@ -99,7 +98,7 @@ def certify_run(
         store = settings.store or place.kept / VOTES
         if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
             with unstaged():
-                for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
+                for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
                     before(sentence)
         with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
             certificates = certified(settings, ready, problem, store=store, executor=executor)
@@ -149,33 +148,18 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    found = SmoothedClassifier(ready.base, problem.noise, ready.rule).certify(
-        problem,
-        samples=settings.samples,
-        selection_samples=settings.selection_samples,
-        alpha=settings.alpha,
-        family=settings.family,
-        seed=settings.seed,
-        max_radius=settings.max_radius,
-        evidence=settings.evidence,
-        own_samples=settings.own_samples,
-        threat=settings.threat,
-        plan=settings.plan,
-        store=store,
-        executor=executor,
-        title=title,
-    )
-    return found.numbered
+    asked: dict[str, Any] = {key: getattr(settings, key) for key in ("seed", *CERTIFICATE_SETTINGS)}
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
+    return smoothed.certify(problem, **asked, store=store, executor=executor, title=title).numbered
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
     """The rows of an archive, one for each graph, with more columns.
 
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
-    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
-    with a known attack, and no `any_flips` flips, wherever they are, change the answer. With evidence or a threat,
-    `any_1`, `any_2`, … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where a
-    graph has fewer sites.
+    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii
+    with a known attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say
+    what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites.
     """
     certificates = archive.certificates
     outcomes = flip_outcomes(certificates, flips_asked(archive))
@@ -268,7 +252,7 @@ def run_sweep(
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-            for sentence in forecast_of_levels(settings.run, first, stores):  # each as soon as it is known
+            for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
         outcomes, marks, anchored = [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):

@@ -20,12 +20,7 @@ KINDS = ("molecule", "directed", "nodes", "vector")  # kinds of objects
 
 
 def files_of(example: str) -> dict[str, str]:
-    """The files of an example, by their names in its folder.
-
-    Example:
-        >>> list(files_of("function"))[:3]
-        ['run.toml', 'model.py', 'graphs/labels.csv']
-    """
+    """The files of an example, by their names in its folder."""
     if example not in (*EXAMPLES, *KINDS):
         raise InvalidParameterError("--example", f"be one of {', '.join(EXAMPLES)}", example)
     folder = files("starcert.runs") / "examples" / example

@@ -86,18 +86,37 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
-    yield from forecast_of(settings, ready)
+    yield from forecast_of(settings, ready, [None])
 
 
-def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = None) -> Iterator[str]:
-    """What is known about a run whose model was tried; nothing, if all its votes are in the store."""
-    problem, work = ready.problem, _work_left(settings, ready, [store])
+def forecast_of(
+    settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False
+) -> Iterator[str]:
+    """What is known about a run whose model was tried, or about the `levels` of a sweep, measured at the first.
+
+    Nothing is said if all votes are in the stores, one for the run or for each level.
+    """
+    problem, work = ready.problem, _work_left(settings, ready, stores)
     if work is None:
         return
+    names = ready.data.class_names
+    if names != tuple(map(str, range(len(names)))):
+        yield f"Classes: {named_classes(names)}"
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     objects = quantity(len(problem), words.whole)
-    attacked = ", those at attacked ones included" if settings.max_own_votes else ""
-    yield from _votes_and_time(settings, ready, work, objects, attacked)
+    each = settings.samples + _selection(settings) + settings.max_own_votes
+    total, left = each * len(problem) * len(stores), work.votes[1] + work.own
+    on = f"{quantity(len(stores), 'level')} on " if levels else ""
+    most = "at most " if settings.plan == "decided" or settings.max_own_votes else ""
+    attacked = ", those at attacked ones included" if settings.max_own_votes and not levels else ""
+    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
+    alpha, takes = settings.alpha if settings.evidence else None, ""
+    with suppress(ClassifierError):  # the votes will say why it fails
+        timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
+        takes = f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
+    yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
+    if levels:
+        return
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
@@ -105,32 +124,6 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
             yield f"Empty: {axis} has no sites in {empty:,} of {objects}."
     if fixed := fixed_pairs([sites.n_fixed for sites in problem.sites], words):
         yield fixed
-
-
-def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequence[Path]) -> Iterator[str]:
-    """What is known about a sweep before its first level, measured there; nothing, if all votes are in the stores."""
-    work = _work_left(settings, ready, stores)
-    if work is not None:
-        objects = f"{quantity(len(stores), 'level')} on {quantity(len(ready.problem), 'graph')}"
-        yield from _votes_and_time(settings, ready, work, objects, levels=len(stores))
-
-
-def _votes_and_time(
-    settings: RunSettings, ready: TriedModel, work: RunWork, objects: str, attacked: str = "", levels: int = 1
-) -> Iterator[str]:
-    """What the answers mean, where classes have names; how many votes are drawn, and how long that takes."""
-    names = ready.data.class_names
-    if names != tuple(map(str, range(len(names)))):
-        yield f"Classes: {named_classes(names)}"
-    each = settings.samples + _selection(settings) + settings.max_own_votes
-    total, left = each * len(ready.problem) * levels, work.votes[1] + work.own
-    most = "at most " if settings.plan == "decided" or settings.max_own_votes else ""
-    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
-    alpha, takes = settings.alpha if settings.evidence else None, ""
-    with suppress(ClassifierError):  # the votes will say why it fails
-        timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
-        takes = f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
-    yield f"{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
 
 
 def _selection(settings: RunSettings) -> int:

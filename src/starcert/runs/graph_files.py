@@ -17,19 +17,8 @@ from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
-from starcert.runs.tables import (
-    MAX_DIGITS,
-    MAX_SHOWN,
-    Columns,
-    Row,
-    lines_of,
-    natural_key,
-    number_labels,
-    part_named,
-    read_table,
-    refuse_columns,
-    refuse_line,
-)
+from starcert.runs import tables
+from starcert.runs.tables import Columns, Row, refuse_columns, refuse_line
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
@@ -46,14 +35,10 @@ _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, Overfl
 
 
 def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | None = None) -> Dataset:
-    """The graphs of a folder, in the order of their names, with the classes in its `labels.csv`.
-
-    Raises:
-        StarcertError: names the file, and its line, that is wrong.
-    """
+    """The graphs of a folder, in the order of their names, with the classes in its `labels.csv`."""
     readers = {".graphml": read_graphml} | dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
     files = sorted(
-        (each for each in folder.iterdir() if each.suffix in readers), key=lambda file: natural_key(file.name)
+        (each for each in folder.iterdir() if each.suffix in readers), key=lambda file: tables.natural_key(file.name)
     )
     if not files:
         kinds = ", ".join(f"*{suffix}" for suffix in readers)
@@ -80,20 +65,20 @@ def _labelled(graphs: Sequence[Graph], names: list[str], rows: Sequence[Row], pa
     """Graphs with the classes and the parts in the rows of a table, as far as it has such columns."""
     given: dict[str, Any] = {}
     if "label" in rows[0][1]:
-        labels, class_names, numbered = number_labels([row["label"] for _, row in rows], str(path))
+        labels, class_names, numbered = tables.number_labels([row["label"] for _, row in rows], str(path))
         given = {"labels": labels, "label_names": class_names, "numbered": numbered}
     if "part" in rows[0][1]:
-        given["parts"] = [part_named(row["part"], f"{path}, line {number}") for number, row in rows]
+        given["parts"] = [tables.part_named(row["part"], f"{path}, line {number}") for number, row in rows]
     return Dataset(graphs, names=names, **given)
 
 
 def _rows_by_name(path: Path, names: list[str], columns: Columns) -> list[Row]:
     """The row of `labels.csv` for each of these graphs; an empty label is a class that is not known."""
     found: dict[str, Row] = {}
-    for number, row in read_table(path, columns, needed=("name", "label"), optional=("part",)):
+    for number, row in tables.read_table(path, columns, needed=("name", "label"), optional=("part",)):
         name = row["name"] if row["name"] in names else Path(row["name"]).stem
         if name not in names:
-            wanted = row["name"][:MAX_SHOWN]
+            wanted = row["name"][: tables.MAX_SHOWN]
             hint = did_you_mean(wanted, names)
             raise StarcertError(f"{path}, line {number}: no graph is called {wanted!r}. {hint}".rstrip())
         if name in found:
@@ -149,13 +134,10 @@ def _check_graphml(path: Path) -> None:
 
 
 def read_edge_list(path: Path) -> Graph:
-    """The graph of a text file with two names of nodes on a line; one name is a node, # begins a comment.
-
-    Names are separated by blanks or a comma. A pair that occurs twice is one edge.
-    """
+    """The graph of a text file with two names of nodes on a line, or one; # begins a comment."""
     index: dict[Hashable, int] = {}
     edges: set[tuple[int, int]] = set()
-    for number, text in enumerate(lines_of(path), start=1):
+    for number, text in enumerate(tables.lines_of(path), start=1):
         line = text.partition("#")[0].strip()
         names = line.replace(",", " ").split()
         if len(names) == 3 and names[2] in ("1", "1.0"):
@@ -174,7 +156,7 @@ def read_edge_list(path: Path) -> Graph:
 def _as_numbers(nodes: Iterable[Hashable]) -> list[Hashable]:
     """Node names, as numbers if all are whole numbers, so that ranges of nodes fit them."""
     names = [str(node) for node in nodes]
-    if all(name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name for name in names):
+    if all(name.isdecimal() and len(name) <= tables.MAX_DIGITS and str(int(name)) == name for name in names):
         return list(map(int, names))
     return list(nodes)
 
@@ -189,12 +171,12 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
     if edge_types is not None:
         check_edge_types(edge_types, (BOND,), path.name)
     if path.suffix == ".csv":
-        rows = read_table(path, columns or {}, needed=("smiles",), optional=("label", "name", "part"))
+        rows = tables.read_table(path, columns or {}, needed=("smiles",), optional=("label", "name", "part"))
     elif columns:
         refuse_columns(columns, f"{path} has no line that names columns")
     else:
         rows = []
-        for number, line in enumerate(lines_of(path), start=1):
+        for number, line in enumerate(tables.lines_of(path), start=1):
             smiles, _, name = line.strip().partition("\t" if "\t" in line else " ")
             if smiles:
                 rows.append((number, {"smiles": smiles, "name": name.strip()}))
@@ -250,20 +232,7 @@ def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[G
 
 
 def same_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple[Graph, ...]:
-    """The graphs of a data set, each with all types that occur in any of them.
-
-    Args:
-        name: the attribute that is the type.
-        parts: what the graphs are made of, with their own types.
-        where: what a message calls each of them.
-
-    Example:
-        >>> import numpy as np
-        >>> parts = [Parts(2, np.array([[0, 1]]), edge_types=[kind]) for kind in ("b", "a")]
-        >>> graphs = same_types("kind", parts, ["first", "second"])
-        >>> [graph.type_names for graph in graphs], graphs[0].edge_types.tolist()
-        ([('a', 'b'), ('a', 'b')], [2])
-    """
+    """The graphs of a data set, each with all types of the attribute `name` in any of them; messages say `where`."""
     names = _all_types(name, parts, where)
     graphs = []
     for place, each in zip(where, parts, strict=True):

@@ -33,13 +33,7 @@ _HINT = (
 
 
 def noise_text(noise: Noise) -> str:
-    """A noise as `--noise` takes it.
-
-    Example:
-        >>> from starcert.objects.laws import Flip
-        >>> noise_text(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
-        'motif=0.02,bonds=0.04/0.2'
-    """
+    """A noise as `--noise` takes it, such as motif=0.02,bonds=0.04/0.2."""
     return ",".join(f"{region}={noise[region].to_text()}" for region in noise.regions)
 
 
@@ -84,8 +78,6 @@ class Grid:
         >>> grid = Grid.of({"motif": [0.02, 0.05], "random": [0.45]})
         >>> [noise_text(noise) for noise in grid.levels()]
         ['motif=0.02,random=0.45', 'motif=0.05,random=0.45']
-        >>> [noise_text(noise) for noise in Grid.of({"bonds": {"delete": [0.1], "add": [0.0, 0.2]}}).levels()]
-        ['bonds=0.1/0.0', 'bonds=0.1/0.2']
     """
 
     factors: tuple[Factor, ...]
@@ -238,13 +230,7 @@ def _probability(value: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean.
-
-    Example:
-        >>> goal = Goal.parse("accuracy@motif=1,random=10", Noise(motif=0.1, random=0.4))
-        >>> str(goal), goal.description
-        ('accuracy@motif=1,random=10', 'accuracy certified against 1 flip in motif and 10 flips in random')
-    """
+    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean."""
 
     kind: str = "accuracy"  # "accuracy" or "flips"
     radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis

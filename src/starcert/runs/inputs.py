@@ -81,7 +81,7 @@ class TriedModel:
     """Everything that a run votes with."""
 
     model: str  # the digest of the model's file
-    base: Classifier  # the base classifier
+    base: Classifier
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once

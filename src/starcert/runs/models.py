@@ -40,10 +40,7 @@ def asks_for(reference: Reference, name: str) -> bool:
 
 
 def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
-    """What the user's model function returns, called with what it asks for by name.
-
-    A model that the file made when it was imported is taken as it is.
-    """
+    """What the user's model function returns, called with what it asks for by name; a ready model is taken as it is."""
     found: Any = reference.load()
     if not _is_function(found):
         return found

@@ -9,9 +9,8 @@ When report, certificates and table are written, the folder gets its name: what 
 | no                 | yes                        | under way  | goes on in `results.partial`, then gives it its name |
 | yes                | is not looked at           | finished   | goes on in `results`, file by file                   |
 
-One rename, of run.toml or of the folder, leads from line to line, and each file is replaced whole (`write_whole`): a
-process that is killed at any moment leaves one of these lines, and at most drafts, which count as nothing. Without
-run.toml, both folders must be empty or missing: what somebody else keeps there is never touched.
+One rename leads from line to line, and each file is replaced whole (`write_whole`): a process that is killed leaves one
+of these lines, and at most drafts, which count as nothing. Without run.toml, both folders must be empty or missing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from starcert import __version__
 from starcert.objects.noise import AnyFlips
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
@@ -81,11 +80,7 @@ class RunRecord:
 
 
 def read_run_file(path: str | os.PathLike[str]) -> RunFile:
-    """Reads a run file. Paths in it are relative to its folder.
-
-    Raises:
-        RunFileError: names the file, and the line or the key that is wrong.
-    """
+    """Reads a run file, to whose folder paths are relative; a `RunFileError` names the line or key that is wrong."""
     file = Path(os.path.abspath(path))
     values = _parsed(file)
     expected = values.pop("expected", {})
@@ -363,7 +358,6 @@ class OutputFolder:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:
             own = record.grid is None and record.settings.store is None and (folder / VOTES).is_file()
-            same = {key for key, each in SETTINGS.items() if each.changes == "certificates"} - _FIXED_ONCE_USED
-            if own and {each.partition(":")[0] for each in found} <= same:
+            if own and {each.partition(":")[0] for each in found} <= set(CERTIFICATE_SETTINGS) - _FIXED_ONCE_USED:
                 advice += f" Another --out with --store {folder / VOTES} uses its votes again."
             raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")

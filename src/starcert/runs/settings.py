@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -33,6 +34,10 @@ def setting(check: Check, text: str, *, default: object = None, **more: Any) -> 
     """A field for a setting: its check, its help, and what else `Setting` has; with an example, it must be given."""
     about = Setting(check=check, help=text, **more)
     return field(default=MISSING if about.example else default, metadata={"setting": about})
+
+
+_of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
+_of_certificates = partial(setting, changes="certificates")
 
 
 def _declared(each: Field[Any]) -> Setting:
@@ -61,16 +66,14 @@ class RunSettings:
         example="model.py:classifier",
         in_training=True,
     )
-    weights: Path | None = setting(
+    weights: Path | None = _of_data(
         checks.as_path,
         "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
         "dict from torch.save.",
         shown="as the model function returns it",
         metavar="FILE",
-        in_training=True,
-        changes="nothing",  # it is the content that counts
     )
-    data: Path | str | Reference = setting(
+    data: Path | str | Reference = _of_data(
         checks.as_data,
         "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
         "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
@@ -78,28 +81,22 @@ class RunSettings:
         "file.py:function, which returns starcert objects of any kind and their classes.",
         metavar="NAME|PATH",
         example="MUTAG",
-        changes="nothing",  # it is the content that counts
-        in_training=True,
     )
-    columns: dict[str, str] | None = setting(
+    columns: dict[str, str] | None = _of_data(
         checks.as_columns,
         "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
         "label and name: smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test.",
         parse=checks.parse_columns,
         metavar="WHAT=COLUMN,…",
         shown="smiles, label, name",
-        in_training=True,
-        changes="nothing",  # as with data
     )
-    edge_types: str | None = setting(
+    edge_types: str | None = _of_data(
         checks.as_text,
         "The edge attribute that is the type of an edge, which noise may change and a module gets as edge_attr: "
         "bond in molecules (single, double, triple, aromatic), edge_labels in TU data, otherwise the attribute's "
         "name, such as edge_attr in a PyG file.",
         metavar="NAME",
         shown="edges have no types",
-        in_training=True,
-        changes="nothing",  # as with data
     )
     targets: Literal["graphs", "nodes"] = setting(
         checks.one_of("graphs", "nodes"),
@@ -137,33 +134,30 @@ class RunSettings:
         sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
         in_training=True,
     )
-    samples: int = setting(
+    samples: int = _of_certificates(
         _SAMPLES,
         "Noisy copies of each graph that bound its class.",
         of_sweeps=True,
         sweep_help="Noisy copies of each graph at each level; more tell levels apart whose radii are long.",
         sweep_shown=f"{SWEEP_SAMPLES:,}",
-        changes="certificates",
         default=10_000,
     )
-    selection_samples: int | None = setting(
+    selection_samples: int | None = _of_certificates(
         _SAMPLES,
         "Noisy copies that choose the class.",
         shown="a hundredth of the samples, at least 100; with plan decided, as few as the question takes",
         of_sweeps=True,
-        changes="certificates",
     )
-    plan: Literal["fixed", "decided"] = setting(
+    plan: Literal["fixed", "decided"] = _of_certificates(
         checks.one_of("fixed", "decided"),
         "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of "
         "max_radius is certified, or is unlikely to be certified even with all samples. Bounds are then a little "
         "wider, as they hold whenever somebody looks.",
         metavar="fixed|decided",
         implied="fixed",
-        changes="certificates",
         default="fixed",
     )
-    evidence: bool = setting(
+    evidence: bool = _of_certificates(
         checks.as_flag,
         "Look at where the flips of the votes fell, too, and not only at how many votes each class has (p_A). "
         "Far more is certified, and every number of flips is certified, broken (an attack is found) or open. "
@@ -173,10 +167,9 @@ class RunSettings:
         sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
         "side, and levels are compared by the latter.",
         implied=False,
-        changes="certificates",
         default=False,
     )
-    own_samples: int | None = setting(
+    own_samples: int | None = _of_certificates(
         checks.whole(0, 10**12),
         "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
         "leave open, and find attacks. 0: none.",
@@ -184,31 +177,25 @@ class RunSettings:
         panel="Evidence",
         of_sweeps=True,
         sweep_shown="0",
-        changes="certificates",
     )
-    alpha: float = setting(
-        checks.as_alpha,
-        "The probability that a graph's certificate fails (not the confidence).",
-        changes="certificates",
-        default=0.01,
+    alpha: float = _of_certificates(
+        checks.as_alpha, "The probability that a graph's certificate fails (not the confidence).", default=0.01
     )
-    family: Family = setting(
+    family: Family = _of_certificates(
         checks.as_family,
         "What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
         "number, so that all hold together).",
         metavar="each|all",
-        changes="certificates",
         default="each",
     )
     seed: int = setting(_SEED, "The seed of all noise.", default=0)
-    max_radius: tuple[int, ...] | None = setting(
+    max_radius: tuple[int, ...] | None = _of_certificates(
         checks.as_radius,
         "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
         parse=checks.parse_by_axis,
         metavar="AXIS=COUNT,…",
-        changes="certificates",
     )
-    threat: Threat | None = setting(
+    threat: Threat | None = _of_certificates(
         lambda value, _base, name: threat_of(value, name),
         "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
         "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
@@ -216,7 +203,6 @@ class RunSettings:
         metavar="flips:K",
         sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
         "broken and open under any 2 flips.",
-        changes="certificates",
     )
     limit: int | None = setting(
         _SAMPLES,
@@ -235,14 +221,12 @@ class RunSettings:
         sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
         default="all",
     )
-    splits: Path | None = setting(
+    splits: Path | None = _of_data(
         checks.as_splits,
         'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
         "from 0 or names of graphs; or a file .csv with the columns name and part.",
         metavar="FILE",
         shown="80/10/10% of every class",
-        in_training=True,
-        changes="nothing",  # as with data
     )
     split_seed: int = setting(_SEED, "The seed of that division.", default=0, in_training=True)
     device: str | None = setting(
@@ -311,6 +295,9 @@ class RunSettings:
 SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(RunSettings)}
 """The settings of a run by their keys."""
 
+CERTIFICATE_SETTINGS = tuple(key for key, each in SETTINGS.items() if each.changes == "certificates")
+"""Those that make other certificates from the same votes."""
+
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
     """The settings of a run from checked values and options, which override them."""
@@ -353,12 +340,7 @@ class TrainSettings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
-        """The given settings, and the defaults for graphs or for nodes.
-
-        Example:
-            >>> TrainSettings.of({"epochs": 5}, nodes=True).learning_rate
-            0.01
-        """
+        """The given settings, and the defaults for graphs or for nodes."""
         if nodes and given.get("batch_size") is not None:
             requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
             raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)

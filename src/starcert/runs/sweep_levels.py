@@ -23,17 +23,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import (
-    FlipVerdicts,
-    certified_counts,
-    flip_outcomes,
-    flip_verdicts,
-    open_ended,
-    right,
-    steps_to,
-    votes_needed,
-)
+from starcert.certificates.metrics import FlipVerdicts
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
 from starcert.pages.intervals import mean_interval, paired_difference, share_interval
@@ -74,16 +66,11 @@ class LevelOutcome:
 
 
 class LevelReach(NamedTuple):
-    """How far a level reaches on each axis.
+    """How far a level reaches on each axis."""
 
-    Attributes:
-        mean_radii: the mean number of certified flips on that axis alone; 0 if no graph has sites there.
-        shares: for each of some counts of flips, the share of its graphs that are right and certified there, a graph
-            with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at, and
-            if no graph has sites there.
-    """
-
-    mean_radii: tuple[float, ...]
+    mean_radii: tuple[float, ...]  # the mean certified flips on that axis alone; 0 if no graph has sites there
+    # for each of some counts of flips, the share of the axis's graphs that are right and certified there, a graph with
+    # fewer sites if it is with all of them flipped; None beyond the box that was looked at, and if no graph has sites
     shares: tuple[tuple[float | None, ...], ...]
 
 
@@ -142,7 +129,7 @@ def out_of_reach(
 ) -> dict[str, int | None]:
     """The axes with sites on which not even unanimous votes would certify a flip, and how many would; None: none."""
     n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
-    needed = votes_needed(
+    needed = metrics.votes_needed(
         noise,
         alpha,
         n_classes,
@@ -179,20 +166,20 @@ def outcome_of(
         np.array(truth, dtype=np.int64),
         np.array(base, dtype=np.int64),
         np.asarray(certificates.labels),
-        right(certificates, truth),
+        metrics.right(certificates, truth),
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
         None if certificates.verdicts is None else tuple(by_counts),
-        tuple(flip_verdicts(certificates, truth, most=max_flips)),
+        tuple(metrics.flip_verdicts(certificates, truth, most=max_flips)),
     )
 
 
 def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
     """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
     box = tuple(np.max([each.reach.max(axis=0) for each in outcomes], axis=0).tolist())
-    return tuple(_level(each, box, tuple(steps_to(max(box)))) for each in outcomes)
+    return tuple(_level(each, box, tuple(metrics.steps_to(max(box)))) for each in outcomes)
 
 
 def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) -> SweepLevel:
@@ -243,8 +230,8 @@ def _certified_in(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np
     if prod(limit + 1 for limit in box) > MAX_CELLS:
         return None
     rows = zip(outcome.radii, outcome.capacities.tolist(), outcome.right.tolist(), strict=True)
-    frontiers = Counter(open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
-    return certified_counts(frontiers, [range(limit + 1) for limit in box])
+    frontiers = Counter(metrics.open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
+    return metrics.certified_counts(frontiers, [range(limit + 1) for limit in box])
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
@@ -265,17 +252,13 @@ def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
 
 
 def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> Marks:
-    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all.
-
-    Raises:
-        StarcertError: if no graph has sites on the axes that the goal names.
-    """
+    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all."""
     axes = outcome.noise.axes
     named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
     there = np.all(outcome.capacities[:, named] > 0, axis=1)
     found: npt.ArrayLike
     if goal.threat is not None:
-        known = flip_outcomes(certificates, goal.threat.most)
+        known = metrics.flip_outcomes(certificates, goal.threat.most)
         there = np.array([one.asked == goal.threat.most for one in known])
         found = [one.certified == goal.threat.most for one in known]
     elif goal.kind == "accuracy":

@@ -73,10 +73,9 @@ class SweepResult:
 
     @cached_property
     def suggested(self) -> int | None:
-        """The level to certify next; None if there is none.
+        """The level to certify next, better than a constant answer; None if there is none.
 
-        It is more accurate than a constant answer. Without a goal it is the most accurate of the unbeaten levels that
-        certify a flip at all; with one it has the most of that, and more than nothing.
+        Without a goal it is the most accurate unbeaten level that certifies a flip at all; with one the best by it.
         """
         if self.settings.goal is None:
             return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)

@@ -40,11 +40,7 @@ _SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 
 
 def read_table(path: Path, columns: Columns, *, needed: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
-    """The rows of a table with the cells of these roles; empty rows are left out.
-
-    Raises:
-        StarcertError: names the line that is wrong, or the missing column, those that are there and the option to use.
-    """
+    """The rows of a table with the cells of these roles; empty rows are left out."""
     for role in columns:
         if role not in (*needed, *optional):
             refuse_columns({role: columns[role]}, f"{path} has no use for it")
@@ -136,8 +132,6 @@ def number_labels(labels: list[str], where: str = "labels") -> tuple[list[int | 
     Example:
         >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
         (([0, 1, None, 0], ('ring', 'star'), False), ([2, 0], ('0', '1', '2'), True))
-        >>> number_labels(["0", "99999999999"]), number_labels(["2.0", "0.0"])
-        (([0, 1], ('0', '99999999999'), False), ([2, 0], ('0', '1', '2'), True))
     """
     if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
         labels = [label.partition(".")[0] for label in labels]
@@ -174,11 +168,7 @@ def part_named(word: str, where: str) -> str | None:
 
 
 def divided(data: Dataset, splits: Path) -> Dataset:
-    """The data with the parts that a file gives them.
-
-    A file `*.json` lists the graphs of each part, by their indices from 0 or their names; a file `*.csv` has the
-    columns `name` and `part`. A graph may lie in no part.
-    """
+    """The data with the parts in a file: lists of indices or names by part (.json), or columns name and part (.csv)."""
     if data.parts is not None:
         requirement = "be left out where a column of the data says the parts"
         raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
@@ -249,10 +239,7 @@ def part_of(data: Dataset, name: str, seed: int) -> Dataset:
 
 
 def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
-    """The part "train", "validation" or "test"; None if it is empty.
-
-    Unless the data come divided, these have 80%, 10% and 10% of every class.
-    """
+    """The part "train", "validation" or "test", 80%, 10% and 10% of every class or the user's own; None if empty."""
     if data.parts is not None:
         which = [place for place, part in enumerate(data.parts) if part == name]
     elif data.labels.dtype == object:

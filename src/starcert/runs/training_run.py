@@ -72,13 +72,8 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
 
     The file is there whole or not at all, and one that is there stays as it is until training has ended. A file that
     was made with the same settings from the same data is not made again; another one is refused. A training that was
-    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`. Only one
-    training at a time writes a file: it holds the lock of `model.pt.lock`.
-
-    Args:
-        run: which module, data, noise and regions.
-        settings: how to train.
-        again: train in any case, and replace the weights that are there.
+    interrupted goes on where it was: its state is in `model.pt.partial`. Only one training at a time writes a file: it
+    holds the lock of `model.pt.lock`. With `again`, weights that are there are replaced.
     """
     weights = run.weights
     assert weights is not None

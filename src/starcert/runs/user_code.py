@@ -39,12 +39,7 @@ class UserCodeError(StarcertError):
 
 @dataclass(frozen=True)
 class Reference:
-    """Something that a Python file defines: the file, absolute, and the name in it.
-
-    Example:
-        >>> str(Reference(Path("/project/model.py"), "classifier"))
-        'model.py:classifier'
-    """
+    """Something that a Python file defines: the file, absolute, and the name in it."""
 
     file: Path
     name: str
