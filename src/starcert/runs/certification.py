@@ -213,11 +213,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
 
 
 def run_sweep(
-    settings: SweepSettings,
-    *,
-    expected: Mapping[str, str] | None = None,
-    note: Say = print,
-    before: Say | None = None,
+    settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Say = print, before: Say | None = None
 ) -> SweepResult:
     """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
 
@@ -282,12 +278,7 @@ def run_sweep(
 
 
 def _levels(
-    settings: SweepSettings,
-    inputs: RunInputs,
-    first: TriedModel,
-    one_model: bool,
-    stores: Sequence[Path],
-    note: Say,
+    settings: SweepSettings, inputs: RunInputs, first: TriedModel, one_model: bool, stores: Sequence[Path], note: Say
 ) -> Iterator[tuple[Certificates, TriedModel]]:
     """The certificates of every level, and what they were made with."""
     once = cache(note)  # what is true of one level is not repeated for the next
