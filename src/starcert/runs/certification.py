@@ -22,7 +22,7 @@ from starcert.pages.findings import Words, flips_asked
 from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
-from starcert.runs.inputs import RunInputs, TriedModel, check_expected, describe_rule, read_inputs, try_model
+from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import asks_for, other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
@@ -136,6 +136,16 @@ def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], no
     for sentence in other_noise(settings.weights, noises):
         note(sentence)
     return ready
+
+
+def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuses to repeat a run from something else than it was made from."""
+    changed = [name for name, content in expected.items() if digests.get(name) != content]
+    if changed:
+        raise StarcertError(
+            f"This run repeats another, but not everything is as it was: {', '.join(changed)}. "
+            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
+        )
 
 
 def certified(

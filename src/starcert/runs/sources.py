@@ -18,8 +18,7 @@ from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import Parts, from_pyg
 from starcert.runs import graph_files as texts
-from starcert.runs.graph_files import check_edge_types, refuse_edge_types
-from starcert.runs.tables import Columns, are_class_numbers, number_labels, refuse_columns
+from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import say
@@ -83,6 +82,25 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
     from starcert.datasets import npz  # noqa: PLC0415
 
     return _renamed(found := npz(source), names=(found.name,), numbered=True)
+
+
+def with_node_labels(data: Dataset) -> Dataset:
+    """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
+    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
+        what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
+        hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
+        raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
+    graph = data.graphs[0]
+    if data.of_nodes:
+        return data
+    if "y" not in graph.node_data:
+        return Dataset(graph, names=data.names, label_names=data.label_names, numbered=data.numbered)
+    given: Any = graph.node_data["y"]
+    classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
+    if all(isinstance(each, float) and each.is_integer() for each in classes):
+        classes = [int(each) for each in classes]
+    labels, class_names, numbered = number_labels(list(map(str, classes)), f"{data.names[0]}, node data y")
+    return Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
 
 
 def _renamed(data: Dataset, **changes: Any) -> Dataset:  # noqa: ANN401  (as `replace`)
@@ -267,7 +285,7 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
     known = sorted({label for label in labels if label is not None})
     if not known:
         return Dataset(graphs, names=names)
-    numbered = are_class_numbers(known)
+    numbered = texts.are_class_numbers(known)
     values = range(known[-1] + 1) if numbered else known
     numbers = {value: number for number, value in enumerate(values)}
     classes = [None if label is None else numbers[label] for label in labels]
