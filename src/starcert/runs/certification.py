@@ -23,7 +23,7 @@ from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
-from starcert.runs.models import asks_for, other_noise
+from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
     from starcert.objects.binding import Problem
 
-Say = Callable[[str], None]
-"""Receives a sentence."""
+Say = Callable[[str], None]  # receives a sentence
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ def run_sweep(
                 "with classes; for graph files that is labels.csv with the columns name and label, in a table of "
                 "molecules the column label, or --columns label=COLUMN."
             )
-        one_model = not asks_for(settings.run.model, "noise")
+        one_model = not settings.run.model.asks_for("noise")
         first = _tried(settings.run, inputs, settings.levels, note)
         # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
         # with other graphs.

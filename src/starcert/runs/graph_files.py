@@ -33,11 +33,9 @@ ASK_FOR_TYPES = (
 """The next step where edges have no types and a noise or a model needs them."""
 
 _LABELS = "labels.csv"
-Columns = Mapping[str, str]
-"""From what a column holds (`COLUMN_ROLES`) to its name."""
+Columns = Mapping[str, str]  # from what a column holds (`COLUMN_ROLES`) to its name
 
-Row = tuple[int, dict[str, str]]
-"""The number of a line, and its cells by role."""
+Row = tuple[int, dict[str, str]]  # the number of a line, and its cells by role
 
 MAX_SHOWN = 200  # a message shows at most this many characters of a name
 

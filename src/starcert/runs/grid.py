@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise, Threat, threat_of
-from starcert.runs.models import asks_for
 from starcert.runs.setting_values import parse_by_axis, renaming
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
@@ -347,7 +346,7 @@ def sweep_settings(
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
     has_parts = run.splits is not None or "part" in (run.columns or {})
     undecided = chosen is None and not divided
-    if undecided and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation"))):
+    if undecided and (has_parts or any(run.model.asks_for(part) for part in ("train", "validation"))):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}

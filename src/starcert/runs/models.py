@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
@@ -21,7 +21,7 @@ from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph, Sites, Vector
 from starcert.objects.noise import Noise
 from starcert.runs.graph_files import ASK_FOR_TYPES
-from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
+from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
@@ -33,16 +33,10 @@ MAX_DENSE_NODES = 128
 """A module that can run on dense adjacency (it has a method `dense`) does so if no graph has more nodes."""
 
 
-def asks_for(reference: Reference, name: str) -> bool:
-    """Whether a model function has a parameter of this name."""
-    found = reference.load()
-    return _is_function(found) and name in inspect.signature(found).parameters
-
-
 def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
     """What the user's model function returns, called with what it asks for by name; a ready model is taken as it is."""
     found: Any = reference.load()
-    if not _is_function(found):
+    if not is_function(found):
         return found
     given = {}
     for name, parameter in inspect.signature(found).parameters.items():
@@ -80,10 +74,6 @@ def _refuse_part(part: str, reference: Reference, offered: Mapping[str, Any]) ->
     drawn, own = f"the {share} for {called}, and the 10% for testing are", f"your {part} part, and your test part is"
     hint = f'Set split = "test": the function is given {drawn if data.parts is None else own} certified.'
     raise InvalidParameterError("split", f"be test for {reference}, which asks for {called} data", "all", hint)
-
-
-def _is_function(found: object) -> TypeGuard[Callable[..., object]]:
-    return inspect.isroutine(found) or inspect.isclass(found)
 
 
 def as_classifier(

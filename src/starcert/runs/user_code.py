@@ -6,6 +6,7 @@ can travel to a worker process, which imports the file first.
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import sys
@@ -19,7 +20,7 @@ from hashlib import blake2b
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
@@ -71,8 +72,18 @@ class Reference:
             hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
 
+    def asks_for(self, parameter: str) -> bool:
+        """Whether it is a function, or a class, with a parameter of this name."""
+        found = self.load()
+        return is_function(found) and parameter in inspect.signature(found).parameters
+
     def __str__(self) -> str:
         return f"{self.file.name}:{self.name}"
+
+
+def is_function(found: object) -> TypeGuard[Callable[..., object]]:
+    """Whether it is a function or a class: something that makes a model, and is none itself."""
+    return inspect.isroutine(found) or inspect.isclass(found)
 
 
 def import_file(file: Path) -> ModuleType:
