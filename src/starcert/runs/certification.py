@@ -22,7 +22,7 @@ from starcert.pages.findings import Words, flips_asked
 from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
-from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
+from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
@@ -239,11 +239,8 @@ def run_sweep(
         n_chosen = len(inputs.chosen)
         inputs = replace(inputs, chosen=inputs.chosen.labelled)
         if not len(inputs.chosen):
-            raise StarcertError(
-                "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data "
-                "with classes; for graph files that is labels.csv with the columns name and label, in a table of "
-                "molecules the column label, or --columns label=COLUMN."
-            )
+            unknown = "A sweep weighs certified radii against accuracy, but no class of these graphs is known."
+            raise StarcertError(f"{unknown} Give data with classes. {WHERE_CLASSES_ARE}")
         one_model = not settings.run.model.asks_for("noise")
         first = _tried(settings.run, inputs, settings.levels, note)
         # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file

@@ -41,6 +41,10 @@ RunRegions = Rule | Partition | Mapping[str, Any] | None
 
 
 _FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing
+WHERE_CLASSES_ARE = (
+    "For graph files that is labels.csv with the columns name and label; in a table of molecules the column label, or "
+    "--columns label=COLUMN."
+)
 _SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 
 
@@ -204,9 +208,9 @@ def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
     if data.parts is not None:
         which = [place for place, part in enumerate(data.parts) if part == name]
     elif data.labels.dtype == object:
-        hint = 'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
-        hint += "column of classes otherwise than label: --columns label=COLUMN."
-        raise InvalidParameterError("split", "be all for data without classes", name, hint)
+        hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+        table = "Where a table calls the column of classes otherwise than label: --columns label=COLUMN."
+        raise InvalidParameterError("split", "be all for data without classes", name, f"{hint} {table}")
     else:
         drawn = stratified_parts(data.labels, _FRACTIONS, seed)
         which = sorted(dict(zip(("train", "validation", "test"), drawn, strict=True))[name].tolist())

@@ -139,8 +139,8 @@ def _from_function(
     try:
         content = identity(function)
     except InvalidParameterError as error:
-        hint = f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
-        hint += "with another description whenever the answers change."
+        described = "starcert.classifiers.from_callable(function, n_classes=…, description=…)"
+        hint = f"Let {reference.name} return {described}, with another description whenever the answers change."
         requirement = "return a function whose content can be identified"
         raise InvalidParameterError("model", requirement, error.args[2], hint) from error
     name = getattr(function, "__qualname__", type(function).__name__)

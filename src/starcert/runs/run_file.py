@@ -306,8 +306,9 @@ class OutputFolder:
             if os.path.lexists(folder) and not folder.is_dir():
                 raise InvalidParameterError("out", "be a folder", str(folder), "Give the name of a new folder.")
             if os.path.ismount(folder):  # no other folder can get this name
-                must, hint = "be a new folder, not a place where a disk is mounted", f"such as {folder / 'certified'}"
-                raise InvalidParameterError("out", must, str(folder), f"Give the name of a new folder, {hint}.")
+                hint = f"Give the name of a new folder, such as {folder / 'certified'}."
+                requirement = "be a new folder, not a place where a disk is mounted"
+                raise InvalidParameterError("out", requirement, str(folder), hint)
             if folder.is_dir() and not (folder / RUN).is_file() and not is_empty(folder):
                 hint = "Give the name of a new folder, or empty this one."
                 raise InvalidParameterError("out", "be a new folder, or that of an earlier run", str(folder), hint)

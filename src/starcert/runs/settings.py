@@ -307,8 +307,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given["columns"] = {**values["columns"], **options["columns"]}  # type: ignore[dict-item]
     for key, each in SETTINGS.items():
         if each.example and given.get(key) is None:
-            hint = f"For example {option_name(key)} {each.example}, or {key} in a run file; `starcert init` writes one "
-            raise InvalidParameterError(key, "be given", None, f"{hint}that runs.")
+            hint = f"For example {option_name(key)} {each.example}, or {key} in a run file"
+            raise InvalidParameterError(key, "be given", None, f"{hint}; `starcert init` writes one that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if options.get("evidence") is False and "own_samples" not in options:

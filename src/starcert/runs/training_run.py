@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.content import digest
-from starcert.runs.inputs import RunInputs, aligned, describe_rule, needs_model, read_inputs
+from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, TrainSettings, run_settings
@@ -82,8 +82,8 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
     with holding_lock(f"{os.path.realpath(weights)}.lock") as free:
         if not free:
-            must, hint = "be a file that no other training is writing", "Wait for it to end or stop it, or give another"
-            raise InvalidParameterError("weights", must, str(weights), f"{hint} --weights.")
+            hint = "Wait for it to end or stop it, or give another --weights."
+            raise InvalidParameterError("weights", "be a file that no other training is writing", str(weights), hint)
         return _trained(run, weights, settings, again=again)
 
 
@@ -145,9 +145,8 @@ def _divided(run: RunSettings) -> RunInputs:
     except InvalidParameterError as error:
         if error.parameter != "split":
             raise
-        must, hint = "have a class for every graph, to train on them", "For graph files that is labels.csv with the "
-        hint += "columns name and label; in a table of molecules the column label, or --columns label=COLUMN."
-        raise InvalidParameterError("data", must, str(run.data), hint) from None
+        requirement = "have a class for every graph, to train on them"
+        raise InvalidParameterError("data", requirement, str(run.data), WHERE_CLASSES_ARE) from None
     assert inputs.train is not None  # they are divided
     train, deciding = inputs.train.labelled, inputs.chosen.labelled
     for part, name in ((train, "training"), (deciding, "validation")):
