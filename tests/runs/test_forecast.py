@@ -66,10 +66,17 @@ def test_votes_that_need_not_be_drawn_are_a_bound(project, here, more, words):
     assert (status, said(out)) == (0, [])
 
 
-@pytest.mark.parametrize("family", ["each", "all"])
-@pytest.mark.parametrize("plan", ["fixed", "decided"])
-@pytest.mark.parametrize("evidence", [False, True])
-@pytest.mark.parametrize("samples", [8, 1100])  # less and more than a chunk
+@pytest.mark.parametrize(  # every pair of values; less and more samples than a chunk
+    ("samples", "evidence", "plan", "family"),
+    [
+        (8, False, "fixed", "each"),
+        (8, True, "decided", "all"),
+        (8, True, "fixed", "all"),
+        (1100, False, "decided", "all"),
+        (1100, True, "decided", "each"),
+        (1100, False, "fixed", "all"),
+    ],
+)
 def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(project, samples, evidence, plan, family):
     settings = {"samples": samples, "evidence": evidence, "plan": plan, "family": family}
     noise = sc.Noise(hub=0.001, motif=0.0015, rest=sc.Flip(delete=0.0008, add=0.0012), bridge=0.0)

@@ -11,8 +11,7 @@ import starcert as sc
 from starcert.datasets import Dataset
 from starcert.files import read
 from starcert.runs.example import KINDS
-from starcert.runs.inputs import with_node_labels
-from starcert.runs.sources import load_graphs
+from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 

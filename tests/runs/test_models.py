@@ -9,9 +9,8 @@ import pytest
 import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.datasets import Dataset
-from starcert.runs.inputs import aligned, clean_answers
-from starcert.runs.models import ModelInputs, as_classifier, call_model
-from starcert.runs.tables import part_of
+from starcert.runs.inputs import RunInputs, aligned, clean_answers, part_of
+from starcert.runs.models import as_classifier, call_model
 from starcert.runs.user_code import Reference, UserCodeError
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
@@ -34,7 +33,8 @@ def make_data(n_classes=2, width=3):
 def made(folder, text, data, *, device=None, train=None, validation=None):
     (folder / "code.py").write_text(text)
     reference = Reference(folder / "code.py", "f")
-    model = call_model(reference, ModelInputs(device or "cpu", data, train, validation=validation))
+    offered = RunInputs(None, data, train, validation, data).offered(device or "cpu", None)
+    model = call_model(reference, offered)
     return as_classifier(model, reference, data, device), reference
 
 

@@ -1,7 +1,6 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import runs_worlds as worlds
 
@@ -10,7 +9,6 @@ from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError
 
-PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 TINY = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "5\n-1"}
 
 
@@ -50,15 +48,6 @@ def _no_download(name):
     from starcert.datasets.tu_files import _CannotDownloadError  # noqa: PLC0415
 
     raise _CannotDownloadError("no network in tests")
-
-
-@pytest.mark.skipif(not PROTEINS.exists(), reason="PROTEINS is not there")
-def test_proteins():
-    data = load_graphs(PROTEINS)
-    assert len(data) == 1113
-    assert data.names[6] == "PROTEINS 0007"
-    assert np.bincount(data.labels).tolist() == [663, 450]
-    assert data.graphs[0].node_data["x"].shape == (42, 3)
 
 
 def test_two_data_sets_in_one_folder_are_told_apart(tmp_path):

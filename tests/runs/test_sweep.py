@@ -12,12 +12,11 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.runs.certification import certify_run
-from starcert.runs.grid import Goal, noise_text, parse_grid
+from starcert.runs.certification import certify_run, run_sweep
+from starcert.runs.grid import Goal, noise_text, parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import read_run_file
-from starcert.runs.sweep import run_sweep
-from starcert.runs.sweep_result import sweep_settings, tie_sentence
+from starcert.runs.sweep_result import tie_sentence
 from starcert.system.errors import StarcertError
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"
@@ -240,10 +239,10 @@ def test_a_model_cannot_be_made_from_regions_that_are_read_off_it(run):
     settings = settings_of(run, model=settings_of(run).run.model.__class__(run.parent / "model.py", "trained"))
     from dataclasses import replace  # noqa: PLC0415
 
-    from starcert.runs.models import ModelInputs, call_model  # noqa: PLC0415
+    from starcert.runs.models import call_model  # noqa: PLC0415
 
     material = read_inputs(replace(settings.run, split="all"))
-    offer = ModelInputs("cpu", material.everything, material.everything, settings.levels[0], None)
+    offer = replace(material, train=material.everything, rule=None).offered("cpu", settings.levels[0])
     with pytest.raises(StarcertError, match=r"'regions' must not be read off the model of model.py:trained"):
         call_model(settings.run.model, offer)
 

@@ -12,9 +12,8 @@ import starcert as sc
 from starcert.pages.intervals import mean_interval, paired_difference
 from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.grid import ACCURACY, Goal
-from starcert.runs.sweep import page_of, sweep_rows
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_result import advice, tie_sentence
+from starcert.runs.sweep_result import advice, page_of, sweep_rows, tie_sentence
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)

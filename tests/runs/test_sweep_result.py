@@ -14,8 +14,7 @@ from sweep_worlds import invented
 
 import starcert as sc
 from starcert.pages.sweep_page import write_sweep_page
-from starcert.runs.sweep import page_of
-from starcert.runs.sweep_result import OTHER, next_command, notices
+from starcert.runs.sweep_result import OTHER, next_command, notices, page_of
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
 

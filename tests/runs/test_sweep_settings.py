@@ -3,10 +3,9 @@ import sys
 import pytest
 import runs_worlds as worlds
 
-from starcert.runs.grid import Goal, parse_grid
+from starcert.runs.grid import Goal, parse_grid, sweep_settings
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
-from starcert.runs.sweep_result import sweep_settings
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 GRID = parse_grid(["hub=0.02,0.1"])

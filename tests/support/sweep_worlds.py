@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.runs.grid import parse_grid
+from starcert.runs.grid import SweepSettings, parse_grid
 from starcert.runs.settings import RunSettings
 from starcert.runs.sweep_levels import SweepLevel
-from starcert.runs.sweep_result import SweepResult, SweepSettings
+from starcert.runs.sweep_result import SweepResult
 from starcert.runs.user_code import Reference
 
 

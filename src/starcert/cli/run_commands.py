@@ -161,9 +161,8 @@ def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bo
     """
     options = check_options(given, SETTINGS)
     from starcert.cli.run_views import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
-    from starcert.runs.grid import parse_grid  # noqa: PLC0415
-    from starcert.runs.sweep import run_sweep  # noqa: PLC0415
-    from starcert.runs.sweep_result import sweep_settings  # noqa: PLC0415
+    from starcert.runs.certification import run_sweep  # noqa: PLC0415
+    from starcert.runs.grid import parse_grid, sweep_settings  # noqa: PLC0415
 
     levels = parse_grid(grid) if grid else None
     file = _run_file(run)

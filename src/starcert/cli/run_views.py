@@ -202,8 +202,15 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
     from starcert.runs.grid import noise_text  # noqa: PLC0415
     from starcert.runs.run_file import RUN  # noqa: PLC0415
-    from starcert.runs.sweep import PAGE  # noqa: PLC0415
-    from starcert.runs.sweep_result import about_graphs, advice, flip_counts, next_command, notices, tie_sentence  # noqa: PLC0415
+    from starcert.runs.sweep_result import (  # noqa: PLC0415
+        PAGE,
+        about_graphs,
+        advice,
+        flip_counts,
+        next_command,
+        notices,
+        tie_sentence,
+    )
 
     alone = " (by p_A)" if found.settings.run.evidence else ""
     goal = [] if found.settings.goal is None else [str(found.goal).replace("@", "@ ").replace(",", ", ")]

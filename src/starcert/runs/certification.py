@@ -1,36 +1,46 @@
-"""A run from its settings to its output folder: load, try, sample, certify, write."""
+"""A certification, or a sweep, from its settings to its output folder: load, try, vote, certify, write."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
+from starcert.objects.noise import Noise
 from starcert.pages.findings import Words, flips_asked
+from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.forecast import forecast_of
-from starcert.runs.inputs import TriedModel, check_expected, describe_rule, read_inputs, try_model
+from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
+from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
-from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
+from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
 from starcert.runs.user_code import voting_workers
+from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
-from starcert.system.output import csv_lines
-from starcert.system.stages import StageClock, StageTimes, stages, unstaged
+from starcert.system.output import csv_lines, duration
+from starcert.system.stages import StageTimes, stages, unstaged
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from starcert.certificates.certify import Certificates
-    from starcert.datasets.dataset import Dataset
-    from starcert.objects import TargetNodes
     from starcert.objects.binding import Problem
+
+Say = Callable[[str], None]  # receives a sentence
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,12 @@ def certify_run(
     *,
     expected: Mapping[str, str] | None = None,
     profile: bool = False,
-    note: Callable[[str], None] = print,
-    before: Callable[..., None] | None = None,
+    note: Say = print,
+    before: Say | None = None,
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
-    A run that was interrupted goes on where it was: its votes are kept. The folder has its name only when everything is
-    in it.
+    A run that was interrupted goes on where it was: its votes are kept.
 
     Args:
         settings: what to certify, and how.
@@ -76,58 +85,65 @@ def certify_run(
         before: receives, sentence by sentence, what is known before the first vote; None: nothing is measured.
     """
     place = OutputFolder(settings.out)
-    place.check_place()
     with place.held(), stages() if profile else nullcontext() as clock:
-        return _certified(settings, place, expected or {}, clock, note, before)
+        ready = _tried(settings, read_inputs(settings), [settings.noise], note)
+        data, problem = ready.data, ready.problem
+        check_expected(ready.digests, expected or {})
+        record = RunRecord(settings, ready.digests)
+        place.begin(record)
+        nodes = ready.job.target_nodes
+        labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
+        store = settings.store or place.kept / VOTES
+        if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
+            with unstaged():
+                for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
+                    before(sentence)
+        with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
+            certificates = certified(settings, ready, problem, store=store, executor=executor)
+        names = [data.names[each] for each in certificates.objects.tolist()]
+        if certificates.nodes is not None:
+            names = [f"{graph}.{node}" for graph, node in zip(names, certificates.nodes.names, strict=True)]
+        kept = Archive.from_result(
+            certificates,
+            names=names,
+            labels=labels,
+            class_names=data.class_names,
+            settings=_provenance(settings, ready),
+        )
+        place.write_run_file(record)
+        archives.write(place.kept / CERTIFICATES, kept)
+        write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
+        times = None if clock is None else clock.times()
+        if times is not None:
+            write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+        from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
+
+        title = f"Robustness certificates: {settings.data_title}"
+        write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
+        place.finish()
+        fixed = tuple(each.n_fixed for each in problem.sites)
+        words = Words.of(problem.sites, nodes=kept.nodes is not None)
+        return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
 
 
-def _certified(
-    settings: RunSettings,
-    place: OutputFolder,
-    expected: Mapping[str, str],
-    clock: StageClock | None,
-    note: Callable[[str], None],
-    before: Callable[..., None] | None,
-) -> CertifiedRun:
-    inputs = read_inputs(settings)
+def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
+    """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
     for sentence in inputs.notes:
         note(sentence)
     ready = try_model(settings, inputs)
-    for sentence in other_noise(settings.weights, [settings.noise]):
+    for sentence in other_noise(settings.weights, noises):
         note(sentence)
-    base, digests = ready.base, ready.digests
-    check_expected(digests, expected)
-    record = RunRecord(settings, digests)
-    place.begin(record)
-    labels = _true_classes(ready.job.target_nodes, ready.data)
-    store = settings.store or place.kept / VOTES
-    if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
-        with unstaged():
-            for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
-                before(sentence)
-    with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        certificates = certified(settings, ready, ready.problem, seed=settings.seed, store=store, executor=executor)
-    kept = Archive.from_result(
-        certificates,
-        names=_names(certificates, ready.data),
-        labels=labels,
-        class_names=ready.data.class_names,
-        settings=_provenance(settings, ready),
-    )
-    place.write_run_file(record)
-    archives.write(place.kept / CERTIFICATES, kept)
-    write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    times = None if clock is None else clock.times()
-    if times is not None:
-        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-    from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
+    return ready
 
-    title = f"Robustness certificates: {settings.data_title}"
-    write_report(place.kept / REPORT, kept, ready.problem, title=title, base=ready.answers, times=times)
-    place.finish()
-    fixed = tuple(each.n_fixed for each in ready.problem.sites)
-    words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
-    return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+
+def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuses to repeat a run from something else than it was made from."""
+    changed = [name for name, content in expected.items() if digests.get(name) != content]
+    if changed:
+        raise StarcertError(
+            f"This run repeats another, but not everything is as it was: {', '.join(changed)}. "
+            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
+        )
 
 
 def certified(
@@ -135,58 +151,23 @@ def certified(
     ready: TriedModel,
     problem: Problem,
     *,
-    seed: int,
     store: Path,
     executor: Executor | None,
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    return (
-        SmoothedClassifier(ready.base, problem.noise, ready.rule)
-        .certify(
-            problem,
-            samples=settings.samples,
-            selection_samples=settings.selection_samples,
-            alpha=settings.alpha,
-            family=settings.family,
-            seed=seed,
-            max_radius=settings.max_radius,
-            evidence=settings.evidence,
-            own_samples=settings.own_samples,
-            threat=settings.threat,
-            plan=settings.plan,
-            store=store,
-            executor=executor,
-            title=title,
-        )
-        .numbered
-    )
-
-
-def _true_classes(nodes: TargetNodes | None, data: Dataset) -> Sequence[int | None] | None:
-    """The true class of each row; None if none is known. Checked before the first vote."""
-    if not data.known:
-        return None
-    labels: list[int | None] = (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
-    return labels
-
-
-def _names(certificates: Certificates, data: Dataset) -> list[str]:
-    """What the rows are called: a graph by its own name, a node after its graph."""
-    if certificates.nodes is None:
-        return list(data.names)
-    graphs = (data.names[each] for each in certificates.objects.tolist())
-    return [f"{graph}.{node}" for graph, node in zip(graphs, certificates.nodes.names, strict=True)]
+    asked: dict[str, Any] = {key: getattr(settings, key) for key in ("seed", *CERTIFICATE_SETTINGS)}
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
+    return smoothed.certify(problem, **asked, store=store, executor=executor, title=title).numbered
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
     """The rows of an archive, one for each graph, with more columns.
 
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
-    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
-    with a known attack, and no `any_flips` flips, wherever they are, change the answer. With evidence or a threat,
-    `any_1`, `any_2`, … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where a
-    graph has fewer sites.
+    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii
+    with a known attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say
+    what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites.
     """
     certificates = archive.certificates
     outcomes = flip_outcomes(certificates, flips_asked(archive))
@@ -237,3 +218,106 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
     }
     always = {"limit", "nodes"} if of_nodes else {"limit"}
     return {key: value for key, value in values.items() if value is not None or key in always}
+
+
+def run_sweep(
+    settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Say = print, before: Say | None = None
+) -> SweepResult:
+    """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
+
+    A sweep that was interrupted goes on where it was: its votes are kept, one file for each level. A model function
+    with a parameter `noise` is called for each level, and again when a sweep goes on: it must return the same model.
+    Arguments as in `certify_run`.
+    """
+    if settings.run.targets == "nodes":
+        hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
+        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
+    place = OutputFolder(settings.run.out)
+    with place.held():
+        inputs = read_inputs(settings.run)
+        n_chosen = len(inputs.chosen)
+        inputs = replace(inputs, chosen=inputs.chosen.labelled)
+        if not len(inputs.chosen):
+            unknown = "A sweep weighs certified radii against accuracy, but no class of these graphs is known."
+            raise StarcertError(f"{unknown} Give data with classes. {WHERE_CLASSES_ARE}")
+        one_model = not settings.run.model.asks_for("noise")
+        first = _tried(settings.run, inputs, settings.levels, note)
+        # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
+        # with other graphs.
+        digests = {"model": settings.run.model.digest}
+        check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
+        certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
+        record = RunRecord(settings.run, digests, settings.grid, str(settings.goal or ""), certifying)
+        place.begin(record)
+        folder, n_levels = place.kept / "votes", len(settings.levels)
+        folder.mkdir(exist_ok=True)
+        stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
+        if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
+            for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
+                before(sentence)
+        outcomes, marks, anchored = [], [], dict[str, None]()
+        for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
+            problem = ready.problem.under(certificates.noise)
+            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.max_flips)
+            outcomes.append(outcome)
+            marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+            anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
+        classes, counts = np.unique(outcomes[0].truth, return_counts=True)
+        sweep = SweepResult(
+            settings=settings,
+            levels=measure_levels(outcomes),
+            class_names=first.data.class_names,
+            majority=int(classes[counts.argmax()]),
+            n_unlabelled=n_chosen - len(inputs.chosen),
+            anchored=tuple(anchored),
+            one_model=one_model,
+            folder=place.final,
+            marks=tuple(marks),
+            drawn=inputs.drawn,
+        )
+        _write_run_file(place, sweep, record)
+        write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
+        write_sweep_page(place.kept / PAGE, page_of(sweep))
+        place.finish()
+        return sweep
+
+
+def _levels(
+    settings: SweepSettings, inputs: RunInputs, first: TriedModel, one_model: bool, stores: Sequence[Path], note: Say
+) -> Iterator[tuple[Certificates, TriedModel]]:
+    """The certificates of every level, and what they were made with."""
+    once = cache(note)  # what is true of one level is not repeated for the next
+    run = replace(settings.run, seed=settings.seed)
+    with ExitStack() as resources:
+        ready, executor, begun = first, None, time.monotonic()
+        for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
+            if number > 1 and not one_model:
+                ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
+            if number == 1 or not one_model:
+                resources.close()  # the workers of the last model
+                workers = voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
+                executor = resources.enter_context(workers)
+            left = (len(stores) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
+            whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
+            title = f"level {number} of {len(stores)}{whole}: {noise_text(noise)}"
+            problem = ready.problem.under(noise)
+            try:
+                found = certified(run, ready, problem, store=store, executor=executor, title=title)
+            except StoreSettingsError as error:
+                differences = "; ".join(error.differences[:5])
+                advice = f"Give another --out, or remove {store.parents[1]} first."
+                raise StarcertError(f"{store}: holds votes of another sweep ({differences}). {advice}") from error
+            yield found, ready
+
+
+def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) -> None:
+    """Writes the run file of a finished sweep: `starcert sweep` repeats it, `starcert certify` does what it advises.
+
+    Its noise is the suggested level's, or else the user's own.
+    """
+    settings = sweep.settings
+    noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
+    whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
+    about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
+    comments = [about, *filter(None, [tie_sentence(sweep)])]
+    place.write_run_file(replace(record, settings=replace(settings.run, noise=noise), comments=comments))

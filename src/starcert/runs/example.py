@@ -16,17 +16,11 @@ from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 EXAMPLES = ("function", "sklearn", "pyg")  # kinds of models, on undirected graphs of three classes
-
 KINDS = ("molecule", "directed", "nodes", "vector")  # kinds of objects
 
 
 def files_of(example: str) -> dict[str, str]:
-    """The files of an example, by their names in its folder.
-
-    Example:
-        >>> list(files_of("function"))[:3]
-        ['run.toml', 'model.py', 'graphs/labels.csv']
-    """
+    """The files of an example, by their names in its folder."""
     if example not in (*EXAMPLES, *KINDS):
         raise InvalidParameterError("--example", f"be one of {', '.join(EXAMPLES)}", example)
     folder = files("starcert.runs") / "examples" / example
@@ -36,12 +30,10 @@ def files_of(example: str) -> dict[str, str]:
 
         texts["run.toml"] = render("runs/examples/run.toml", {"name": example})
         graphs = _shapes(12 if example == "function" else 60)
-    elif example in ("directed", "nodes"):
-        graphs = _rings() if example == "directed" else {"graphs/friends.graphml": _graphml(_friends())}
     else:
-        graphs = {}
-    first = [name for name in ("run.toml", "model.py", *sorted(texts)) if name in texts]
-    return {name: texts[name] for name in dict.fromkeys(first)} | graphs
+        graphs = _rings() if example == "directed" else _friends() if example == "nodes" else {}
+    first = {"run.toml": texts.pop("run.toml"), "model.py": texts.pop("model.py")}
+    return first | dict(sorted(texts.items())) | graphs
 
 
 def write_example(folder: Path, example: str = "function") -> list[Path]:
@@ -88,7 +80,7 @@ def _shapes(n: int) -> dict[str, str]:
     return _with_labels(made)
 
 
-def _friends() -> Any:  # noqa: ANN401
+def _friends() -> dict[str, str]:
     """Two villages of twenty people: friends are mostly of the same one, and few speak like the other."""
     import networkx as nx  # noqa: PLC0415
 
@@ -99,7 +91,7 @@ def _friends() -> Any:  # noqa: ANN401
         speaks, test = south != (draw.random() < 0.15), draw.random() < 0.5
         graph.add_node(node, y="south" if south else "north", speaks=int(speaks), test_mask=int(test))
     graph.add_edges_from(nx.planted_partition_graph(2, 20, 0.35, 0.03, seed=4).edges)
-    return graph
+    return {"graphs/friends.graphml": _graphml(graph)}
 
 
 def _rings() -> dict[str, str]:

@@ -1,8 +1,7 @@
 """What is known about a run before its first vote: how long it takes, what it can certify at all, and what is fixed.
 
-Some votes are drawn, counted and thrown away: once to compile and to fill caches, then on the clock, on the smallest,
-the middle and the largest object, and extrapolated to all of them. What evidence takes depends on what the votes show:
-some rows are judged on few votes. The answer is a range, as no two runs take the same time.
+Some votes are drawn, timed and thrown away, on the smallest, the middle and the largest object, and some rows are
+judged with evidence on few votes. The answer is a range, as no two runs take the same time.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,16 +39,10 @@ from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
 from starcert.voting.vote_loop import count_votes
 
-ENOUGH, LONG = 0.05, 0.5
-"""Seconds of votes that are enough to time one, if twice as many take twice as long; and those that always are."""
-
-PILOT_SECONDS, PILOT_ROWS = 0.25, 2
-"""Evidence is timed on the votes that take this many seconds, on at most this many rows of an object."""
-
+ENOUGH, LONG = 0.05, 0.5  # seconds that time a vote, if twice as many take twice as long; seconds that always do
+PILOT_SECONDS, PILOT_ROWS = 0.25, 2  # evidence is timed on votes of so many seconds, on this many rows of an object
 PACE = 1.25  # by how much the pace of a machine differs from one minute to the next
-
 FINISH = (0.3, 2.0)  # seconds that certificates, files and the report of a small run take, at least and at most
-
 WORKER_START = 5.0  # seconds that worker processes take to start, at most
 
 
@@ -91,18 +85,37 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
-    yield from forecast_of(settings, ready)
+    yield from forecast_of(settings, ready, [None])
 
 
-def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = None) -> Iterator[str]:
-    """What is known about a run whose model was tried; nothing, if all its votes are in the store."""
-    problem, work = ready.problem, _work_left(settings, ready, [store])
+def forecast_of(
+    settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False
+) -> Iterator[str]:
+    """What is known about a run whose model was tried, or about the `levels` of a sweep, measured at the first.
+
+    Nothing is said if all votes are in the stores, one for the run or for each level.
+    """
+    problem, work = ready.problem, _work_left(settings, ready, stores)
     if work is None:
         return
+    names = ready.data.class_names
+    if names != tuple(map(str, range(len(names)))):
+        yield f"Classes: {named_classes(names)}"
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     objects = quantity(len(problem), words.whole)
-    attacked = ", those at attacked ones included" if settings.max_own_votes else ""
-    yield from _votes_and_time(settings, ready, work, objects, attacked)
+    each = settings.samples + _selection(settings) + settings.max_own_votes
+    total, left = each * len(problem) * len(stores), work.votes[1] + work.own
+    on = f"{quantity(len(stores), 'level')} on " if levels else ""
+    most = "at most " if settings.plan == "decided" or settings.max_own_votes else ""
+    attacked = ", those at attacked ones included" if settings.max_own_votes and not levels else ""
+    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
+    alpha, takes = settings.alpha if settings.evidence else None, ""
+    with suppress(ClassifierError):  # the votes will say why it fails
+        timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
+        takes = f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
+    yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
+    if levels:
+        return
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
@@ -112,50 +125,24 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
         yield fixed
 
 
-def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequence[Path]) -> Iterator[str]:
-    """What is known about a sweep before its first level, measured there; nothing, if all votes are in the stores."""
-    work = _work_left(settings, ready, stores)
-    if work is not None:
-        objects = f"{quantity(len(stores), 'level')} on {quantity(len(ready.problem), 'graph')}"
-        yield from _votes_and_time(settings, ready, work, objects, levels=len(stores))
-
-
-def _votes_and_time(
-    settings: RunSettings, ready: TriedModel, work: RunWork, objects: str, attacked: str = "", levels: int = 1
-) -> Iterator[str]:
-    """What the answers mean, where classes have names; how many votes are drawn, and how long that takes."""
-    names = ready.data.class_names
-    if names != tuple(map(str, range(len(names)))):
-        yield f"Classes: {named_classes(names)}"
-    each = settings.samples + _selection(settings) + settings.max_own_votes
-    total, left = each * len(ready.problem) * levels, work.votes[1] + work.own
-    most = "at most " if settings.plan == "decided" or settings.max_own_votes else ""
-    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
-    yield f"{objects}, {most}{each:,} votes each{attacked}{rest}{_how_long(settings, ready, work)}."
-
-
 def _selection(settings: RunSettings) -> int:
     """The most selection votes on each object."""
     return settings.selection_samples or default_selection(settings.samples)
 
 
 def _work_left(settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None]) -> RunWork | None:
-    """What is left to do of a run, or of the levels of a sweep, each with its store; None: nothing.
-
-    Nothing is left of a level if only votes at attacked objects may be missing.
-    """
+    """What is left to do of a run, or of the levels of a sweep, each with its store; None: at most votes at attacks."""
     begun = [left for store in stores if any(left := _clean_votes_left(settings, ready, store))]
     if not begun:
         return None
     selection, estimation = map(sum, zip(*begun, strict=True))
-    workers, _ = useful_workers(ready.base, settings.workers)
     return RunWork(
         tuple(each.n_sites for each in ready.problem.sites),
         (selection if settings.plan == "decided" else selection + estimation, selection + estimation),
         settings.max_own_votes * len(ready.problem) * len(begun),
         len(ready.answers) * len(begun),
         settings.samples,
-        workers,
+        useful_workers(ready.base, settings.workers)[0],
     )
 
 
@@ -171,16 +158,6 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
     return left["selection"], left["estimation"]
 
 
-def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
-    """How long the work takes; "" where the classifier fails: the votes will say why."""
-    alpha = settings.alpha if settings.evidence else None
-    try:
-        timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
-    except ClassifierError:
-        return ""
-    return f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
-
-
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
     """How many votes one flip needs on each axis where there is something to flip: what the certificates will say."""
     needed = votes_needed(
@@ -192,12 +169,9 @@ def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
         plan=settings.plan,
     )
     asked = settings.max_radius or (1,) * len(needed)
-    sizes = zip(*ready.problem.capacities, strict=True)
-    needed = {
-        axis: votes
-        for (axis, votes), most, of_graphs in zip(needed.items(), asked, sizes, strict=True)
-        if most and max(of_graphs)
-    }
+    for axis, most, sizes in zip(list(needed), asked, zip(*ready.problem.capacities, strict=True), strict=True):
+        if not most or not max(sizes):
+            del needed[axis]
     if not needed:
         return
     listed = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
@@ -209,9 +183,8 @@ def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
 def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:
     """The seconds that a run takes, at least and at most, if its pace stays about what was measured.
 
-    The time of a vote on an object lies between those on the measured objects of the next sizes. The audit takes up to
-    one in `SHARE` votes. With n times the votes that were timed, judging a row with evidence takes √n to n times as
-    long, or as long as all votes at attacked objects.
+    The time of a vote is interpolated by size. The audit takes up to one in `SHARE` votes. With n times the votes that
+    were timed, judging a row with evidence takes √n to n times as long, or as long as all votes at attacked objects.
 
     Example:
         >>> seconds_of_run(RunWork((10, 20), (8_000, 8_000)), Timings((VoteTime(10, 0.001, 0.001),)))
@@ -230,13 +203,9 @@ def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:
 
 
 def measure_run(job: Job, samples: int, *, alpha: float | None = None, own: int = 0) -> Timings:
-    """Times some votes of a job, and leaves no trace of them.
+    """Times some votes of a job, and with `alpha` some evidence too; leaves no trace of them.
 
-    Args:
-        job: what all votes have in common.
-        samples: estimation votes on each object.
-        alpha: the failure probability of certificates with evidence; None: there is no evidence.
-        own: the most votes at attacked versions of an object.
+    Each object has `samples` estimation votes, and at most `own` votes at attacked versions.
     """
     check_memory(job)
     by_size = sorted(range(len(job.sites)), key=lambda graph: job.sites[graph].n_sites)
@@ -257,12 +226,8 @@ def measure_run(job: Job, samples: int, *, alpha: float | None = None, own: int 
 def seconds_a_vote(taken: Callable[[int], float], most: int) -> tuple[float, float]:
     """The time of a vote in the fastest and in the slowest of two measurements, after one that does not count.
 
-    The number of votes grows until they take long enough for the clock, and until more of them take longer in
-    proportion: what a call takes beside its votes is shared by as many as the run has in a call.
-
-    Args:
-        taken: the seconds that a number of votes takes.
-        most: how many votes an object has in the run.
+    The number of votes grows up to `most`, until they take long enough for the clock, and until more of them take
+    longer in proportion: what a call takes beside its votes is shared by as many as the run has in a call.
     """
     n_votes, before = 1, math.inf
     while True:
@@ -299,4 +264,4 @@ def _judging_times(job: Job, samples: int, alpha: float, own: int) -> list[float
 
 
 def _silent(_units: int) -> None:
-    """Shows no progress."""
+    pass

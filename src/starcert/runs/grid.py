@@ -1,4 +1,4 @@
-"""What a sweep is asked: the grid of noise levels that are tried, and the goal that the best of them has most of.
+"""What a sweep is asked: its settings, the grid of noise levels, and the goal that the best of them has most of.
 
 A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
 with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
@@ -7,16 +7,24 @@ with the probabilities it may have; a level is a noise that takes one value of e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING, Any
 
+from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise, Threat, threat_of
 from starcert.runs.setting_values import parse_by_axis, renaming
+from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
+if TYPE_CHECKING:
+    from starcert.runs.run_file import RunFile
+
 MAX_LEVELS = 1_000
+_CERTIFYING = ("samples", "selection_samples", "own_samples")  # what a run file says for `certify` above its tables
 _FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
@@ -24,13 +32,7 @@ _HINT = (
 
 
 def noise_text(noise: Noise) -> str:
-    """A noise as `--noise` takes it.
-
-    Example:
-        >>> from starcert.objects.laws import Flip
-        >>> noise_text(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
-        'motif=0.02,bonds=0.04/0.2'
-    """
+    """A noise as `--noise` takes it, such as motif=0.02,bonds=0.04/0.2."""
     return ",".join(f"{region}={noise[region].to_text()}" for region in noise.regions)
 
 
@@ -44,13 +46,12 @@ class Factor:
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidParameterError(self.name, "have at least one level", [], _HINT)
-        laws = [value for value in self.values if isinstance(value, Law)]
-        texts = self.texts
-        if len(set(texts)) < len(texts):
-            raise InvalidParameterError(self.name, "name each level once", ", ".join(texts))
-        if len({(type(law), law.suffixes) for law in laws}) > 1:
+        listed = ", ".join(self.texts)
+        if len(set(self.texts)) < len(self.texts):
+            raise InvalidParameterError(self.name, "name each level once", listed)
+        if len({(type(law), law.suffixes) for law in self.values if isinstance(law, Law)}) > 1:
             hint = "Count deletions and additions (and changes) apart in all of them, 0.1 as 0.1/0.1, or in none."
-            raise InvalidParameterError(self.name, "have levels of one kind", ", ".join(texts), hint)
+            raise InvalidParameterError(self.name, "have levels of one kind", listed, hint)
 
     @property
     def region(self) -> str:
@@ -59,7 +60,7 @@ class Factor:
 
     @property
     def flip(self) -> str:
-        """The one kind of flips that it varies, "delete", "add" or "change"; "" if it varies the whole law."""
+        """The kind of flips that it varies, "delete", "add" or "change"; "" if it varies the whole law."""
         return self.name.partition(".")[2]
 
     @property
@@ -76,8 +77,6 @@ class Grid:
         >>> grid = Grid.of({"motif": [0.02, 0.05], "random": [0.45]})
         >>> [noise_text(noise) for noise in grid.levels()]
         ['motif=0.02,random=0.45', 'motif=0.05,random=0.45']
-        >>> [noise_text(noise) for noise in Grid.of({"bonds": {"delete": [0.1], "add": [0.0, 0.2]}}).levels()]
-        ['bonds=0.1/0.0', 'bonds=0.1/0.2']
     """
 
     factors: tuple[Factor, ...]
@@ -99,11 +98,10 @@ class Grid:
 
     @classmethod
     def of(cls, table: object, name: str = "grid") -> Grid:
-        """A grid from plain values, as a run file has them.
+        """A grid from plain values, as a run file has them; messages call it `name`.
 
         A region has a probability or a list of them, a list of tables with delete and add (and change, for edges of
-        several types), or a table with a list for some of these, all of whose combinations are tried. Messages call
-        the grid `name`.
+        several types), or a table with a list for some of these, all of whose combinations are tried.
         """
         if not isinstance(table, Mapping):
             raise InvalidParameterError(name, "be a table of regions and their levels", table, _HINT)
@@ -111,13 +109,11 @@ class Grid:
 
     def to_table(self) -> dict[str, object]:
         """The plain values that `of` takes."""
-        table: dict[str, object] = {}
+        table: dict[str, Any] = {}
         for factor in self.factors:
             values = [value.to_json() if isinstance(value, Law) else value for value in factor.values]
             if factor.flip:
-                both = table.setdefault(factor.region, {})
-                assert isinstance(both, dict)
-                both[factor.flip] = values
+                table.setdefault(factor.region, {})[factor.flip] = values
             else:
                 table[factor.region] = values
         return table
@@ -131,14 +127,14 @@ class Grid:
         A fixed noise without any of the grid's regions is about other regions, and left out.
         """
         regions = tuple(dict.fromkeys(factor.region for factor in self.factors))
-        if fixed is None or not set(regions) & set(fixed.regions):
+        if fixed is not None and set(regions).isdisjoint(fixed.regions):
             fixed = None
-        else:
-            unknown = next((region for region in regions if region not in fixed.regions), None)
-            if unknown is not None:
-                requirement = f"name regions of the noise, {', '.join(fixed.regions)}"
-                hint = did_you_mean(unknown, fixed.regions, "Or give the levels of all regions.")
-                raise InvalidParameterError("grid", requirement, unknown, hint)
+        if fixed is not None:
+            for region in regions:
+                if region not in fixed.regions:
+                    requirement = f"name regions of the noise, {', '.join(fixed.regions)}"
+                    hint = did_you_mean(region, fixed.regions, "Or give the levels of all regions.")
+                    raise InvalidParameterError("grid", requirement, region, hint)
             regions = fixed.regions
         return tuple(
             Noise({region: self._law(region, values, fixed) for region in regions})
@@ -146,14 +142,7 @@ class Grid:
         )
 
     def fixed(self, noise: Noise) -> dict[str, str]:
-        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it.
-
-        Example:
-            >>> grid = Grid.of({"motif": [0.02, 0.05]})
-            >>> from starcert.objects.laws import Flip
-            >>> grid.fixed(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
-            {'bonds': '0.04/0.2'}
-        """
+        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it."""
         found = {}
         for region in noise.regions:
             varied = {factor.flip for factor in self.factors if factor.region == region}
@@ -173,11 +162,9 @@ class Grid:
                 if isinstance(value, Law):
                     return value
                 varied[factor.flip] = value
-        known = None if fixed is None else fixed[region]
-        if not varied:
-            assert known is not None
-            return known
-        written = known.to_json() if known is not None else None
+        if fixed is not None and not varied:
+            return fixed[region]
+        written = None if fixed is None else fixed[region].to_json()
         whole = {**(written if isinstance(written, dict) and "delete" in written else {}), **varied}
         for flip in ("delete", "add"):
             if flip not in whole:
@@ -190,8 +177,7 @@ class Grid:
 def parse_grid(texts: Sequence[str]) -> Grid:
     """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD or DELETE/ADD/CHANGE.
 
-    REGION.delete=P,P,…, REGION.add=P,P,… and REGION.change=P,P,… vary them apart. A part without = is one more level of
-    what was named last.
+    REGION.delete=P,P,…, REGION.add=P,P,… and REGION.change=P,P,… vary them apart.
     """
     levels: list[tuple[str, list[str]]] = []
     for part in (part.strip() for text in texts for part in text.split(",")):
@@ -218,18 +204,15 @@ def parse_grid(texts: Sequence[str]) -> Grid:
 def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
     if not isinstance(region, str) or "." in region:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
+    apart = isinstance(given, Mapping)
+    table: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given}
     with renaming(f"{name}.{region}"):
-        if isinstance(given, Mapping):
-            if not given or not set(given) <= set(_FLIPS):
-                raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
-            for flip in (flip for flip in _FLIPS if flip in given):
-                yield Factor(f"{region}.{flip}", tuple(_probability(value) for value in _listed(given[flip])))
-        else:
-            yield Factor(region, tuple(_law(value) for value in _listed(given)))
-
-
-def _listed(given: object) -> Sequence[object]:
-    return given if isinstance(given, list | tuple) else [given]
+        if apart and not (table and set(table) <= set(_FLIPS)):
+            raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
+        for flip in (flip for flip in ("", *_FLIPS) if flip in table):
+            values: Sequence[object] = table[flip] if isinstance(table[flip], list | tuple) else [table[flip]]
+            numbers = [_probability(each) if apart else _law(each) for each in values]
+            yield Factor(f"{region}.{flip}" if flip else region, tuple(numbers))
 
 
 def _law(value: object) -> Law:
@@ -246,13 +229,7 @@ def _probability(value: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean.
-
-    Example:
-        >>> goal = Goal.parse("accuracy@motif=1,random=10", Noise(motif=0.1, random=0.4))
-        >>> str(goal), goal.description
-        ('accuracy@motif=1,random=10', 'accuracy certified against 1 flip in motif and 10 flips in random')
-    """
+    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean."""
 
     kind: str = "accuracy"  # "accuracy" or "flips"
     radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
@@ -263,19 +240,22 @@ class Goal:
     def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
         """Reads a goal, and checks it against the axes of a noise and the box of radii that is looked at."""
         kind, at, where = text.replace(" ", "").partition("@")
+        first = noise.axes[0]
         if kind not in ("accuracy", "flips") or (at and not where):
-            hint = f"There are {', '.join(_examples(noise))}."
+            hint = f"There are accuracy, accuracy@{first}=1, accuracy@flips:2, flips, flips@{first}."
             raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
         if kind == "accuracy" and where.startswith("flips:"):
             return cls(kind, threat=threat_of(where, name))
-        if kind == "flips":
-            _check_axes([where] if at else [], noise, name, text)
-            return cls(kind, axis=where)
-        counts = parse_by_axis(where, name) if at else {}
+        counts = {where: 1} if at and kind == "flips" else parse_by_axis(where, name) if at else {}
         if not isinstance(counts, dict):
-            hint = f"For example {_examples(noise)[1]}."
+            hint = f"For example accuracy@{first}=1."
             raise InvalidParameterError(name, "say against how many flips on which axes", text, hint)
-        _check_axes(list(counts), noise, name, text)
+        unknown = [axis for axis in counts if axis not in noise.axes]
+        if unknown:
+            hint = f"There is no axis {', '.join(unknown)}."
+            raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
+        if kind == "flips":
+            return cls(kind, axis=where)
         whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
         if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
             box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
@@ -313,13 +293,63 @@ class Goal:
 ACCURACY = Goal()  # what levels are compared by without a goal
 
 
-def _examples(noise: Noise) -> list[str]:
-    first = noise.axes[0]
-    return ["accuracy", f"accuracy@{first}=1", "accuracy@flips:2", "flips", f"flips@{first}"]
+@dataclass(frozen=True)
+class SweepSettings:
+    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
+
+    run: RunSettings  # what all levels share; its noise is that of the first level
+    grid: Grid
+    own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
+    certifying: Mapping[str, object] = field(default_factory=dict)  # what the run file says for certifying alone
+    goal: Goal | None = None  # None: accuracy, of the unbeaten levels that certify a flip
+
+    @cached_property
+    def levels(self) -> tuple[Noise, ...]:
+        """The noise levels."""
+        return self.grid.levels(self.run.noise)
+
+    @property
+    def max_flips(self) -> int:
+        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
+        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
+
+    @property
+    def seed(self) -> int:
+        """The seed of the votes: never that of a certification, whose noise must not be chosen on its own votes."""
+        return int(digest("sweep", self.run.seed)[:15], 16)
 
 
-def _check_axes(named: Sequence[str], noise: Noise, name: str, text: str) -> None:
-    unknown = [axis for axis in named if axis not in noise.axes]
-    if unknown:
-        hint = f"There is no axis {', '.join(unknown)}."
-        raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
+def sweep_settings(
+    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
+) -> SweepSettings:
+    """The settings of a sweep from a run file and from options, grid and goal, which override it.
+
+    How many samples there are, where the output goes and which part of the data is used, the file says in its table
+    [sweep]: what it says elsewhere is for certifying. Of data that are divided the validation part is used.
+    """
+    grid = grid or file.grid
+    if grid is None:
+        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
+        raise InvalidParameterError("grid", "be given", None, hint)
+    noise = options.get("noise", file.values.get("noise"))
+    levels = grid.levels(noise if isinstance(noise, Noise) else None)
+    chosen = options.get("split", file.sweep.get("split"))
+    if chosen == "test":
+        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
+        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
+    divided = file.values.get("split", "all") != "all"
+    shared = {key: value for key, value in file.values.items() if key not in (*_CERTIFYING, "store", "out")}
+    values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
+    if options.get("evidence", shared.get("evidence", False)):
+        values = {"own_samples": 0, **values}
+    part = chosen or ("validation" if divided else "all")
+    run = run_settings(values, {**options, "noise": levels[0], "split": part})
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    undecided = chosen is None and not divided
+    if undecided and (has_parts or any(run.model.asks_for(part) for part in ("train", "validation"))):
+        run = replace(run, split="validation")
+    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
+    kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
+    wanted, named = (file.best, "sweep.best") if best is None else (best, "--best")
+    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    return SweepSettings(run, grid, own, kept, goal)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from starcert.classifiers.base import named_classes
-from starcert.datasets.dataset import Dataset
+from starcert.datasets.dataset import Dataset, stratified_parts
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
-from starcert.runs.graph_files import ASK_FOR_TYPES
-from starcert.runs.models import ModelInputs, as_classifier, call_model, put_weights, refuse_model
+from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
+from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
-from starcert.runs.sources import load_graphs
-from starcert.runs.tables import MAX_SHOWN, divided, number_labels, part_if_any, part_of
+from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference, running_user_code
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
@@ -39,6 +40,14 @@ RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
 
 
+_FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing
+WHERE_CLASSES_ARE = (
+    "For graph files that is labels.csv with the columns name and label; in a table of molecules the column label, or "
+    "--columns label=COLUMN."
+)
+_SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
+
+
 @dataclass(frozen=True)
 class RunInputs:
     """What a run reads before any model is made."""
@@ -50,22 +59,30 @@ class RunInputs:
     chosen: Dataset  # the graphs of the run
     drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
 
+    def offered(self, device: str, noise: Noise) -> dict[str, object]:
+        """What a model function gets for parameters of these names; None: there is none, and it is not to ask."""
+        return {
+            "device": device,
+            "data": self.everything,
+            "train": self.train,
+            "noise": noise,
+            "regions": self.rule,
+            "validation": self.validation,
+        }
+
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Iterator[str]:
         """What a user may want to know about the data and the choice."""
         shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
-        more = ", and other names are shared too" if len(shared) > 1 else ""
-        alike = tuple(
-            f"{count:,} graphs have the name {name[:MAX_SHOWN]!r}{more}: their numbers tell them apart."
-            for name, count in shared[:1]
-        )
-        if not self.drawn:
-            return alike
-        counts = Counter(self.chosen.labels.tolist())
-        names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
-        listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
-        drawn = f"The first {len(self.chosen):,} graphs would not represent all: these are drawn from every class"
-        return (*alike, f"{drawn} (--split-seed), {listed}.")
+        for name, count in shared[:1]:
+            more = ", and other names are shared too" if len(shared) > 1 else ""
+            yield f"{count:,} graphs have the name {name[:MAX_SHOWN]!r}{more}: their numbers tell them apart."
+        if self.drawn:
+            counts = Counter(self.chosen.labels.tolist())
+            names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
+            listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
+            drawn = f"The first {len(self.chosen):,} graphs would not represent all: these are drawn from every class"
+            yield f"{drawn} (--split-seed), {listed}."
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,7 @@ class TriedModel:
     """Everything that a run votes with."""
 
     model: str  # the digest of the model's file
-    base: Classifier  # the base classifier
+    base: Classifier
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
@@ -115,37 +132,99 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 
-def with_node_labels(data: Dataset) -> Dataset:
-    """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
-    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
-        what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
-        hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
-        raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
-    graph = data.graphs[0]
-    if data.of_nodes:
+def divided(data: Dataset, splits: Path) -> Dataset:
+    """The data with the parts in a file: lists of indices or names by part (.json), or columns name and part (.csv)."""
+    if data.parts is not None:
+        requirement = "be left out where a column of the data says the parts"
+        raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(data.names):
+        places[name].append(place)
+    parts: list[str | None] = [None] * len(data)
+    for part, graph, where in _splits_in(splits):
+        place = _place_of(graph, places, data.names, where)
+        if parts[place] is not None:
+            twice = f"twice in {part}" if parts[place] == part else f"in {parts[place]} and in {part}"
+            raise StarcertError(f"{where}: graph {data.names[place]!r} lies {twice}. Let it lie in one part, once.")
+        parts[place] = part
+    return replace(data, parts=tuple(parts))
+
+
+def _splits_in(path: Path) -> Iterator[tuple[str, object, str]]:
+    """Each part with one of its graphs, and where that is written."""
+    if path.suffix.lower() == ".csv":
+        for number, row in read_table(path, {}, needed=("name", "part")):
+            if (part := part_named(row["part"], where := f"{path}, line {number}")) is not None:
+                yield part, row["name"], where
+        return
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:MAX_SHOWN]
+        raise StarcertError(f"{path}: is not JSON: {reason}. For example {_SPLITS_EXAMPLE}.") from error
+    if not isinstance(found, dict):
+        raise StarcertError(f"{path}: must map each part to a list of its graphs. For example {_SPLITS_EXAMPLE}.")
+    for key, graphs in found.items():
+        part = part_named(key, str(path))
+        if part is None or not isinstance(graphs, list):
+            must = "must be a part with a list of its graphs"
+            raise StarcertError(f"{path}: {key!r} {must}. For example {_SPLITS_EXAMPLE}.")
+        for graph in graphs:
+            yield part, graph, str(path)
+
+
+def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[str], where: str) -> int:
+    if isinstance(graph, int) and not isinstance(graph, bool):
+        if not 0 <= graph < len(names):
+            raise StarcertError(f"{where}: there is no graph {graph}. Indices go from 0 to {len(names) - 1}.")
+        return graph
+    shown = repr(graph[:MAX_SHOWN]) if isinstance(graph, str) else repr(graph)[:MAX_SHOWN]
+    if not isinstance(graph, str):
+        raise StarcertError(f"{where}: {shown} is not a graph. Give indices from 0, or names of graphs.")
+    found = places.get(graph, [])
+    if len(found) > 1:
+        raise StarcertError(f"{where}: {len(found)} graphs are called {shown}. Give indices, in JSON.")
+    if not found:
+        hint = did_you_mean(graph[:MAX_SHOWN], places, f"Names are such as {names[0][:MAX_SHOWN]!r}.")
+        raise StarcertError(f"{where}: no graph is called {shown}. {hint}")
+    return found[0]
+
+
+def part_of(data: Dataset, name: str, seed: int) -> Dataset:
+    """A part of the data: "all", or "train", "validation" or "test"; refused if it is empty."""
+    if name == "all":
         return data
-    if "y" not in graph.node_data:
-        return Dataset(graph, names=data.names, label_names=data.label_names, numbered=data.numbered)
-    given: Any = graph.node_data["y"]
-    classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
-    if all(isinstance(each, float) and each.is_integer() for each in classes):
-        classes = [int(each) for each in classes]
-    labels, class_names, numbered = number_labels(list(map(str, classes)), f"{data.names[0]}, node data y")
-    return Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
+    if (found := part_if_any(data, name, seed)) is not None:
+        return found
+    if data.parts is None:
+        raise StarcertError(f'The {name} part of {len(data)} graphs is empty. Use split = "all".')
+    sizes = Counter(part for part in data.parts if part)
+    there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
+    raise StarcertError(f"The {name} part of {len(data)} graphs is empty ({there}). Choose another --split.")
+
+
+def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
+    """The part "train", "validation" or "test", 80%, 10% and 10% of every class or the user's own; None if empty."""
+    if data.parts is not None:
+        which = [place for place, part in enumerate(data.parts) if part == name]
+    elif data.labels.dtype == object:
+        hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+        table = "Where a table calls the column of classes otherwise than label: --columns label=COLUMN."
+        raise InvalidParameterError("split", "be all for data without classes", name, f"{hint} {table}")
+    else:
+        drawn = stratified_parts(data.labels, _FRACTIONS, seed)
+        which = sorted(dict(zip(("train", "validation", "test"), drawn, strict=True))[name].tolist())
+    return data[which] if which else None
 
 
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
     """Makes the model of a run, and tries it and the regions on every clean graph.
 
-    Args:
-        settings: those of the run.
-        inputs: what was read before any model is made.
-        known: these graphs bound for an earlier model; used if the regions do not follow from the model.
+    `known` are these graphs bound for an earlier model; used if the regions do not follow from the model.
     """
     device = settings.device or "cpu"
     with one_thread(device):
-        given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule, inputs.validation)
-        model = call_model(settings.model, given)
+        model = call_model(settings.model, inputs.offered(device, settings.noise))
         if settings.weights is not None:
             put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"
@@ -153,21 +232,13 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, settings.noise, model=model) if follows else inputs.rule
-        reused = None if known is None or follows else known.under(settings.noise)
-        problem = problem_of(rule, settings.noise, data) if reused is None else reused
+        if known is not None and not follows:
+            problem = known.under(settings.noise)
+        else:
+            problem = problem_of(rule, settings.noise, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     return TriedModel(settings.model.digest, base, data, rule, job, tuple(answers))
-
-
-def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Refuses to repeat a run from something else than it was made from."""
-    changed = [name for name, content in expected.items() if digests.get(name) != content]
-    if changed:
-        raise StarcertError(
-            f"This run repeats another, but not everything is as it was: {', '.join(changed)}. "
-            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
-        )
 
 
 class UserRule:
@@ -177,10 +248,9 @@ class UserRule:
         self.reference = reference
         found = reference.load()
         if not (callable(found) or isinstance(found, Partition)):
+            requirement, got = "name a function from a graph to its Partition", f"{type(found).__name__} {reference}"
             hint = "Write def regions(graph): return starcert.Partition.from_node_sets({…})."
-            raise InvalidParameterError(
-                "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
-            )
+            raise InvalidParameterError("regions", requirement, got, hint)
         self.function = found
         declared = None if isinstance(found, Partition) else stated_by_author(found)
         if declared is not None:
@@ -208,22 +278,20 @@ def rule_of(
     """The rule that the setting `regions` names; without it, the one region of the noise has every node pair."""
     if regions is None:
         return Partition.everything(noise.regions[0])
-    if isinstance(regions, Mapping):
-        return regions
-    if isinstance(regions, Reference):
-        return UserRule(regions)
-    return build(regions, model=model) if needs_model(regions) else build(regions)
+    if isinstance(regions, str):
+        return build(regions, model=model) if needs_model(regions) else build(regions)
+    return UserRule(regions) if isinstance(regions, Reference) else regions
 
 
 def describe_rule(rule: RunRegions) -> str:
     """The rule of a run, for the record."""
-    if isinstance(rule, UserRule):
-        return str(rule.reference)
+    if rule is None:
+        return "every site"
+    if isinstance(rule, Partition):
+        return "every node pair"
     if isinstance(rule, Mapping):
         return ", ".join(f"{region}: {where}" for region, where in rule.items())
-    if rule is None or isinstance(rule, Partition):
-        return "every node pair" if rule is not None else "every site"
-    return str(getattr(rule, "description", rule))
+    return str(rule.reference if isinstance(rule, UserRule) else getattr(rule, "description", rule))
 
 
 def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
@@ -272,9 +340,8 @@ def aligned(data: Dataset, classifier: Classifier) -> Dataset:
 
     An estimator's `classes_` are matched by their names; otherwise class k of the data is answer k.
     """
-    n_classes, own = classifier.n_classes, classifier.class_names
+    n_classes, own, there = classifier.n_classes, classifier.class_names, data.class_names
     names = tuple(map(str, range(n_classes))) if own is None else own
-    there = data.class_names
     if not there:
         return replace(data, label_names=names)
     if own is not None and set(there) <= set(names):
@@ -285,9 +352,8 @@ def aligned(data: Dataset, classifier: Classifier) -> Dataset:
         return data
     if n_classes > len(there) and data.numbered:
         return replace(data, label_names=there + names[len(there) :])
-    hint = f"Give the model the classes of the data: its answers mean {named_classes(there)}" + (
-        ". Or label the graphs with the model's class numbers from 0." if n_classes > len(there) else "."
-    )
+    or_else = " Or label the graphs with the model's class numbers from 0." if n_classes > len(there) else ""
+    hint = f"Give the model the classes of the data: its answers mean {named_classes(there)}.{or_else}"
     requirement = f"have the {len(there)} classes of the data, {', '.join(there[:20])}"
     raise InvalidParameterError("model", requirement, f"{n_classes} classes", hint)
 

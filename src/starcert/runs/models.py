@@ -12,71 +12,46 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
 from starcert.datasets.dataset import Dataset
-from starcert.objects import Graph, Partition, Sites, Vector
+from starcert.objects import Graph, Sites, Vector
 from starcert.objects.noise import Noise
 from starcert.runs.graph_files import ASK_FOR_TYPES
-from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
+from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
-    from starcert.objects.rule import Rule
 
 MAX_DENSE_NODES = 128
 """A module that can run on dense adjacency (it has a method `dense`) does so if no graph has more nodes."""
 
 
-@dataclass(frozen=True)
-class ModelInputs:
-    """What a model function gets for parameters of these names."""
-
-    device: str  # where the model belongs, such as "cpu"
-    data: Dataset  # all the data of the run
-    train: Dataset | None  # their training part; None if the run certifies all of the data
-    noise: Noise | None = None  # the noise that the model will be smoothed with
-    # the regions of that noise; None if they follow from the model
-    regions: Rule | Partition | Mapping[str, Any] | None = None
-    # the validation part of the data; None if the run certifies all of them, or if it is empty
-    validation: Dataset | None = None
-
-
-_PARAMETERS = tuple(field.name for field in fields(ModelInputs))
-
-
-def asks_for(reference: Reference, name: str) -> bool:
-    """Whether a model function has a parameter of this name."""
-    found = reference.load()
-    return _is_function(found) and name in inspect.signature(found).parameters
-
-
-def call_model(reference: Reference, inputs: ModelInputs) -> object:
-    """What the user's model function returns; a model that the file made when it was imported is taken as it is."""
+def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
+    """What the user's model function returns, called with what it asks for by name; a ready model is taken as it is."""
     found: Any = reference.load()
-    if not _is_function(found):
+    if not is_function(found):
         return found
     given = {}
     for name, parameter in inspect.signature(found).parameters.items():
-        if name in _PARAMETERS:
-            given[name] = getattr(inputs, name)
+        if name in offered:
+            given[name] = offered[name]
         elif parameter.default is parameter.empty and "VAR" not in parameter.kind.name:
             raise InvalidParameterError(
                 "model",
-                f"name a function that returns the classifier, with no parameters but {', '.join(_PARAMETERS)}",
+                f"name a function that returns the classifier, with no parameters but {', '.join(offered)}",
                 f"{reference} with the parameter {name!r}",
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
     for part in ("train", "validation"):
         if part in given and given[part] is None:
-            _refuse_part(part, reference, inputs)
+            _refuse_part(part, reference, offered)
     if "regions" in given and given["regions"] is None:
         requirement = f"not be read off the model of {reference}, which asks for them"
         raise InvalidParameterError("regions", requirement, None, "Give regions that are known before the model is.")
@@ -87,22 +62,18 @@ def call_model(reference: Reference, inputs: ModelInputs) -> object:
     return model
 
 
-def _refuse_part(part: str, reference: Reference, inputs: ModelInputs) -> NoReturn:
-    parts = inputs.data.parts
-    if parts is not None and part not in parts:
+def _refuse_part(part: str, reference: Reference, offered: Mapping[str, Any]) -> NoReturn:
+    data: Dataset = offered["data"]
+    if data.parts is not None and part not in data.parts:
         raise InvalidParameterError("splits", f"have a {part} part for {reference}, which asks for it", "none")
-    if inputs.train is not None:  # the data are divided, and there are too few
+    if offered["train"] is not None:  # the data are divided, and there are too few
         requirement = f"have a graph for the validation part, a tenth of every class, as {reference} asks for it"
         hint = "Take more graphs, or say the parts yourself: --splits."
-        raise InvalidParameterError("data", requirement, f"{len(inputs.data)} graphs", hint)
-    share, called = ("80% for training", "training") if part == "train" else ("10% for validation", "validation")
-    drawn, own = f"the {share}, and the 10% for testing are", f"your {part} part, and your test part is"
-    hint = f'Set split = "test": the function is given {drawn if parts is None else own} certified.'
+        raise InvalidParameterError("data", requirement, f"{len(data)} graphs", hint)
+    share, called = ("80%", "training") if part == "train" else ("10%", "validation")
+    drawn, own = f"the {share} for {called}, and the 10% for testing are", f"your {part} part, and your test part is"
+    hint = f'Set split = "test": the function is given {drawn if data.parts is None else own} certified.'
     raise InvalidParameterError("split", f"be test for {reference}, which asks for {called} data", "all", hint)
-
-
-def _is_function(found: object) -> TypeGuard[Callable[..., object]]:
-    return inspect.isroutine(found) or inspect.isclass(found)
 
 
 def as_classifier(
@@ -125,18 +96,29 @@ def as_classifier(
         raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
-        return _from_module(model, reference, data, device, nodes=nodes, on_edges=on_edges)
-    _refuse_device(model, device)
+        if device is not None:
+            with _usable(device):
+                model = model.to(device)
+        return _from_module(model, reference, data, nodes, on_edges)
+    there = str(getattr(model, "device", "cpu")).partition(":")[0]
+    if device is not None and device.partition(":")[0] not in ("cpu", there):
+        hint = "Only a torch module can be moved; leave the setting out."
+        raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
     if is_classifier(model):
-        _check_targets(model, data, *nodes)
+        if (model.n_targets(data.graphs[0].frame) is not None) != of_nodes:
+            got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
+            raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
+        if mask is not None:
+            hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
+            raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
         return model
-    is_function = inspect.isroutine(model) or (callable(model) and not inspect.isclass(model))
-    if is_function and (of_nodes or not hasattr(model, "predict")):
+    predicts = hasattr(model, "predict") and not inspect.isclass(model)
+    if callable(model) and not inspect.isclass(model) and (of_nodes or not predicts):
         return _from_function(model, reference, data, nodes)
     if of_nodes:
         hint = "Let it return a function from a networkx graph to the class of each node, or a classifier of nodes."
         raise InvalidParameterError("targets", f"be graphs for a {type(model).__name__}", "nodes", hint)
-    if not inspect.isclass(model) and hasattr(model, "predict"):
+    if predicts:
         from starcert.classifiers import from_sklearn  # noqa: PLC0415
 
         with running_user_code(reference.file):
@@ -150,25 +132,28 @@ def as_classifier(
 
 
 def _from_function(
-    function: Any,  # noqa: ANN401
-    reference: Reference,
-    data: Dataset,
-    nodes: tuple[bool, str | None],
+    function: Callable[..., Any], reference: Reference, data: Dataset, nodes: tuple[bool, str | None]
 ) -> Classifier:
     from starcert.classifiers import from_callable, from_node_function  # noqa: PLC0415
 
-    of_nodes, mask = nodes
-    description = _description(function, reference)
-    n_classes = _n_classes(data, reference)
+    try:
+        content = identity(function)
+    except InvalidParameterError as error:
+        described = "starcert.classifiers.from_callable(function, n_classes=…, description=…)"
+        hint = f"Let {reference.name} return {described}, with another description whenever the answers change."
+        requirement = "return a function whose content can be identified"
+        raise InvalidParameterError("model", requirement, error.args[2], hint) from error
+    name = getattr(function, "__qualname__", type(function).__name__)
+    # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
+    description = f"{name} of {reference.file.name} {reference.digest} {content}"
+    about: dict[str, Any] = {"description": description, "n_classes": _n_classes(data, reference)}
     # It may answer names of classes too, unless the classes are the numbers of whoever made the data.
-    named = not data.numbered and len(data.class_names) == n_classes
-    class_names = data.class_names if named else None
+    if not data.numbered and len(data.class_names) == about["n_classes"]:
+        about["class_names"] = data.class_names
+    of_nodes, mask = nodes
     if of_nodes:
-        return from_node_function(
-            function, n_classes=n_classes, class_names=class_names, nodes=mask, description=description
-        )
-    on: Literal["networkx", "vectors"] = "vectors" if isinstance(data.graphs[0], Vector) else "networkx"
-    return from_callable(function, n_classes=n_classes, class_names=class_names, on=on, description=description)
+        return from_node_function(function, nodes=mask, **about)
+    return from_callable(function, on="vectors" if isinstance(data.graphs[0], Vector) else "networkx", **about)
 
 
 def _n_classes(data: Dataset, reference: Reference) -> int:
@@ -179,46 +164,15 @@ def _n_classes(data: Dataset, reference: Reference) -> int:
     return max(2, len(data.class_names))
 
 
-def _description(function: object, reference: Reference) -> str:
-    try:
-        content = identity(function)
-    except InvalidParameterError as error:
-        _, _, part, _ = error.args
-        hint = (
-            f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
-            "with another description whenever the answers change."
-        )
-        requirement = "return a function whose content can be identified"
-        raise InvalidParameterError("model", requirement, part, hint) from error
-    # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return f"{name} of {reference.file.name} {reference.digest} {content}"
-
-
-def _check_targets(model: Classifier, data: Dataset, of_nodes: bool, mask: str | None) -> None:
-    several = model.n_targets(data.graphs[0].frame) is not None
-    if several != of_nodes:
-        got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
-        raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
-    if mask is not None:
-        hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
-        raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
-
-
 def _from_module(
     module: Any,  # noqa: ANN401  (torch carries few types)
     reference: Reference,
     data: Dataset,
-    device: str | None,
-    *,
     nodes: tuple[bool, str | None],
     on_edges: bool,
 ) -> Classifier:
     from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: PLC0415
 
-    if device is not None:
-        with _usable(device):
-            module = module.to(device)
     of_nodes, mask = nodes
     if of_nodes:
         return from_pyg(module, n_classes=_n_classes(data, reference), targets="nodes", nodes=mask)
@@ -239,15 +193,15 @@ def _from_module(
     stream = WordStream.of_chunk(0, first.key, "selection", 0)
     batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
     try:
-        width = trial.raw(batch).shape
+        shape: list[int] = list(trial.raw(batch).shape)
     except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
         refuse_model(reference, data.names[0], first, error)
-    if tuple(width) in ((2,), (2, 1)):  # one logit tells two classes apart
-        return cast(Classifier, make(module, n_classes=2))
-    if len(width) != 2 or width[0] != 2:
+    if shape == [2]:  # one logit tells two classes apart
+        shape = [2, 1]
+    if len(shape) != 2 or shape[0] != 2:
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
-        raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
-    return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
+        raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(shape), hint)
+    return cast(Classifier, make(module, n_classes=max(2, shape[1])))  # its description is a property
 
 
 def refuse_model(
@@ -256,14 +210,6 @@ def refuse_model(
     """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
     kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
     what = " ".join(str(error).split())
-    about = f"It is {clean!r}."
-    if isinstance(clean, Graph):
-        shapes = {key: getattr(values, "shape", None) or (len(values),) for key, values in clean.node_data.items()}  # type: ignore[arg-type]
-        there = ", ".join(f"{key} ({' × '.join(map(str, shape))})" for key, shape in shapes.items()) or "none"
-        about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
-        if clean.type_names:
-            types = ", ".join(map(str, clean.type_names))
-            about += f" Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
     if what.startswith("it answered"):
         classes = f": {named_classes(class_names)}" if class_names else ""
         advice = f"Let it answer the number of a class, in the order of the class names{classes}; or the name, as text."
@@ -271,14 +217,28 @@ def refuse_model(
         advice = ASK_FOR_TYPES
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
         advice = (
-            f"{about} If the model expects other features, make it for these, give data that have others, or choose "
-            "them where the classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
+            f"{_about(clean)} If the model expects other features, make it for these, give data that have others, or "
+            "choose them where the classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
         )
     else:
-        advice = f"{about} Fix the model so that it answers every graph; --debug shows the whole traceback."
+        advice = f"{_about(clean)} Fix the model so that it answers every graph; --debug shows the whole traceback."
     raise ClassifierError(
         f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: {kind}{what}. {advice}"
     ) from error
+
+
+def _about(clean: object) -> str:
+    """What data a clean graph has."""
+    if not isinstance(clean, Graph):
+        return f"It is {clean!r}."
+    data: Mapping[str, Any] = clean.node_data
+    shapes = {key: getattr(values, "shape", None) or (len(values),) for key, values in data.items()}
+    there = ", ".join(f"{key} ({' × '.join(map(str, shape))})" for key, shape in shapes.items()) or "none"
+    about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
+    if not clean.type_names:
+        return about
+    types = ", ".join(map(str, clean.type_names))
+    return f"{about} Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
 
 
 def check_device(device: str) -> None:
@@ -297,13 +257,6 @@ def _usable(device: str) -> Iterator[None]:
         reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
         hint = f"({reason}.) Use --device cpu, or a machine that has a GPU."
         raise InvalidParameterError("device", "be one that torch can use here", device, hint) from error
-
-
-def _refuse_device(model: object, device: str | None) -> None:
-    there = getattr(model, "device", "cpu")
-    if device is not None and device != "cpu" and str(there).partition(":")[0] != device.partition(":")[0]:
-        hint = "Only a torch module can be moved; leave the setting out."
-        raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
 
 
 def torch_module_of(model: object) -> Module | None:
@@ -331,7 +284,7 @@ def put_weights(model: object, file: Path, reference: Reference) -> None:
     try:
         load_weights(module, file)
     except InvalidParameterError as error:
-        _, _, got, hint = error.args
+        *_, got, hint = error.args
         again = f"{hint} Or train again: starcert train run.toml --again."
         raise InvalidParameterError("weights", f"fit the module of {reference}", got, again) from error
     if isinstance(model, ModuleClassifier):
@@ -347,7 +300,5 @@ def other_noise(file: Path | None, noises: Sequence[Noise]) -> Iterator[str]:
     trained = how_made(file).get("noise")  # not known of a state dict that starcert did not write
     if trained is None or all(repr(noise) == trained for noise in noises):
         return
-    if len(noises) > 1:
-        yield f"The weights in {file.name} were trained with {trained}: every level votes with them."
-    else:
-        yield f"The weights in {file.name} were trained with {trained}, not with {noises[0]!r} as this run has it."
+    rest = ": every level votes with them" if len(noises) > 1 else f", not with {noises[0]!r} as this run has it"
+    yield f"The weights in {file.name} were trained with {trained}{rest}."

@@ -1,7 +1,5 @@
 """A run on disk: the run file with its settings in TOML, and the output folder.
 
-A run file belongs to its user: where one is written again, comments and order stay.
-
 A run into `results` works in `results.partial`, where it keeps its settings and its votes; run again, it goes on there.
 When report, certificates and table are written, the folder gets its name: what stands under that name is whole.
 
@@ -11,9 +9,8 @@ When report, certificates and table are written, the folder gets its name: what 
 | no                 | yes                        | under way  | goes on in `results.partial`, then gives it its name |
 | yes                | is not looked at           | finished   | goes on in `results`, file by file                   |
 
-One rename, of run.toml or of the folder, leads from line to line, and each file is replaced whole (`write_whole`): a
-process that is killed at any moment leaves one of these lines, and at most drafts, which count as nothing. Without
-run.toml, both folders must be empty or missing: what somebody else keeps there is never touched.
+One rename leads from line to line, and each file is replaced whole (`write_whole`): a process that is killed leaves one
+of these lines, and at most drafts, which count as nothing. Without run.toml, both folders must be empty or missing.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from starcert import __version__
 from starcert.objects.noise import AnyFlips
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
@@ -46,9 +43,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES, PROFILE = "votes.db", "profile.json"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}
-"""Settings that must stay once certificates were computed from the votes of a store: it refuses others."""
-
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}  # a store refuses others once its votes were used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "max_radius")
@@ -64,8 +59,7 @@ class RunFile:
     """What a run file says; without arguments, what a missing one says."""
 
     values: Mapping[str, object] = field(default_factory=dict)  # settings by their keys, checked, with absolute paths
-    # digests of what the run that wrote the file was made from; see `EXPECTED`
-    expected: Mapping[str, str] = field(default_factory=dict)
+    expected: Mapping[str, str] = field(default_factory=dict)  # what the run that wrote it was made from: `EXPECTED`
     sweep: Mapping[str, object] = field(default_factory=dict)  # settings that are a sweep's own, by their keys
     grid: Grid | None = None  # the noise levels of a sweep; None if the file has none
     best: str = ""  # the goal of a sweep; "" if the file has none
@@ -77,21 +71,16 @@ class RunFile:
 class RunRecord:
     """What the run file in an output folder records: all that repeats a run, or a sweep if there is a grid."""
 
-    settings: RunSettings  # those of the run
+    settings: RunSettings
     expected: Mapping[str, str]  # digests of what it was made from
     grid: Grid | None = None  # the noise levels of a sweep
     best: str = ""  # its goal, if it has one
-    # of a sweep, the settings that a certification has for itself
-    certifying: Mapping[str, object] = field(default_factory=dict)
+    certifying: Mapping[str, object] = field(default_factory=dict)  # of a sweep, settings for a certification alone
     comments: Sequence[str] = ()  # further lines of the head
 
 
 def read_run_file(path: str | os.PathLike[str]) -> RunFile:
-    """Reads a run file. Paths in it are relative to its folder.
-
-    Raises:
-        RunFileError: names the file, and the line or the key that is wrong.
-    """
+    """Reads a run file, to whose folder paths are relative; a `RunFileError` names the line or key that is wrong."""
     file = Path(os.path.abspath(path))
     values = _parsed(file)
     expected = values.pop("expected", {})
@@ -99,10 +88,8 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
     base = Path(os.path.realpath(file.parent))  # the same whichever links lead there
     try:
-        sweep = _table_in(
-            values, "sweep", "[sweep.grid], and below it a line such as motif = [0.02, 0.05] for every region"
-        )
-        train = _table_in(values, "train", "[train], and below it a line such as epochs = 300")
+        sweep = _table_in(values, "sweep", "[sweep.grid]", "motif = [0.02, 0.05] for every region")
+        train = _table_in(values, "train", "[train]", "epochs = 300")
         grid = Grid.of(sweep.pop("grid"), "sweep.grid") if "grid" in sweep else None
         best = sweep.pop("best", "")
         if not isinstance(best, str):
@@ -125,26 +112,15 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         raise RunFileError(f"{file}: {error}") from None
 
 
-def _table_in(values: dict[str, Any], name: str, example: str) -> dict[str, Any]:
+def _table_in(values: dict[str, Any], name: str, head: str, line: str) -> dict[str, Any]:
     table = values.pop(name, {})
     if not isinstance(table, dict):
-        raise InvalidParameterError(name, "be a table", table, f"Write a table: {example}.")
+        hint = f"Write a table: {head}, and below it a line such as {line}."
+        raise InvalidParameterError(name, "be a table", table, hint)
     return table
 
 
 def _parsed(file: Path) -> dict[str, Any]:
-    content = _content_of(file)
-    try:
-        values: dict[str, Any] = tomlkit.parse(content.decode("utf-8-sig")).unwrap()  # some editors begin with a mark
-    except (ValueError, TOMLKitError) as error:  # not TOML, not UTF-8, or a number of more digits than Python reads
-        if "nested more than" in str(error):
-            raise RunFileError(f"{file}: is not a run file: its lists or tables are nested too deep.") from None
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise RunFileError(f"{file}: is not TOML: {reason}. Texts stand in quotes, tables at the end.") from None
-    return values
-
-
-def _content_of(file: Path) -> bytes:
     if file.exists() and not file.is_file() and not file.is_dir():
         raise RunFileError(f"{file}: is a device or a pipe. Give a file.")
     try:
@@ -158,14 +134,20 @@ def _content_of(file: Path) -> bytes:
         raise RunFileError(f"{file}: cannot be read: {error.strerror}.") from None
     if len(content) > _MAX_BYTES:
         raise RunFileError(f"{file}: is not a run file: it has more than {in_words(_MAX_BYTES)}.")
-    return content
+    try:
+        values: dict[str, Any] = tomlkit.parse(content.decode("utf-8-sig")).unwrap()  # some editors begin with a mark
+    except (ValueError, TOMLKitError) as error:  # not TOML, not UTF-8, or a number of more digits than Python reads
+        if "nested more than" in str(error):
+            raise RunFileError(f"{file}: is not a run file: its lists or tables are nested too deep.") from None
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise RunFileError(f"{file}: is not TOML: {reason}. Texts stand in quotes, tables at the end.") from None
+    return values
 
 
 def run_file_text(record: RunRecord, *, folder: Path) -> str:
-    """The run file that repeats a run from its folder.
+    """The run file that repeats a run from its folder, to which paths are relative, into another output folder.
 
-    Paths are relative to that folder, so that a whole project can move. The output folder is left out: a repetition
-    writes into another one. What is a sweep's own stands in its table, so that `starcert certify` takes the same file.
+    What is a sweep's own stands in its table, so that `starcert certify` takes the same file.
     """
     settings, grid = record.settings, record.grid
     command = "certify" if grid is None else "sweep"
@@ -197,9 +179,8 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         document.add(tomlkit.nl())
         document.add(name, _filled(tomlkit.table(), values))
     document.add(tomlkit.nl())
-    document.add(
-        tomlkit.comment("What the run was made from: a run from this file refuses to start from anything else.")
-    )
+    about = "What the run was made from: a run from this file refuses to start from anything else."
+    document.add(tomlkit.comment(about))
     document.add("expected", _filled(tomlkit.table(), record.expected))
     return tomlkit.dumps(document)
 
@@ -211,12 +192,7 @@ def _filled(table: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401  (
 
 
 def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
-    """A value as TOML writes it on one line; read back, it is the same to the last bit.
-
-    Example:
-        >>> print(toml_item({"delete": 0.04, "add": 1e-05}).as_string(), toml_item([1, 45]).as_string())
-        {delete = 0.04, add = 1e-05} [1, 45]
-    """
+    """A value as TOML writes it on one line; read back, it is the same to the last bit."""
     if isinstance(value, Mapping):
         return _filled(tomlkit.inline_table(), value)
     if isinstance(value, list | tuple):
@@ -227,14 +203,11 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
 
 
 def _plain(value: object, folder: Path) -> object:
-    match value:
-        case Reference():
-            return f"{_relative(value.file, folder)}:{value.name}"
-        case Path():
-            return _relative(value, folder)
-        case AnyFlips():
-            return str(value)
-    return value
+    if isinstance(value, Reference):
+        return f"{_relative(value.file, folder)}:{value.name}"
+    if isinstance(value, Path):
+        return _relative(value, folder)
+    return str(value) if isinstance(value, AnyFlips) else value
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -259,7 +232,10 @@ def rewritten(there: str, text: str) -> str:
         for key in [key for key in old if key not in new and key in SETTINGS and SETTINGS[key].written]:
             del old[key]
         _update(old, new)
-        found = _with_head(tomlkit.dumps(old), text)
+        found = tomlkit.dumps(old)
+        if found.startswith(_HEAD):  # the lines that starcert wrote
+            head = [line for line in text.splitlines(keepends=True) if line.startswith(_HEAD)]
+            found = "".join(head + [line for line in found.splitlines(keepends=True) if not line.startswith(_HEAD)])
         kept = {key: item for key, item in old.unwrap().items() if key not in new}
         right = tomlkit.parse(found).unwrap() == new.unwrap() | kept
     except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
@@ -277,37 +253,28 @@ def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
             old[key] = item
 
 
-def _with_head(there: str, text: str) -> str:
-    """What is there, with the lines of its head that starcert wrote replaced by those of the text."""
-    lines, new = there.splitlines(keepends=True), text.splitlines(keepends=True)
-    if not lines or not lines[0].startswith(_HEAD):
-        return there
-    rest = [line for line in lines if not line.startswith(_HEAD)]
-    return "".join([line for line in new if line.startswith(_HEAD)] + rest)
-
-
 def differences(there: RunFile, record: RunRecord) -> list[str]:
     """Every difference that makes a stored run another one than this; workers and places of files make none."""
-    grid, settings, expected = record.grid, record.settings, record.expected
+    grid, settings = record.grid, record.settings
     if (there.grid is None) != (grid is None):
         return [f"there {'a run of certify' if there.grid is None else 'a sweep'}"]
     own = {} if grid is None else there.sweep
     known = RunSettings(**{**there.values, **own, "out": settings.out})  # type: ignore[arg-type]
-    found = [] if there.grid == grid else [f"grid: there {there.grid}, now {grid}"]
-    for key, setting in SETTINGS.items():
-        # Of data it is the content that counts, below; of code the names and the content, not the folder.
-        if setting.changes != "nothing":
-            before, now = (str(getattr(each, key)) for each in (known, settings))
-            found += [f"{key}: there {before}, now {now}"] if before != now else []
-    changed = [key for key in EXPECTED if there.expected.get(key) != expected.get(key)]
-    return found + [f"content of {key}: there {there.expected.get(key)}, now {expected.get(key)}" for key in changed]
+    # Of data it is the content that counts; of code the names and the content, not the folder.
+    keys = [key for key, setting in SETTINGS.items() if setting.changes != "nothing"]
+    if grid is not None and there.grid == grid and grid.levels(known.noise) == grid.levels(settings.noise):
+        keys.remove("noise")  # a finished sweep has written the one that it suggests
+    pairs: list[tuple[str, object, object]] = [("grid", there.grid, grid)]
+    pairs += [(key, str(getattr(known, key)), str(getattr(settings, key))) for key in keys]
+    pairs += [(f"content of {key}", there.expected.get(key), record.expected.get(key)) for key in EXPECTED]
+    return [f"{name}: there {before}, now {now}" for name, before, now in pairs if before != now]
 
 
 @dataclass(frozen=True)
 class OutputFolder:
     """Where the files of a run go."""
 
-    final: Path  # the folder's own name, links followed: the partial folder lies beside the folder itself
+    final: Path  # links followed: the partial folder lies beside the folder itself
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "final", Path(os.path.realpath(self.final)))
@@ -335,9 +302,16 @@ class OutputFolder:
 
     def check_place(self) -> None:
         """Refuses a place that cannot be an output folder, before any work is done."""
-        if not self.finished:
-            for folder in (self.final, self.partial):
-                _check_free(folder)
+        for folder in () if self.finished else (self.final, self.partial):
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise InvalidParameterError("out", "be a folder", str(folder), "Give the name of a new folder.")
+            if os.path.ismount(folder):  # no other folder can get this name
+                hint = f"Give the name of a new folder, such as {folder / 'certified'}."
+                requirement = "be a new folder, not a place where a disk is mounted"
+                raise InvalidParameterError("out", requirement, str(folder), hint)
+            if folder.is_dir() and not (folder / RUN).is_file() and not is_empty(folder):
+                hint = "Give the name of a new folder, or empty this one."
+                raise InvalidParameterError("out", "be a new folder, or that of an earlier run", str(folder), hint)
         for folder in (self.final,) if self.finished else (self.partial, self.final.parent):
             there = next(each for each in (folder, *folder.parents) if each.exists())
             if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
@@ -345,7 +319,8 @@ class OutputFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps the folder for one run by a lock on the file `results.lock` beside it, which ends with the process."""
+        """Checks the place, and keeps it for one run: a lock on `results.lock` beside it ends with the process."""
+        self.check_place()
         with suppress(OSError):
             self.final.parent.mkdir(parents=True, exist_ok=True)
         with holding_lock(f"{self.final}.lock") as free:
@@ -357,7 +332,7 @@ class OutputFolder:
     def begin(self, record: RunRecord) -> None:
         """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""
         if (self.kept / RUN).is_file():
-            self._check_same(self.kept, record)
+            self._check_same(record)
         if self.finished:
             return
         try:
@@ -375,7 +350,8 @@ class OutputFolder:
         if not self.finished:
             self.partial.rename(self.final)
 
-    def _check_same(self, folder: Path, record: RunRecord) -> None:
+    def _check_same(self, record: RunRecord) -> None:
+        folder = self.kept
         advice = f"Give another --out, or remove {folder} first."
         try:
             found = differences(read_run_file(folder / RUN), record)
@@ -383,18 +359,6 @@ class OutputFolder:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:
             own = record.grid is None and record.settings.store is None and (folder / VOTES).is_file()
-            same = {key for key, each in SETTINGS.items() if each.changes == "certificates"} - _FIXED_ONCE_USED
-            if own and {each.partition(":")[0] for each in found} <= same:
+            if own and {each.partition(":")[0] for each in found} <= set(CERTIFICATE_SETTINGS) - _FIXED_ONCE_USED:
                 advice += f" Another --out with --store {folder / VOTES} uses its votes again."
             raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")
-
-
-def _check_free(folder: Path) -> None:
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise InvalidParameterError("out", "be a folder", str(folder), "Give the name of a new folder.")
-    if os.path.ismount(folder):  # no other folder can get this name
-        hint = f"Give the name of a new folder, such as {folder / 'certified'}."
-        raise InvalidParameterError("out", "be a new folder, not a place where a disk is mounted", str(folder), hint)
-    if folder.is_dir() and not (folder / RUN).is_file() and not is_empty(folder):
-        hint = "Give the name of a new folder, or empty this one."
-        raise InvalidParameterError("out", "be a new folder, or that of an earlier run", str(folder), hint)

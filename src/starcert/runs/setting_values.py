@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from starcert.objects.laws import law_from_json, law_from_text
+from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
 if TYPE_CHECKING:
     from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise, RadiusLike
 
 Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
@@ -31,9 +32,8 @@ class Setting:
 
     check: Check  # makes the value from what Python, a run file or an option has, or refuses it
     help: str  # what it is, for the help of a command
-    kind: type = str  # the type of the option's argument
-    # turns that argument into what a run file would have; takes the name of the option, for messages
-    parse: Callable[[str, str], object] | None = None
+    kind: type = str  # the type of the option's argument: that of the field
+    parse: Callable[[str, str], object] | None = None  # from that argument and the option's name to what a file has
     metavar: str | None = None  # what stands for the argument in the help; None: its kind
     panel: str | None = None  # the heading under which the help lists it; None: with all others
     shown: str = ""  # the default, in words; "" if there is none
@@ -63,26 +63,14 @@ class UnknownSettingError(InvalidParameterError):
 
 
 def option_name(key: str) -> str:
-    """The option for a setting.
-
-    Example:
-        >>> option_name("split_seed")
-        '--split-seed'
-    """
+    """The option for a setting: `--split-seed` for `split_seed`."""
     return f"--{key.replace('_', '-')}"
 
 
 def check_values(
     values: Mapping[str, object], known: Mapping[str, Setting], *, base: Path, named: Callable[[str], str] = str
 ) -> dict[str, object]:
-    """Settings as a file or a command line has them, each checked.
-
-    Args:
-        values: the settings by their keys.
-        known: the settings that there are.
-        base: where relative paths begin.
-        named: what a message calls the setting with this key.
-    """
+    """Settings by their keys, each checked; relative paths begin at `base`, messages call a key what `named` says."""
     for key in values:
         if key not in known:
             hint = did_you_mean(str(key), known, f"There are {', '.join(known)}.")
@@ -92,11 +80,10 @@ def check_values(
 
 def check_options(given: Mapping[str, Any], known: Mapping[str, Setting]) -> dict[str, object]:
     """The settings that options give, each checked; an option that is None was not given."""
-    values = {}
-    for key, word in given.items():
-        if word is not None:
-            parse = known[key].parse
-            values[key] = word if parse is None else parse(word, option_name(key))
+    values = {key: word for key, word in given.items() if word is not None}
+    for key, word in values.items():
+        if (parse := known[key].parse) is not None:
+            values[key] = parse(word, option_name(key))
     return check_values(values, known, base=Path.cwd(), named=option_name)
 
 
@@ -105,22 +92,28 @@ def whole(least: int, most: int) -> Check:
     return lambda value, _base, name: whole_number(name, value, least, most)
 
 
-def one_of(*choices: str) -> Check:
-    """The check of a word that must be one of these."""
+def must(requirement: str, holds: Callable[[Any], bool], make: Callable[[Any], object] = lambda value: value) -> Check:
+    """The check of a value that must be so, and what is made from it."""
 
-    def check(value: object, _base: Path, name: str) -> str:
-        if value not in choices:
-            raise InvalidParameterError(name, f"be one of {', '.join(choices)}", value)
-        return str(value)
+    def check(value: object, _base: Path, name: str) -> object:
+        if not holds(value):
+            raise InvalidParameterError(name, requirement, value)
+        return make(value)
 
     return check
 
 
-def as_flag(value: object, _base: Path, name: str) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise InvalidParameterError(name, "be true or false", value)
-    return value
+def one_of(*choices: str) -> Check:
+    """The check of a word that must be one of these."""
+    return must(f"be one of {', '.join(choices)}", lambda value: value in choices, str)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+as_flag = must("be true or false", lambda value: isinstance(value, bool))
+as_rate = must("be a number, 0 or more, such as 0.001", lambda each: _is_number(each) and 0 <= each < math.inf, float)
 
 
 def as_path(value: object, base: Path, name: str) -> Path:
@@ -200,9 +193,6 @@ def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[s
 
 def as_noise(value: object, _base: Path, name: str) -> Noise:
     """A flip law for every region."""
-    from starcert.objects.laws import law_from_json  # noqa: PLC0415  (the help of a command needs none of it)
-    from starcert.objects.noise import Noise  # noqa: PLC0415
-
     if isinstance(value, Noise):
         return value
     if not isinstance(value, Mapping):
@@ -232,21 +222,14 @@ def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
     return dict(value) if isinstance(value, Mapping) else tuple(counts)
 
 
-def as_alpha(value: object, _base: Path, name: str) -> float:
+def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (what a file has)
     """A failure probability."""
     from starcert.math import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
 
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not _is_number(value):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
     with renaming(name):
         return confidence.check_alpha(value)
-
-
-def as_rate(value: object, _base: Path, name: str) -> float:
-    """A number from 0 on, such as a learning rate."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf):
-        raise InvalidParameterError(name, "be a number, 0 or more, such as 0.001", value)
-    return float(value)
 
 
 def as_family(value: object, _base: Path, name: str) -> Family:
@@ -276,9 +259,6 @@ def renaming(name: str) -> Iterator[None]:
 
 def parse_noise(text: str, option: str = "--noise") -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
-    from starcert.objects.laws import law_from_text  # noqa: PLC0415
-    from starcert.objects.noise import Noise  # noqa: PLC0415
-
     items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
     return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items.items()})
 

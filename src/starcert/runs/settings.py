@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 
+_KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
 
@@ -34,12 +36,17 @@ def setting(check: Check, text: str, *, default: object = None, **more: Any) -> 
     return field(default=MISSING if about.example else default, metadata={"setting": about})
 
 
+_of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
+_of_certificates = partial(setting, changes="certificates")
+
+
 def _declared(each: Field[Any]) -> Setting:
-    """The setting of a field; its default is shown as it is, unless there are words for it."""
+    """The setting of a field: the option has its type, and shows its default unless there are words for it."""
     about: Setting = each.metadata["setting"]
     default = "" if each.default is MISSING or each.default is None else each.default
     shown = f"{default:,}" if type(default) is int else str(default)
-    return replace(about, shown=about.shown or shown, optional=each.default is None)
+    kind = _KINDS.get(str(each.type).removesuffix(" | None"), str)
+    return replace(about, kind=kind, shown=about.shown or shown, optional=each.default is None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,17 +66,14 @@ class RunSettings:
         example="model.py:classifier",
         in_training=True,
     )
-    weights: Path | None = setting(
+    weights: Path | None = _of_data(
         checks.as_path,
         "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
         "dict from torch.save.",
         shown="as the model function returns it",
-        kind=Path,
         metavar="FILE",
-        in_training=True,
-        changes="nothing",  # it is the content that counts
     )
-    data: Path | str | Reference = setting(
+    data: Path | str | Reference = _of_data(
         checks.as_data,
         "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
         "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
@@ -77,28 +81,22 @@ class RunSettings:
         "file.py:function, which returns starcert objects of any kind and their classes.",
         metavar="NAME|PATH",
         example="MUTAG",
-        changes="nothing",  # it is the content that counts
-        in_training=True,
     )
-    columns: dict[str, str] | None = setting(
+    columns: dict[str, str] | None = _of_data(
         checks.as_columns,
         "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
         "label and name: smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test.",
         parse=checks.parse_columns,
         metavar="WHAT=COLUMN,…",
         shown="smiles, label, name",
-        in_training=True,
-        changes="nothing",  # as with data
     )
-    edge_types: str | None = setting(
+    edge_types: str | None = _of_data(
         checks.as_text,
         "The edge attribute that is the type of an edge, which noise may change and a module gets as edge_attr: "
         "bond in molecules (single, double, triple, aromatic), edge_labels in TU data, otherwise the attribute's "
         "name, such as edge_attr in a PyG file.",
         metavar="NAME",
         shown="edges have no types",
-        in_training=True,
-        changes="nothing",  # as with data
     )
     targets: Literal["graphs", "nodes"] = setting(
         checks.one_of("graphs", "nodes"),
@@ -136,83 +134,68 @@ class RunSettings:
         sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
         in_training=True,
     )
-    samples: int = setting(
+    samples: int = _of_certificates(
         _SAMPLES,
         "Noisy copies of each graph that bound its class.",
-        kind=int,
         of_sweeps=True,
         sweep_help="Noisy copies of each graph at each level; more tell levels apart whose radii are long.",
         sweep_shown=f"{SWEEP_SAMPLES:,}",
-        changes="certificates",
         default=10_000,
     )
-    selection_samples: int | None = setting(
+    selection_samples: int | None = _of_certificates(
         _SAMPLES,
         "Noisy copies that choose the class.",
         shown="a hundredth of the samples, at least 100; with plan decided, as few as the question takes",
-        kind=int,
         of_sweeps=True,
-        changes="certificates",
     )
-    plan: Literal["fixed", "decided"] = setting(
+    plan: Literal["fixed", "decided"] = _of_certificates(
         checks.one_of("fixed", "decided"),
         "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of "
         "max_radius is certified, or is unlikely to be certified even with all samples. Bounds are then a little "
         "wider, as they hold whenever somebody looks.",
         metavar="fixed|decided",
         implied="fixed",
-        changes="certificates",
         default="fixed",
     )
-    evidence: bool = setting(
+    evidence: bool = _of_certificates(
         checks.as_flag,
         "Look at where the flips of the votes fell, too, and not only at how many votes each class has (p_A). "
         "Far more is certified, and every number of flips is certified, broken (an attack is found) or open. "
         "alpha is shared between both arguments.",
         shown="no",
-        kind=bool,
         panel="Evidence",
         sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
         "side, and levels are compared by the latter.",
         implied=False,
-        changes="certificates",
         default=False,
     )
-    own_samples: int | None = setting(
+    own_samples: int | None = _of_certificates(
         checks.whole(0, 10**12),
         "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
         "leave open, and find attacks. 0: none.",
         shown="as many as samples",
-        kind=int,
         panel="Evidence",
         of_sweeps=True,
         sweep_shown="0",
-        changes="certificates",
     )
-    alpha: float = setting(
-        checks.as_alpha,
-        "The probability that a graph's certificate fails (not the confidence).",
-        kind=float,
-        changes="certificates",
-        default=0.01,
+    alpha: float = _of_certificates(
+        checks.as_alpha, "The probability that a graph's certificate fails (not the confidence).", default=0.01
     )
-    family: Family = setting(
+    family: Family = _of_certificates(
         checks.as_family,
         "What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
         "number, so that all hold together).",
         metavar="each|all",
-        changes="certificates",
         default="each",
     )
-    seed: int = setting(_SEED, "The seed of all noise.", default=0, kind=int)
-    max_radius: tuple[int, ...] | None = setting(
+    seed: int = setting(_SEED, "The seed of all noise.", default=0)
+    max_radius: tuple[int, ...] | None = _of_certificates(
         checks.as_radius,
         "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
         parse=checks.parse_by_axis,
         metavar="AXIS=COUNT,…",
-        changes="certificates",
     )
-    threat: Threat | None = setting(
+    threat: Threat | None = _of_certificates(
         lambda value, _base, name: threat_of(value, name),
         "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
         "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
@@ -220,14 +203,12 @@ class RunSettings:
         metavar="flips:K",
         sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
         "broken and open under any 2 flips.",
-        changes="certificates",
     )
     limit: int | None = setting(
         _SAMPLES,
         "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
         "are not representative.",
         shown="all",
-        kind=int,
         of_sweeps=True,
         sweep_help="At most this many graphs: the first, or a share of every class.",
     )
@@ -240,31 +221,24 @@ class RunSettings:
         sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
         default="all",
     )
-    splits: Path | None = setting(
+    splits: Path | None = _of_data(
         checks.as_splits,
         'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
         "from 0 or names of graphs; or a file .csv with the columns name and part.",
         metavar="FILE",
         shown="80/10/10% of every class",
-        in_training=True,
-        changes="nothing",  # as with data
     )
-    split_seed: int = setting(_SEED, "The seed of that division.", default=0, kind=int, in_training=True)
+    split_seed: int = setting(_SEED, "The seed of that division.", default=0, in_training=True)
     device: str | None = setting(
         checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is", in_training=True
     )
     workers: int = setting(
-        checks.whole(1, 1024),
-        "Processes that count votes, each with one torch thread.",
-        kind=int,
-        changes="nothing",
-        default=1,
+        checks.whole(1, 1024), "Processes that count votes, each with one torch thread.", changes="nothing", default=1
     )
     store: Path | None = setting(
         checks.as_path,
         "The file of votes, to share between runs.",
         shown="votes.db in the output",
-        kind=Path,
         in_sweeps=False,
         written=False,
         changes="nothing",
@@ -273,7 +247,6 @@ class RunSettings:
         checks.as_out_folder,
         "The output folder.",
         shown="certified, beside the run file",
-        kind=Path,
         of_sweeps=True,
         sweep_shown="sweep, beside the run file",
         written=False,
@@ -316,12 +289,14 @@ class RunSettings:
         if self.regions is None and len(self.noise.regions) > 1:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
-            listed = ", ".join(self.noise.regions)
-            raise InvalidParameterError("regions", f"{requirement} ({listed})", None, hint)
+            raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
 
 
 SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(RunSettings)}
 """The settings of a run by their keys."""
+
+CERTIFICATE_SETTINGS = tuple(key for key, each in SETTINGS.items() if each.changes == "certificates")
+"""Those that make other certificates from the same votes."""
 
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
@@ -332,9 +307,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given["columns"] = {**values["columns"], **options["columns"]}  # type: ignore[dict-item]
     for key, each in SETTINGS.items():
         if each.example and given.get(key) is None:
-            how = f"{option_name(key)} {each.example}, or {key} in a run file"
-            hint = f"For example {how}; `starcert init` writes one that runs."
-            raise InvalidParameterError(key, "be given", None, hint)
+            hint = f"For example {option_name(key)} {each.example}, or {key} in a run file"
+            raise InvalidParameterError(key, "be given", None, f"{hint}; `starcert init` writes one that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if options.get("evidence") is False and "own_samples" not in options:
@@ -351,34 +325,22 @@ class TrainSettings:
     """How `starcert train` trains a module: its options, and the table [train] of a run file."""
 
     epochs: int = setting(
-        checks.whole(1, 10**9),
-        "How often the training graphs are seen, each time with fresh noise.",
-        default=300,
-        kind=int,
+        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
     )
     learning_rate: float = setting(
-        checks.as_rate,
-        "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.",
-        default=0.001,
-        kind=float,
+        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
     )
-    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001, kind=float)
-    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32, kind=int)
+    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
+    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
     seed: int = setting(
         checks.whole(0, 2**63 - 1),
         "The seed of training: of the module's first weights, of noise, order and dropout.",
         default=0,
-        kind=int,
     )
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
-        """The given settings, and the defaults for graphs or for nodes.
-
-        Example:
-            >>> TrainSettings.of({"epochs": 5}, nodes=True).learning_rate
-            0.01
-        """
+        """The given settings, and the defaults for graphs or for nodes."""
         if nodes and given.get("batch_size") is not None:
             requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
             raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
@@ -388,9 +350,11 @@ class TrainSettings:
 _FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
 """Defaults where nodes are classified."""
 
-TRAIN_SETTINGS: dict[str, Setting] = {}
-"""The settings of training by their keys."""
 
-for _each in fields(TrainSettings):
-    _nodes = f"; {_FOR_NODES[_each.name]} for nodes" if _FOR_NODES.get(_each.name) else ""
-    TRAIN_SETTINGS[_each.name] = replace(_declared(_each), panel="Training", shown=f"{_each.default}{_nodes}")
+def _declared_for_training(each: Field[Any]) -> Setting:
+    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
+    return replace(_declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
+
+
+TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
+"""The settings of training by their keys."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -18,15 +17,8 @@ from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import Parts, from_pyg
-from starcert.runs.graph_files import (
-    EDGE_LABELS,
-    check_edge_types,
-    read_folder,
-    read_smiles,
-    refuse_edge_types,
-    same_types,
-)
-from starcert.runs.tables import Columns, are_class_numbers, number_labels, refuse_columns
+from starcert.runs import graph_files as texts
+from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import say
@@ -49,11 +41,8 @@ def load_graphs(
 ) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
-    Args:
-        source: where they are.
-        of_nodes: whether a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
-        columns: which columns of a table hold what, where they are not called after it.
-        edge_types: the attribute that is the type of an edge; None: edges have no types.
+    With `of_nodes` a PyG file of one graph may have a class for each of its nodes: they stay its node data `y`. The
+    settings `columns` and `edge_types` say which columns of a table hold what, and which attribute is an edge's type.
     """
     data = _read(source, of_nodes, columns, edge_types)
     for name in (*data.names, *data.class_names):
@@ -68,7 +57,7 @@ def load_graphs(
 def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | None, edge_types: str | None) -> Dataset:
     raw = raw_files(source) if isinstance(source, Path) and not source.is_file() else None
     if isinstance(source, Path) and (source.suffix in _MOLECULES if source.is_file() else raw is None):
-        return (read_smiles if source.is_file() else read_folder)(source, columns, edge_types)
+        return (texts.read_smiles if source.is_file() else texts.read_folder)(source, columns, edge_types)
     if columns:
         refuse_columns(columns, f"{source} has none")
     if raw is not None:
@@ -92,17 +81,33 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
     from starcert.datasets import npz  # noqa: PLC0415
 
-    return _of_nodes(npz(source))
+    return _renamed(found := npz(source), names=(found.name,), numbered=True)
 
 
-def _of_nodes(data: Dataset) -> Dataset:
-    _say_left_out(data)
-    return replace(data, names=(data.name,), numbered=True)
+def with_node_labels(data: Dataset) -> Dataset:
+    """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
+    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
+        what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
+        hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
+        raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
+    graph = data.graphs[0]
+    if data.of_nodes:
+        return data
+    if "y" not in graph.node_data:
+        return Dataset(graph, names=data.names, label_names=data.label_names, numbered=data.numbered)
+    given: Any = graph.node_data["y"]
+    classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
+    if all(isinstance(each, float) and each.is_integer() for each in classes):
+        classes = [int(each) for each in classes]
+    labels, class_names, numbered = number_labels(list(map(str, classes)), f"{data.names[0]}, node data y")
+    return Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
 
 
-def _say_left_out(data: Dataset) -> None:
+def _renamed(data: Dataset, **changes: Any) -> Dataset:  # noqa: ANN401  (as `replace`)
+    """The data under other names, once its notes are shown."""
     for sentence in data.said:
         say(f"Note: {sentence}")
+    return replace(data, **changes)
 
 
 def _numbered_names(name: str, numbers: range) -> list[str]:
@@ -119,7 +124,7 @@ def _of_function(reference: Reference) -> Dataset:
         found = made()
     if isinstance(found, Dataset):
         if found.of_nodes:
-            return _of_nodes(found)
+            return _renamed(found, names=(found.name,), numbered=True)
         called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
         labels = [None if label is None else called[label] for label in found.labels.tolist()]
         found = found.graphs, labels, found.names or None
@@ -127,9 +132,8 @@ def _of_function(reference: Reference) -> Dataset:
     objects, labels, names = (*found, None)[:3] if several else (found, None, None)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
         hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
-        raise InvalidParameterError(
-            "data", f"be what {reference} returns, a list of objects", type(objects).__name__, hint
-        )
+        requirement = f"be what {reference} returns, a list of objects"
+        raise InvalidParameterError("data", requirement, type(objects).__name__, hint)
     for number, each in enumerate(objects):
         if not isinstance(each, CleanObject):
             hint = "Graph.from_networkx and its siblings make one."
@@ -140,8 +144,8 @@ def _of_function(reference: Reference) -> Dataset:
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
         return Dataset(objects, names=names)
-    texts = ["" if each is None else str(each) for each in labels]
-    classes, class_names, numbered = number_labels(texts, f"the labels of {reference}")
+    named = ["" if each is None else str(each) for each in labels]
+    classes, class_names, numbered = number_labels(named, f"the labels of {reference}")
     return Dataset(objects, classes, names=names, label_names=class_names, numbered=numbered)
 
 
@@ -168,17 +172,16 @@ def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
     from starcert.datasets import tu  # noqa: PLC0415
 
     if edge_types is not None:
-        check_edge_types(edge_types, (EDGE_LABELS,), name)
+        check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)
-    _say_left_out(found)
-    return replace(found, names=tuple(_numbered_names(name, range(1, len(found) + 1))))
+    return _renamed(found, names=tuple(_numbered_names(name, range(1, len(found) + 1))))
 
 
 def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> Dataset:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
-    anywhere. The classes are `y`, one whole number for each graph, where there is one. Arguments as in `load_graphs`.
+    anywhere. The classes are `y`, one whole number for each graph, where there is one.
     """
     try:
         with warnings.catch_warnings():
@@ -188,14 +191,12 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
             from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
-    # Before torch 2.5 nothing can be allowed for one reading: lists of dictionaries are read there, too.
-    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     # What PyG has allowed for good must not be forbidden again afterwards.
-    already: list[Any] = getattr(torch.serialization, "get_safe_globals", list)()
+    already = torch.serialization.get_safe_globals()
     needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
     _check_size(path)
     try:
-        with allowing(needed), warnings.catch_warnings():
+        with torch.serialization.safe_globals(needed), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file of another format
@@ -259,18 +260,17 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
 def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> Dataset:
     parts: list[Parts] = []
     graphs, labels = [], []
-    limits = _Limits(path)
+    places = [f"{path}, graph {number}" for number in range(len(records))]
+    _check_claims(records, path)
     if edge_types is not None:
         carried = {key for record in records for key in record.edge_attrs()}
         check_edge_types(edge_types, carried - {"edge_index"}, path.name)
-    for number, record in enumerate(records):
-        where = f"{path}, graph {number}"
+    for where, record in zip(places, records, strict=True):
         label = getattr(record, "y", None)
         if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
             record.y = None  # the class of a graph is not data of its nodes, even if it has one
-        limits.count(record, where)
         try:
             if edge_types is None:
                 graphs.append(Graph.from_pyg(record))
@@ -280,41 +280,35 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
             raise StarcertError(f"{where}: {error}") from error
         labels.append(None if label is None else _label(label, where))
     if edge_types is not None:
-        graphs.extend(same_types(edge_types, parts, [f"{path}, graph {number}" for number in range(len(parts))]))
+        graphs.extend(texts.same_types(edge_types, parts, places))
     names = _numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:
         return Dataset(graphs, names=names)
-    numbered = are_class_numbers(known)
+    numbered = texts.are_class_numbers(known)
     values = range(known[-1] + 1) if numbered else known
-    places = {value: place for place, value in enumerate(values)}
-    classes = [None if label is None else places[label] for label in labels]
+    numbers = {value: number for number, value in enumerate(values)}
+    classes = [None if label is None else numbers[label] for label in labels]
     return Dataset(graphs, classes, names=names, label_names=tuple(map(str, values)), numbered=numbered)
 
 
-class _Limits:
-    """What a file may claim: a number of nodes, or a tensor that repeats itself, costs a file nothing."""
-
-    def __init__(self, path: Path) -> None:
-        self._size = path.stat().st_size
-        self._nodes = self._bytes = 0
-
-    def count(self, record: Any, where: str) -> None:  # noqa: ANN401  (a `Data`)
-        """Counts one more graph of the file, and refuses it if the file cannot mean it."""
+def _check_claims(records: Sequence[Any], path: Path) -> None:
+    """Refuses what a file cannot mean: a number of nodes, or a tensor that repeats itself, costs a file nothing."""
+    size, n_nodes, n_bytes = path.stat().st_size, 0, 0
+    for number, record in enumerate(records):
         nodes = record.num_nodes if is_tensor(getattr(record, "edge_index", None)) else 0
         if is_tensor(nodes) and nodes.numel() == 1:
             nodes = nodes.item()
-        self._nodes += nodes if isinstance(nodes, int) else 0
-        tensors = [value for value in record.to_dict().values() if is_tensor(value)]
-        self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        n_nodes += nodes if isinstance(nodes, int) else 0
+        n_bytes += sum(each.numel() * each.element_size() for each in record.to_dict().values() if is_tensor(each))
         for what, claimed, free in (
-            (f"{self._nodes:,} nodes", self._nodes, _FREE_NODES),
-            (f"{in_words(self._bytes)} of tensors", self._bytes, _FREE_BYTES),
+            (f"{n_nodes:,} nodes", n_nodes, _FREE_NODES),
+            (f"{in_words(n_bytes)} of tensors", n_bytes, _FREE_BYTES),
         ):
-            if claimed > free + 16 * self._size:
+            if claimed > free + 16 * size:
                 raise StarcertError(
-                    f"{where}: brings the file to {what}, though it has {in_words(self._size)}. Is num_nodes right, "
-                    f"and does every tensor hold its own numbers? {_ADVICE}"
+                    f"{path}, graph {number}: brings the file to {what}, though it has {in_words(size)}. Is num_nodes "
+                    f"right, and does every tensor hold its own numbers? {_ADVICE}"
                 )
 
 

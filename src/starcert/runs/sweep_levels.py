@@ -1,7 +1,7 @@
 """What the certificates of a noise level are worth, and how levels compare.
 
 Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
-axis only graphs with sites there count: where nothing can be flipped, nothing is gained.
+axis only graphs with sites there count.
 
 A sweep may have a goal. `accuracy@motif=1,random=10` is the share of graphs that are right and certified against these
 flips on these axes, all at once; `accuracy@flips:2` is against any two flips, and `accuracy` alone without flips.
@@ -23,17 +23,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import (
-    FlipVerdicts,
-    certified_counts,
-    flip_outcomes,
-    flip_verdicts,
-    open_ended,
-    right,
-    steps_to,
-    votes_needed,
-)
+from starcert.certificates.metrics import FlipVerdicts
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
 from starcert.pages.intervals import mean_interval, paired_difference, share_interval
@@ -53,7 +45,7 @@ Marks: TypeAlias = tuple[float | None, ...]
 class LevelOutcome:
     """What came out at one noise level, graph by graph."""
 
-    noise: Noise  # the noise level
+    noise: Noise
     truth: npt.NDArray[np.int64]  # the class of each graph
     base: npt.NDArray[np.int64]  # the base classifier's answer on each clean graph
     answers: npt.NDArray[np.int64]  # the smoothed classifier's answer on each graph
@@ -61,16 +53,9 @@ class LevelOutcome:
     radii: tuple[Radii, ...]  # the maximal certified radii of each graph; none after an abstention
     capacities: npt.NDArray[np.int64]  # how many sites an attacker finds in each graph (row) on each axis (column)
     max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
-    # the axes with too few votes to certify a flip, and how many would do; see `out_of_reach`
-    short: dict[str, int | None]
-    # with evidence, the radii that the bounds on the class probabilities certify alone; else None
-    by_counts: tuple[Radii, ...] | None = None
+    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
+    by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
     any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
-
-    @property
-    def answered(self) -> npt.NDArray[np.bool_]:
-        """On which graphs the smoothed classifier does not abstain."""
-        return np.array([len(radii) > 0 for radii in self.radii])
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
@@ -81,9 +66,11 @@ class LevelOutcome:
 
 
 class LevelReach(NamedTuple):
-    """How far a level reaches; see `SweepLevel`."""
+    """How far a level reaches on each axis."""
 
-    mean_radii: tuple[float, ...]
+    mean_radii: tuple[float, ...]  # the mean certified flips on that axis alone; 0 if no graph has sites there
+    # for each of some counts of flips, the share of the axis's graphs that are right and certified there, a graph with
+    # fewer sites if it is with all of them flipped; None beyond the box that was looked at, and if no graph has sites
     shares: tuple[tuple[float | None, ...], ...]
 
 
@@ -91,7 +78,7 @@ class LevelReach(NamedTuple):
 class SweepLevel:
     """The measures of one noise level."""
 
-    noise: Noise  # the noise level
+    noise: Noise
     n_graphs: int  # on how many graphs it was tried
     n_right: int  # how many the smoothed classifier answers right, without abstentions
     n_abstained: int  # on how many it abstains
@@ -99,23 +86,16 @@ class SweepLevel:
     n_majority: int  # how many graphs have the most frequent class: a constant answer is right on these
     answer: int | None  # the class that the smoothed classifier answers most often; None if it always abstains
     n_answer: int  # how often it does
-    # for each axis, how many graphs have no sites there; its radii and shares leave them out
-    n_without: tuple[int, ...]
-    # for each axis, the mean number of certified flips on that axis alone; 0 if no graph has sites there
-    mean_radii: tuple[float, ...]
+    n_without: tuple[int, ...]  # for each axis, how many graphs have no sites there; radii and shares leave them out
+    mean_radii: tuple[float, ...]  # for each axis; see `LevelReach`
     steps: tuple[int, ...]  # some counts of flips
-    # for each axis and each of these steps, the share of its graphs that are right and certified there, a graph with
-    # fewer sites if it is certified with all of them flipped; None beyond the box that was looked at, and if no graph
-    # has sites there
-    shares: tuple[tuple[float | None, ...], ...]
+    shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
     # the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest that holds
     # all levels. None if it is too large to be counted
     volume: float | None
     score: int | None  # how many radii are right and certified on more than half of the graphs; None as for the volume
-    # the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number
-    short: dict[str, int | None]
-    # with evidence, mean radii and shares by the bounds on the class probabilities alone; else None
-    by_counts: LevelReach | None = None
+    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
+    by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
     any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
 
     @property
@@ -147,12 +127,9 @@ class SweepLevel:
 def out_of_reach(
     noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float, together: int = 1
 ) -> dict[str, int | None]:
-    """The axes on which not even unanimous votes would certify a flip, and how many would; None: no number.
-
-    Axes on which no graph has a site are left out.
-    """
+    """The axes with sites on which not even unanimous votes would certify a flip, and how many would; None: none."""
     n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
-    needed = votes_needed(
+    needed = metrics.votes_needed(
         noise,
         alpha,
         n_classes,
@@ -177,8 +154,7 @@ def outcome_of(
 ) -> LevelOutcome:
     """What certificates say, graph by graph, and under any 1, any 2, … flips up to `max_flips`."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
-    assert votes is not None
-    assert alpha is not None
+    assert votes is not None and alpha is not None  # noqa: PT018
     radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
@@ -190,28 +166,28 @@ def outcome_of(
         np.array(truth, dtype=np.int64),
         np.array(base, dtype=np.int64),
         np.asarray(certificates.labels),
-        right(certificates, truth),
+        metrics.right(certificates, truth),
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
         None if certificates.verdicts is None else tuple(by_counts),
-        tuple(flip_verdicts(certificates, truth, most=max_flips)),
+        tuple(metrics.flip_verdicts(certificates, truth, most=max_flips)),
     )
 
 
 def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
     """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
     box = tuple(np.max([each.reach.max(axis=0) for each in outcomes], axis=0).tolist())
-    return tuple(_level(each, box, tuple(steps_to(max(box)))) for each in outcomes)
+    return tuple(_level(each, box, tuple(metrics.steps_to(max(box)))) for each in outcomes)
 
 
 def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) -> SweepLevel:
-    answered, n_graphs = outcome.answered, len(outcome.truth)
+    answered, n_graphs = np.array([len(radii) > 0 for radii in outcome.radii]), len(outcome.truth)
     given = Counter(outcome.answers[answered].tolist())
     answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
     counts = _certified_in(outcome, box)
-    alone = None if outcome.by_counts is None else _reach(replace(outcome, radii=outcome.by_counts), steps)
+    by_counts = None if outcome.by_counts is None else _reach(replace(outcome, radii=outcome.by_counts), steps)
     return SweepLevel(
         noise=outcome.noise,
         n_graphs=n_graphs,
@@ -227,7 +203,7 @@ def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) 
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
-        by_counts=alone,
+        by_counts=by_counts,
         any_flips=outcome.any_flips,
     )
 
@@ -254,15 +230,14 @@ def _certified_in(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np
     if prod(limit + 1 for limit in box) > MAX_CELLS:
         return None
     rows = zip(outcome.radii, outcome.capacities.tolist(), outcome.right.tolist(), strict=True)
-    frontiers = Counter(open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
-    return certified_counts(frontiers, [range(limit + 1) for limit in box])
+    frontiers = Counter(metrics.open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
+    return metrics.certified_counts(frontiers, [range(limit + 1) for limit in box])
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
     """For each candidate, the first unbeaten one that beats it; None if none does.
 
     One candidate beats another if it is at least as good by every criterion (more is better) and better by one.
-    Whoever is beaten is beaten by one that none beats.
 
     Example:
         >>> beaten_by([(0.8, 1), (0.8, 2), (0.9, 1), (0.8, 3)])
@@ -277,22 +252,14 @@ def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
 
 
 def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> Marks:
-    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all.
-
-    Raises:
-        StarcertError: if no graph has sites on the axes that the goal names.
-    """
+    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all."""
     axes = outcome.noise.axes
     named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
     there = np.all(outcome.capacities[:, named] > 0, axis=1)
-    known = [] if goal.threat is None else flip_outcomes(certificates, goal.threat.most)
-    if goal.threat is not None:
-        there = np.array([one.asked == goal.threat.most for one in known])
-    if not there.any():
-        missing = "sites on all of these axes" if goal.threat is None else "that many sites to flip"
-        raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
     found: npt.ArrayLike
     if goal.threat is not None:
+        known = metrics.flip_outcomes(certificates, goal.threat.most)
+        there = np.array([one.asked == goal.threat.most for one in known])
         found = [one.certified == goal.threat.most for one in known]
     elif goal.kind == "accuracy":
         radius = dict(goal.radius)
@@ -301,6 +268,9 @@ def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> M
         found = outcome.reach[:, named[0]]
     else:
         found = [one.any_flips for one in certificates]
+    if not there.any():
+        missing = "sites on all of these axes" if goal.threat is None else "that many sites to flip"
+        raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
     marks = np.where(outcome.right, np.asarray(found, dtype=np.float64), 0)
     return tuple(float(mark) if counts else None for mark, counts in zip(marks, there, strict=True))
 

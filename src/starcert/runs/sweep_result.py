@@ -1,106 +1,32 @@
-"""A sweep: its settings, its levels, which are worth a certification, and what to know before choosing one."""
+"""What came out of a sweep: which levels are worth a certification, what to know before a choice, table and page."""
 
 from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 
 from starcert.certificates.metrics import FlipVerdicts
-from starcert.objects.content import digest
-from starcert.objects.noise import Noise
-from starcert.pages.document import Notice
+from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.findings import nothing_to_flip
-from starcert.runs.grid import ACCURACY, Goal, Grid, noise_text
-from starcert.runs.models import asks_for
-from starcert.runs.run_file import RunFile
-from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
-from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
-from starcert.system.errors import InvalidParameterError
+from starcert.pages.intervals import share_interval
+from starcert.pages.sweep_page import ShownLevel, SweepPage
+from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
+from starcert.runs.run_file import RUN
+from starcert.runs.sweep_levels import LevelReach, Marks, Standing, SweepLevel, beaten_by, standings
 
-_MAX_NAMED = 5
-_MAX_TIES = 12
+TABLE, PAGE = "sweep.csv", "sweep.html"
+
 OTHER = "PATH/TO/OTHER_GRAPHS"
 """Stands in a command for data that the user has to name: a path that does not exist, so that the command does not run
 unread, and not a name, which might be that of a data set to download."""
 
-
-_CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "out")
-"""What a run file says only for `starcert certify`, unless it stands in its table [sweep]."""
-
-
-@dataclass(frozen=True)
-class SweepSettings:
-    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
-
-    run: RunSettings  # what all levels share; its noise is that of the first level
-    grid: Grid  # the noise levels
-    own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
-    # what the run file says for certifying alone, by its keys
-    certifying: Mapping[str, object] = field(default_factory=dict)
-    # what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip
-    goal: Goal | None = None
-
-    @cached_property
-    def levels(self) -> tuple[Noise, ...]:
-        """The noise levels."""
-        return self.grid.levels(self.run.noise)
-
-    @property
-    def max_flips(self) -> int:
-        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
-        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
-
-    @property
-    def seed(self) -> int:
-        """The seed of the votes: another than that of a certification with the same settings.
-
-        The noise of a certificate must not be chosen on the votes that bound it, so these come from other streams,
-        whatever the seeds are.
-        """
-        return int(digest("sweep", self.run.seed)[:15], 16)
-
-
-def sweep_settings(
-    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
-) -> SweepSettings:
-    """The settings of a sweep from a run file and from options, grid and goal, which override it.
-
-    How many samples there are, where the output goes and which part of the data is used, the file says in its table
-    [sweep]: what it says elsewhere is for certifying. Of data that are divided the validation part is used.
-    """
-    grid = grid or file.grid
-    if grid is None:
-        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
-        raise InvalidParameterError("grid", "be given", None, hint)
-    noise = options.get("noise", file.values.get("noise"))
-    levels = grid.levels(noise if isinstance(noise, Noise) else None)
-    chosen = options.get("split", file.sweep.get("split"))
-    if chosen == "test":
-        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
-        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
-    divided = file.values.get("split", "all") != "all"
-    shared = {key: value for key, value in file.values.items() if key not in _CERTIFYING_ALONE}
-    values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
-    if options.get("evidence", shared.get("evidence", False)):
-        values = {"own_samples": 0, **values}
-    part = chosen or ("validation" if divided else "all")
-    run = run_settings(values, {**options, "noise": levels[0], "split": part})
-    has_parts = run.splits is not None or "part" in (run.columns or {})
-    undecided = chosen is None and not divided
-    if undecided and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation"))):
-        run = replace(run, split="validation")
-    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
-    certifying = ("samples", "selection_samples", "own_samples", "limit")
-    kept = {key: file.values[key] for key in certifying if key in file.values}
-    named = "sweep.best" if best is None else "--best"
-    wanted = file.best if best is None else best
-    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
-    return SweepSettings(run, grid, own, kept, goal)
+_MAX_NAMED = 5
+_MAX_TIES = 12
 
 
 @dataclass(frozen=True)
@@ -120,11 +46,7 @@ class SweepResult:
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:
-        """For each level, the first unbeaten one that beats it; None if none does.
-
-        One level beats another if its accuracy and its mean certified radius on every axis are at least as high, and
-        one of them is higher.
-        """
+        """For each level, the first unbeaten one that beats it by its `criteria`; None if none does."""
         return tuple(beaten_by([level.criteria for level in self.levels]))
 
     @cached_property
@@ -135,10 +57,7 @@ class SweepResult:
 
     @cached_property
     def worthwhile(self) -> tuple[int, ...]:
-        """The unbeaten levels that are more accurate than a constant answer, the most accurate first.
-
-        Those that are not can beat none of these: they are less accurate.
-        """
+        """The unbeaten levels that are more accurate than a constant answer, the most accurate first."""
         return tuple(number for number in self.unbeaten if not self.levels[number].constant)
 
     @property
@@ -154,10 +73,9 @@ class SweepResult:
 
     @cached_property
     def suggested(self) -> int | None:
-        """The level to certify next; None if there is none.
+        """The level to certify next, better than a constant answer; None if there is none.
 
-        It is more accurate than a constant answer. Without a goal it is the most accurate of the unbeaten levels that
-        certify a flip at all; with one it has the most of that, and more than nothing.
+        Without a goal it is the most accurate unbeaten level that certifies a flip at all; with one the best by it.
         """
         if self.settings.goal is None:
             return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)
@@ -174,23 +92,19 @@ class SweepResult:
     @property
     def ties(self) -> list[int]:
         """The levels that cannot be told apart from the suggested one, constant answers left out, in their order."""
-        return [
-            number
-            for number, each in enumerate(self.standings)
-            if each.tie and number != self.suggested and not self.levels[number].constant
-        ]
+        tied = [number for number, each in enumerate(self.standings) if each.tie and number != self.suggested]
+        return [number for number in tied if not self.levels[number].constant]
 
 
 def advice(sweep: SweepResult) -> str:
     """Which level to certify next, and why."""
-    if sweep.suggested is None and sweep.settings.goal is None:
-        return "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
+    none, named = "No level that is better than a constant answer", sweep.settings.goal is not None
+    if sweep.suggested is None and named:
+        return f"{none} has any {sweep.goal.description}. Next: other levels, more --samples, or another --best."
     if sweep.suggested is None:
-        none = f"No level that is better than a constant answer has any {sweep.goal.description}."
-        return f"{none} Next: other levels, more --samples, or another --best."
-    if sweep.settings.goal is None:
-        return "Next, for the most accurate of the unbeaten levels that certify a flip:"
-    return f"Next, for the best level by {sweep.goal.description}:"
+        return f"{none} certifies a flip. Next: other levels, or more --samples."
+    best = f"best level by {sweep.goal.description}"
+    return f"Next, for the {best if named else 'most accurate of the unbeaten levels that certify a flip'}:"
 
 
 def tie_sentence(sweep: SweepResult) -> str:
@@ -228,21 +142,17 @@ def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]
 def about_graphs(sweep: SweepResult) -> str:
     """Which graphs the levels were tried on."""
     run, n = sweep.settings.run, sweep.levels[0].n_graphs
-    if run.split == "all":
-        which = "graphs of every class" if sweep.drawn else "the first graphs"
-        part = "all graphs" if run.limit is None else f"{which} (--limit {run.limit:,})"
-    else:
-        which = "graphs of every class" if sweep.drawn else "its first graphs"
-        part = f"the {run.split} part" + ("" if run.limit is None else f", {which} (--limit {run.limit:,})")
+    undivided = run.split == "all"
+    part = "all graphs" if undivided else f"the {run.split} part"
+    if run.limit is not None:
+        which = "graphs of every class" if sweep.drawn else f"{'the' if undivided else 'its'} first graphs"
+        part = f"{'' if undivided else f'{part}, '}{which} (--limit {run.limit:,})"
     without = f"; {sweep.n_unlabelled:,} without a known class are left out" if sweep.n_unlabelled else ""
     return f"{n:,} graph{'s' * (n != 1)}: {part} of {run.data_title}{without}"
 
 
 def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
-    """The command that certifies a level, with fresh votes and on graphs that the sweep has not seen.
-
-    Where the data are divided, that is the test part; otherwise the user has to name them.
-    """
+    """The command that certifies a level on graphs that the sweep has not seen: the test part, or those of the user."""
     command = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
     command += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
     return shlex.join([*command, "--out", "certified"])
@@ -268,9 +178,11 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         text = f"At every level {majority} or more than the smoothed classifier. Try less noise, or training with it."
         yield Notice("No level is better than a constant answer", text)
     elif constant:
+        named = "; ".join(noise_text(levels[number].noise) for number in constant[:_MAX_NAMED])
+        more = f"; and {len(constant) - _MAX_NAMED:,} more" if len(constant) > _MAX_NAMED else ""
         text = (
             f"There, {majority} or more than the smoothed classifier. A constant answer is robust against everything, "
-            f"and worthless: however far their radii go, leave these levels. {_named(sweep, constant)}"
+            f"and worthless: however far their radii go, leave these levels. ({named}{more}.)"
         )
         count = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
         yield Notice(f"No better than a constant answer: {count}", text)
@@ -298,8 +210,7 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         if any(least is not None for _, least in short):
             text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
         yield Notice(f"Too few votes for a single flip: {axes}", text)
-    first = sweep.levels[0]
-    empty = nothing_to_flip(dict(zip(first.noise.axes, first.n_without, strict=True)), n)
+    empty = nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
     if empty is not None:
         yield empty
     if sweep.anchored:
@@ -318,7 +229,159 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
     return f"{axis} at level{'s' * (len(numbers) != 1)} {_listed(numbers)} ({could})"
 
 
-def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
-    named = "; ".join(noise_text(sweep.levels[number].noise) for number in numbers[:_MAX_NAMED])
-    more = f"; and {len(numbers) - _MAX_NAMED:,} more" if len(numbers) > _MAX_NAMED else ""
-    return f"({named}{more}.)"
+def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
+    """What is known about each level, by column; None where there is nothing to say."""
+    for number, level in enumerate(sweep.levels):
+        axes = level.noise.axes
+        laws = [level.noise[region] for region in level.noise.regions]
+        # One number for each axis; how many values there are stands after them.
+        chances = [chance for law in laws for chance in list(law.numbers.values())[: len(law.suffixes)]]
+        beater = sweep.beaten_by[number]
+        yield {
+            "level": number + 1,
+            "noise": noise_text(level.noise),
+            **{f"p_{axis}": chance for axis, chance in zip(axes, chances, strict=True)},
+            "graphs": level.n_graphs,
+            "samples": sweep.settings.run.samples,
+            "accuracy": level.accuracy,
+            **dict(zip(("accuracy_low", "accuracy_high"), share_interval(level.n_right, level.n_graphs), strict=True)),
+            **_by_goal(sweep, number),
+            "majority_share": level.majority_share,
+            "no_better_than_constant": level.constant,
+            "abstained": level.n_abstained / level.n_graphs,
+            "most_frequent_answer": None if level.answer is None else sweep.class_names[level.answer],
+            "most_frequent_answer_share": level.answer_share,
+            "base_accuracy": level.n_base_right / level.n_graphs,
+            **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
+            **_reaches(level, LevelReach(level.mean_radii, level.shares)),
+            **({} if level.by_counts is None else _reaches(level, level.by_counts, "by_p_A_", "_by_p_A")),
+            **_by_flips(sweep, level),
+            "volume": level.volume,
+            "score": level.score,
+            "unbeaten": beater is None,
+            "beaten_by": None if beater is None else beater + 1,
+        }
+
+
+def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
+    """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
+    goal, own = sweep.goal, sweep.standings[number]
+    named = {} if goal == ACCURACY else {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
+    ends = {"": own.by, "_low": own.least, "_high": own.most}
+    apart = {f"{goal}_less_best{end}": value for end, value in ends.items()}
+    return {**named, **apart, "tie_with_best": own.tie, "best": number == sweep.suggested}
+
+
+def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, object]:
+    """How far a level reaches, by axis and step; `before` and `after` mark columns that are about p_A alone."""
+    axes = level.noise.axes
+    return {f"mean_radius_{before}{axis}": mean for axis, mean in zip(axes, reach.mean_radii, strict=True)} | {
+        f"right_at_{axis}_{step}{after}": share
+        for axis, shares in zip(axes, reach.shares, strict=True)
+        for step, share in zip(level.steps, shares, strict=True)
+    }
+
+
+def _by_flips(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
+    """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
+    return {
+        f"any_{each.flips}_{name}": count / each.n_graphs
+        for each in level.any_flips
+        for name, count in (("by_p_A", each.n_by_p_A), *flip_counts(sweep, each))
+        if each.n_graphs
+    }
+
+
+def page_of(sweep: SweepResult) -> SweepPage:
+    """What the page of a sweep says."""
+    run, first, goal = sweep.settings.run, sweep.levels[0], sweep.settings.goal
+    factors = sweep.settings.grid.factors
+    # Which value of each factor every level has, in the order of the grid.
+    places = list(product(*(range(len(factor.values)) for factor in factors)))
+    radii = [f"mean radius, {axis}" for axis in first.noise.axes]
+    alone = [f"by p_A alone, {axis}" for axis in first.noise.axes] if run.evidence else []
+    flips = [f"any {each.flips:,}: {what}" for each in first.any_flips for what, _ in flip_counts(sweep, each)]
+    named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
+    majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
+    return SweepPage(
+        title=f"Choosing the noise: {run.data_title}",
+        texts={
+            "samples": run.samples,
+            "evidence": run.evidence,
+            "any_flips": sweep.settings.max_flips,
+            "about_graphs": about_graphs(sweep),
+            "advice": advice(sweep),
+            "tie": tie_sentence(sweep),
+        },
+        numbers=[
+            KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
+            KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
+            KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
+            KeyFigure(f"{len(sweep.worthwhile):,}", better, "number-unbeaten"),
+        ],
+        notices=list(notices(sweep)),
+        settings=list(_settings_shown(sweep)),
+        columns=["accuracy", *named, "less the best", "abstains", *radii, *alone, *flips, "volume", "score"],
+        order=sweep.order,
+        factors=[(factor.name, factor.texts) for factor in factors],
+        axes=first.noise.axes,
+        majority=first.majority_share,
+        goal=None if goal is None else (goal.description, goal.kind == "accuracy"),
+        chosen=sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
+        levels=[_level_shown(sweep, number, at) for number, at in enumerate(places)],
+    )
+
+
+def _level_shown(sweep: SweepResult, number: int, at: tuple[int, ...]) -> ShownLevel:
+    level, goal, own = sweep.levels[number], sweep.goal, sweep.standings[number]
+    named = sweep.settings.goal is not None
+    less = f"{goal.apart(own.by)} ({goal.apart(own.least, own.most)}){', tie' * own.tie}"
+    is_best = number == sweep.suggested
+    low, high = share_interval(level.n_right, level.n_graphs)
+    by_counts = () if level.by_counts is None else level.by_counts.mean_radii
+    return ShownLevel(
+        noise=noise_text(level.noise),
+        at=at,
+        accuracy=level.accuracy,
+        radii=level.mean_radii,
+        volume=level.volume,
+        score=level.score,
+        goal=own.value,
+        unbeaten=sweep.beaten_by[number] is None,
+        constant=level.constant,
+        verdict=verdict(sweep, number),
+        standing=(f"{goal.description} {goal.show(own.value)}; " if named else "")
+        + ("the best" if is_best else f"less the best by {goal.description}: {less}"),
+        command=next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
+        cells=(
+            f"{level.accuracy:.1%} ({low:.0%}–{high:.0%})",
+            *([f"{goal.show(own.value)} ({goal.within(own.low, own.high)})"] if named else []),
+            "best" if is_best else less,
+            f"{level.n_abstained / level.n_graphs:.1%}",
+            *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
+            *(f"{n:,}" for each in level.any_flips for _, n in flip_counts(sweep, each)),
+            "" if level.volume is None else f"{level.volume:,.1f}",
+            "" if level.score is None else f"{level.score:,}",
+        ),
+        answer="none" if level.answer is None else sweep.class_names[level.answer],
+        answer_share=f"{level.answer_share:.0%}",
+    )
+
+
+def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
+    run = sweep.settings.run
+    yield "model", str(run.model) + (", the same for all levels" if sweep.one_model else ", made for each level")
+    yield "data", about_graphs(sweep)
+    yield "regions", str(run.regions or "every node pair")
+    yield "grid", str(sweep.settings.grid)
+    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
+    if fixed:
+        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
+    for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
+        yield key, str(getattr(run, key))
+    if run.evidence:
+        yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
+    if run.threat is not None:
+        yield "threat", str(run.threat)
+    if run.plan != "fixed":
+        yield "plan", run.plan

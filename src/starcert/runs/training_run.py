@@ -11,13 +11,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.content import digest
-from starcert.runs.inputs import RunInputs, aligned, describe_rule, needs_model, read_inputs
-from starcert.runs.models import ModelInputs, as_classifier, call_model, check_device, torch_module_of
+from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
+from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, TrainSettings, run_settings
 from starcert.runs.user_code import Reference
@@ -26,7 +27,7 @@ from starcert.system.files import holding_lock
 from starcert.system.processes import one_thread
 
 if TYPE_CHECKING:
-    from starcert.models import Training, TrainingCheckpoint
+    from starcert.models import Training
     from starcert.objects import Graph
 
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
@@ -39,7 +40,7 @@ class TrainedRun:
 
     weights: Path  # the file of weights
     made: Mapping[str, Any]  # how they were made; see `starcert.models.how_made`
-    settings: TrainSettings  # how they were trained
+    settings: TrainSettings
     what: str  # what was learned from, in words
     majority: float  # the share of the most frequent class among what decides
     seconds: float | None  # how long it took; None if the file was there already
@@ -52,8 +53,7 @@ class _Lesson:
     what: str  # what it is, in words
     content: str  # a digest of it
     truth: Sequence[int]  # the classes of what decides
-    # trains a smoothed classifier in place, or goes on where an earlier training was
-    fit: Callable[[TrainSettings, TrainingCheckpoint], Training]
+    fit: Callable[..., Training]  # takes settings by name; trains in place, or goes on from a `checkpoint`
 
 
 def training_settings(
@@ -72,66 +72,70 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
 
     The file is there whole or not at all, and one that is there stays as it is until training has ended. A file that
     was made with the same settings from the same data is not made again; another one is refused. A training that was
-    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`. Only one
-    training at a time writes a file: it holds the lock of `model.pt.lock`.
-
-    Args:
-        run: which module, data, noise and regions.
-        settings: how to train.
-        again: train in any case, and replace the weights that are there.
+    interrupted goes on where it was: its state is in `model.pt.partial`. Only one training at a time writes a file: it
+    holds the lock of `model.pt.lock`. With `again`, weights that are there are replaced.
     """
-    assert run.weights is not None
-    _check_place(run.weights)
-    with holding_lock(f"{os.path.realpath(run.weights)}.lock") as free:
+    weights = run.weights
+    assert weights is not None
+    if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
+        hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
+        raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
+    with holding_lock(f"{os.path.realpath(weights)}.lock") as free:
         if not free:
-            must, hint = "be a file that no other training is writing", "Wait for it to end or stop it, or give another"
-            raise InvalidParameterError("weights", must, str(run.weights), f"{hint} --weights.")
-        return _trained(run, run.weights, settings, again=again)
+            hint = "Wait for it to end or stop it, or give another --weights."
+            raise InvalidParameterError("weights", "be a file that no other training is writing", str(weights), hint)
+        return _trained(run, weights, settings, again=again)
 
 
 def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again: bool) -> TrainedRun:
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
-    of_nodes = run.targets == "nodes"
     from starcert.models import TrainingCheckpoint, how_made, save_weights  # noqa: PLC0415  (torch is slow to import)
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 
-    check_device(run.device or "cpu")
-    with one_thread(run.device or "cpu"):
-        with own_generator(settings.seed, run.device or "cpu"):  # the model's file may be imported here
+    of_nodes, device = run.targets == "nodes", run.device or "cpu"
+    check_device(device)
+    with one_thread(device):
+        with own_generator(settings.seed, device):  # the model's file may be imported here
             inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
-        smoothed = _untrained(run, settings, inputs)
-        lesson = _nodes_lesson(inputs, smoothed) if of_nodes else _graphs_lesson(inputs, smoothed)
-        story = _story(run, settings, inputs, lesson)
+        with own_generator(settings.seed, device):  # the first weights follow from the seed
+            model = call_model(run.model, inputs.offered(device, run.noise))
+        smoothed = _untrained(model, run, inputs)
+        lesson = (_nodes_lesson if of_nodes else _graphs_lesson)(inputs, smoothed)
+        # All that weights are made from, except versions: the same story gives the same weights.
+        regions = run.regions.digest if isinstance(run.regions, Reference) else ""
+        story = {
+            "model": f"{run.model} {run.model.digest}",
+            "data": lesson.content,
+            "noise": repr(run.noise),
+            "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
+            **asdict(settings),
+        }
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if weights.exists():
-            there = how_made(weights)
-            if not there.get("settings"):
-                problem = "holds weights that starcert train has not written"
-                raise StarcertError(f"{weights}: {problem}. Give another --weights.")
+            made = how_made(weights)
+            _check_made(weights, made.get("settings"), story, again=again)
             if not again:
-                before = there["settings"]
-                found = [
-                    f"{key}: there {before.get(key)}, now {now}" for key, now in story.items() if before.get(key) != now
-                ]
-                if found:
-                    problem = f"holds weights that were trained otherwise ({'; '.join(found)})"
-                    raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
-                return TrainedRun(weights, there, settings, lesson.what, majority, None)
+                return TrainedRun(weights, made, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
-        training = lesson.fit(settings, state)
+        how = {key: value for key, value in asdict(settings).items() if value is not None}
+        training = lesson.fit(**how, checkpoint=state)
     save_weights(smoothed, weights, training, settings=story)
     state.remove()
-    seconds = time.monotonic() - begun
-    return TrainedRun(weights, how_made(weights), settings, lesson.what, majority, seconds)
+    return TrainedRun(weights, how_made(weights), settings, lesson.what, majority, time.monotonic() - begun)
 
 
-def _check_place(weights: Path) -> None:
-    if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
-        hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
-        raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
+def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[str, object], *, again: bool) -> None:
+    """Refuses to replace weights that starcert has not written, and to take those that were trained otherwise."""
+    if not before:
+        raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
+    changed = [key for key, now in story.items() if before.get(key) != now]
+    if changed and not again:
+        found = "; ".join(f"{key}: there {before.get(key)}, now {story[key]}" for key in changed)
+        problem = f"holds weights that were trained otherwise ({found})"
+        raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
 
 
 def _divided(run: RunSettings) -> RunInputs:
@@ -141,13 +145,8 @@ def _divided(run: RunSettings) -> RunInputs:
     except InvalidParameterError as error:
         if error.parameter != "split":
             raise
-        hint = (
-            "For graph files that is labels.csv with the columns name and label; in a table of molecules the column "
-            "label, or --columns label=COLUMN."
-        )
-        raise InvalidParameterError(
-            "data", "have a class for every graph, to train on them", str(run.data), hint
-        ) from None
+        requirement = "have a class for every graph, to train on them"
+        raise InvalidParameterError("data", requirement, str(run.data), WHERE_CLASSES_ARE) from None
     assert inputs.train is not None  # they are divided
     train, deciding = inputs.train.labelled, inputs.chosen.labelled
     for part, name in ((train, "training"), (deciding, "validation")):
@@ -156,15 +155,10 @@ def _divided(run: RunSettings) -> RunInputs:
     return replace(inputs, train=train, validation=deciding, chosen=deciding)
 
 
-def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
-    """The smoothed classifier whose module is to be trained; its first weights follow from the seed."""
+def _untrained(model: object, run: RunSettings, inputs: RunInputs) -> SmoothedClassifier:
+    """The smoothed classifier whose module is to be trained."""
     from starcert.classifiers.torch import TorchClassifier  # noqa: PLC0415
-    from starcert.models.fitting import own_generator  # noqa: PLC0415
 
-    device = run.device or "cpu"
-    with own_generator(settings.seed, device):
-        parts = (inputs.everything, inputs.train)
-        model = call_model(run.model, ModelInputs(device, *parts, run.noise, inputs.rule, inputs.validation))
     if torch_module_of(model) is None:
         hint = "There is nothing to train: certify it as it is, without the setting weights."
         if hasattr(model, "predict"):
@@ -186,14 +180,10 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
     assert inputs.train is not None
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
-    labels, truth = taught.known, deciding.known
-
-    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
-        how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
-        return fit_with_noise(smoothed, taught.graphs, labels, **how)
-
+    validation = (deciding.graphs, deciding.known)
+    fit = partial(fit_with_noise, smoothed, taught.graphs, taught.known, validation=validation)
     what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
-    return _Lesson(what, digest(taught.digest, deciding.digest), truth, fit)
+    return _Lesson(what, digest(taught.digest, deciding.digest), deciding.known, fit)
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
@@ -215,23 +205,6 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     unknown = [node for node in (*taught, *deciding) if labels[node] < 0]
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
-
-    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
-        how = {key: value for key, value in asdict(settings).items() if value is not None}
-        masks = {"train": taught, "validation": deciding}
-        return fit_nodes_with_noise(smoothed, graph, labels, **masks, **how, checkpoint=state)
-
+    fit = partial(fit_nodes_with_noise, smoothed, graph, labels, train=taught, validation=deciding)
     what = f"{len(taught):,} nodes, {len(deciding):,} for validation"
     return _Lesson(what, digest(data.digest, taught, deciding), [labels[node] for node in deciding], fit)
-
-
-def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson: _Lesson) -> dict[str, object]:
-    """All that weights are made from, except versions: the same story gives the same weights."""
-    regions = run.regions.digest if isinstance(run.regions, Reference) else ""
-    return {
-        "model": f"{run.model} {run.model.digest}",
-        "data": lesson.content,
-        "noise": repr(run.noise),
-        "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
-        **asdict(settings),
-    }

@@ -1,12 +1,12 @@
 """`file.py:function`: code of the user's, found, imported, and named by its line where it fails; here and in workers.
 
-The file is imported as a module of its own, under a name made from its place and its content. Whoever imports the same
-file gets the same name, so what is defined in it can travel to a worker process that has imported it too. Each process
-that counts votes for a run does so first, with one torch thread. Votes do not depend on any of this.
+The file is imported as a module of its own, under a name made from its place and its content. So what is defined in it
+can travel to a worker process, which imports the file first.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import sys
@@ -20,7 +20,7 @@ from hashlib import blake2b
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
@@ -39,12 +39,7 @@ class UserCodeError(StarcertError):
 
 @dataclass(frozen=True)
 class Reference:
-    """Something that a Python file defines: the file, absolute, and the name in it.
-
-    Example:
-        >>> str(Reference(Path("/project/model.py"), "classifier"))
-        'model.py:classifier'
-    """
+    """Something that a Python file defines: the file, absolute, and the name in it."""
 
     file: Path
     name: str
@@ -76,22 +71,29 @@ class Reference:
             hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
 
+    def asks_for(self, parameter: str) -> bool:
+        """Whether it is a function, or a class, with a parameter of this name."""
+        found = self.load()
+        return is_function(found) and parameter in inspect.signature(found).parameters
+
     def __str__(self) -> str:
         return f"{self.file.name}:{self.name}"
 
 
-def import_file(file: Path) -> ModuleType:
-    """The module that a Python file is, imported once as long as it does not change.
+def is_function(found: object) -> TypeGuard[Callable[..., object]]:
+    """Whether it is a function or a class: something that makes a model, and is none itself."""
+    return inspect.isroutine(found) or inspect.isclass(found)
 
-    As for a script that is run, the file's folder comes first where it imports others; no compiled copies are left.
-    """
+
+def import_file(file: Path) -> ModuleType:
+    """The module that a Python file is, imported once as long as it does not change; no compiled copies are left."""
     name = f"{_PREFIX}{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None  # noqa: PT018  (a path that ends in .py always has one)
     module = module_from_spec(spec)
-    if str(file.parent) not in sys.path:
+    if str(file.parent) not in sys.path:  # comes first where the file imports others, as for a script
         sys.path.insert(0, str(file.parent))
     sys.modules[name] = module  # before it runs, as importing does: what it defines can be pickled
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -134,18 +136,16 @@ def place_in(file: Path, error: BaseException) -> str:
     """Where in a file an exception comes from: the last of its lines that the exception went through."""
     if isinstance(error, SyntaxError) and error.filename == str(file) and error.lineno:
         return f"{file}, line {error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(file) and frame.lineno]
-    return f"{file}, line {lines[-1]}" if lines else str(file)
+    return place_of_user_code(error, file) or str(file)
 
 
-def place_of_user_code(error: BaseException) -> str:
-    """The last line of the user's own files that an exception went through; "" if it went through none."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").startswith(_PREFIX):
-            place = f"{trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}"
-        trace = trace.tb_next
+def place_of_user_code(error: BaseException, file: Path | None = None) -> str:
+    """The last line of the user's own files, or of one of them, that an exception went through; "" if of none."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        own = frame.f_globals.get("__name__", "").startswith(_PREFIX)
+        if own if file is None else frame.f_code.co_filename == str(file):
+            place = f"{frame.f_code.co_filename}, line {line}"
     return place
 
 
@@ -166,27 +166,34 @@ def _digest_of(file: Path) -> str:
 
 
 def _nearest_file(path: Path) -> str:
-    folder = path.parent
-    if not os.path.isdir(folder):
-        return f"There is no folder {folder}."
-    names = sorted(each.name for each in folder.glob("*.py"))
-    return did_you_mean(path.name, names, f"{folder} has {', '.join(names[:5]) or 'no Python file'}.")
+    if not os.path.isdir(path.parent):
+        return f"There is no folder {path.parent}."
+    names = sorted(each.name for each in path.parent.glob("*.py"))
+    return did_you_mean(path.name, names, f"{path.parent} has {', '.join(names[:5]) or 'no Python file'}.")
 
 
 def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
     """How many workers can count votes, and why it is only one; "" if nothing keeps them from being more."""
     workers = min(workers, available_cores())
-    reason = "" if workers == 1 else _why_only_here(classifier)
-    return (1 if reason else workers), reason
+    if workers == 1:
+        return 1, ""
+    if classifier.backend != "cpu":
+        return 1, "the model is on a device, which processes would have to share"
+    try:
+        pickle.dumps(classifier)
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        return 1, f"the classifier cannot travel to others ({reason}); define it at the top of its file"
+    return workers, ""
 
 
 @contextmanager
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """At most this many worker processes, no more than there are cores; None if votes are counted in this process.
+    """At most this many worker processes, which import the user's file first; None if votes are counted in this one.
 
-    The workers import the user's file that made the classifier. `note` receives why there are fewer than requested.
+    `note` receives why there are fewer than requested.
     """
     cores = available_cores()
     if workers > cores:
@@ -201,17 +208,6 @@ def voting_workers(
         kept = "The votes that were counted are kept."
         with worker_processes(workers, kept, begin=_begin_worker, arguments=(file,)) as executor:
             yield executor
-
-
-def _why_only_here(classifier: Classifier) -> str:
-    if classifier.backend != "cpu":
-        return "the model is on a device, which processes would have to share"
-    try:
-        pickle.dumps(classifier)
-    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        return f"the classifier cannot travel to others ({reason}); define it at the top of its file"
-    return ""
 
 
 def _begin_worker(file: Path) -> None:
