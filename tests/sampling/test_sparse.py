@@ -7,8 +7,8 @@ from scipy.stats import binom, chisquare
 
 import starcert as sc
 from starcert.sampling import sparse
-from starcert.sampling.sparse import Pool, SparseSites
-from starcert.sampling.streams import WordStream, count_table
+from starcert.sampling.sparse import Pool, SparseSites, count_table
+from starcert.sampling.streams import WordStream
 
 NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
 

@@ -20,8 +20,8 @@ from typing_extensions import override
 
 from starcert.math.flips import ListedFlips, ShownFlips
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.dense import cumulative, settled
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
+from starcert.sampling.streams import cumulative, settled
 from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.math.flips import Flips, ListedFlips, ShownFlips
-from starcert.sampling.streams import UInt64s, WordStream
+
+if TYPE_CHECKING:
+    from starcert.sampling.streams import WordStream
 
 __all__ = [
     "LANES",
@@ -31,6 +33,7 @@ __all__ = [
     "PackedDraw",
     "Positions",
     "SiteSampler",
+    "UInt64s",
     "Values",
     "runs_of",
 ]
@@ -40,6 +43,7 @@ LANES = 64
 
 Positions = npt.NDArray[np.int64]
 Values = npt.NDArray[np.uint8]
+UInt64s = npt.NDArray[np.uint64]
 Nonzero: TypeAlias = tuple[Positions, Values]
 """The positions of sites whose clean value is not 0, ascending, and these values: `Sites.nonzero`."""
 

@@ -17,8 +17,7 @@ from typing_extensions import override
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, Sites
 from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, Values
-from starcert.sampling.streams import UInt64s
+from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, UInt64s, Values
 
 __all__ = [
     "FlippedGraphs",
