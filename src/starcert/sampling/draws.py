@@ -91,9 +91,7 @@ class Draw(ABC):
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """Which sites flipped in the copies with these numbers, and what they show if there are more than two values.
 
-        Args:
-            copies: the numbers of the copies.
-            nonzero: the sites whose clean value is not 0.
+        `nonzero` are the sites whose clean value is not 0.
         """
 
 
@@ -190,7 +188,10 @@ class FlippedDraw(Draw):
     @classmethod
     def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:
         """The draw in which the sites have these values, shape (copies, sites)."""
-        return cls(values.shape[1], nonzero, *_flips_of_values(values, _clean(values.shape[1], nonzero)))
+        n_sites = values.shape[1]
+        flipped = values != _clean(n_sites, nonzero)
+        starts, places = np.cumsum([0, *np.count_nonzero(flipped, axis=1)]), np.flatnonzero(flipped)
+        return cls(n_sites, nonzero, starts, places % max(1, n_sites), values.reshape(-1)[places])
 
     @classmethod
     def joined(cls, draws: Sequence[FlippedDraw]) -> FlippedDraw:
@@ -248,8 +249,8 @@ class FlippedDraw(Draw):
     @property
     @override
     def values(self) -> Values:
-        clean = _clean(self.n_sites, self.nonzero)
-        values: Values = _flipped_values(clean, self.starts - self.starts[0], self.flips, self.shown_flips)
+        values = np.tile(_clean(self.n_sites, self.nonzero), (len(self), 1))
+        values[self.copies, self.flips] = self.shown_flips
         return values
 
     @override
@@ -320,34 +321,6 @@ def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noq
                 found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
-
-
-@compiled
-def _flips_of_values(values, clean):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Where the flips of each copy begin, their positions, and what they show."""
-    starts = np.zeros(values.shape[0] + 1, np.int64)
-    for i in range(values.shape[0]):
-        flips = 0
-        for site in range(clean.size):
-            flips += values[i, site] != clean[site]
-        starts[i + 1] = starts[i] + flips
-    positions, shown = np.empty(starts[-1] + 1, np.int64), np.empty(starts[-1] + 1, np.uint8)  # one to overwrite
-    for i in range(values.shape[0]):
-        at = starts[i]
-        for site in range(clean.size):
-            positions[at], shown[at] = site, values[i, site]
-            at += values[i, site] != clean[site]
-    return starts, positions[:-1], shown[:-1]
-
-
-@compiled
-def _flipped_values(clean, starts, positions, shown):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    values = np.empty((starts.size - 1, clean.size), np.uint8)
-    for i in range(starts.size - 1):
-        values[i] = clean
-        for k in range(starts[i], starts[i + 1]):
-            values[i, positions[k]] = shown[k]
-    return values
 
 
 @compiled
