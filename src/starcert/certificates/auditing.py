@@ -32,8 +32,9 @@ from starcert.classifiers.agreement import check_alone, check_company, checked_s
 from starcert.math.audit import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
 from starcert.sampling.batch import replace_sites, select_copies
+from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
-from starcert.sampling.streams import UInt64s, WordStream
+from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.jobs import fitting_batch_of, sampler_of

@@ -28,8 +28,6 @@ from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 
-__all__ = ["CATALOGUE", "NowhereError", "local_names", "read", "tu"]
-
 CATALOGUE = "https://chrsmrrs.github.io/datasets"
 
 Indices = npt.NDArray[np.int64]
@@ -136,16 +134,12 @@ class NowhereError(StarcertError):
     """A TU data set that was not found anywhere: its name, and where it was looked for."""
 
     def __init__(self, name: str, tried: str) -> None:
-        super().__init__(name, tried)
-        self.tried = tried
-
-    def __str__(self) -> str:
-        name, tried = self.args
-        return (
+        super().__init__(
             f"The TU data set {name} is nowhere to be had. Tried: {tried}. Names are case-sensitive and "
             f"listed at {CATALOGUE}. Without a connection, fetch {name}.zip on another machine, unpack it, and "
             f"give the folder that holds {name}_A.txt: tu({name!r}, root=folder)."
         )
+        self.tried = tried
 
 
 def local_names() -> list[str]:
@@ -177,8 +171,7 @@ def _find(name: str, root: Path) -> Path | None:
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 
 
-class _CannotDownloadError(Exception):
-    pass
+class _CannotDownloadError(Exception): ...
 
 
 def _download(name: str) -> Path:
@@ -225,10 +218,7 @@ class _Table(NamedTuple):
 def read(
     folder: Path, name: str, *, edge_labels: bool = False, edge_types: bool = False
 ) -> tuple[list[Graph], Indices, tuple[int, ...]]:
-    """The graphs of a data set, their classes from 0, and the labels that the files have for those classes.
-
-    A missing or malformed file is refused with its name and the line. `edge_labels` and `edge_types` are those of `tu`.
-    """
+    """The graphs of a data set, their classes from 0, and the labels that the files have for those classes."""
     graph_of, label_of = (_table(folder, name, kind, columns=1) for kind in ("graph_indicator", "graph_labels"))
     classes, labels = np.unique(label_of.rows[:, 0], return_inverse=True)
     starts = _starts(graph_of, label_of)
@@ -250,8 +240,8 @@ def read(
             int(starts[number + 1] - starts[number]),
             ours - starts[number],
             node_data={key: pieces[number] for key, pieces in node_data.items()},
-            anchored_data=by_node and {"edge_labels": by_node[number]},
-            edge_types=types and types[number],
+            anchored_data={"edge_labels": by_node[number]} if by_node else None,
+            edge_types=types[number] if types else None,
             type_names=type_names,
         )
         for number, ours in enumerate(np.split(edges, cuts))
@@ -357,11 +347,11 @@ def _table(
         # What is not UTF-8 is no number either, and is complained about with its line below.
         lines = path.read_text(encoding="utf-8", errors="replace").rstrip().split("\n")
     except FileNotFoundError:
-        if kind == "edge_labels":
-            hint = "Leave edge_types and edge_labels out."
-            raise StarcertError(f"{path}: is missing; the edges of {name} have no labels. {hint}") from None
-        more = " Data sets without classes are not covered." if kind == "graph_labels" else ""
-        raise StarcertError(f"{path}: is missing; {name} needs it.{more}") from None
+        reasons = {
+            "edge_labels": f"the edges of {name} have no labels. Leave edge_types and edge_labels out.",
+            "graph_labels": f"{name} needs it. Data sets without classes are not covered.",
+        }
+        raise StarcertError(f"{path}: is missing; {reasons.get(kind, f'{name} needs it.')}") from None
     if lines == [""]:
         if kind != "A":
             raise StarcertError(f"{path}: is empty.")

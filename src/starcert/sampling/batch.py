@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from starcert.objects import Graph, NodeFrame, Sites
     from starcert.sampling.draws import Draw
 
-__all__ = [
-    "Copies",
-    "EdgeList",
-    "NodeOnes",
-    "NoisyCopies",
-    "NoisyGraphs",
-    "NoisyVectors",
-    "flips_of",
-    "layer_places",
-    "replace_sites",
-    "select_copies",
-]
-
 Integers = npt.NDArray[np.int64]
 
 Copies: TypeAlias = Any

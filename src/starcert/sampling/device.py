@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.sampling.streams import WordStream
 
-__all__ = ["BlockSampler", "DeviceDraw", "DeviceGraphs", "DeviceLaws", "DeviceSampler", "DeviceVectors", "Places"]
-
 DIGITS = 63
 
 MAX_MATRIX_NODES = 8192

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from starcert.sampling.sparse import Pool
     from starcert.sampling.streams import WordStream
 
-__all__ = ["CleanEdges", "DeviceFlipSampler", "DeviceFlippedDraw", "DeviceFlippedGraphs"]
-
 MAX_LISTED = 2**20
 """Pools of up to this many listed sites are drawn site by site."""
 

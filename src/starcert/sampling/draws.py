@@ -1,8 +1,7 @@
-"""The noisy values of the sites of some copies, in the form they were drawn in.
+"""The noisy values of the sites of some copies, in the form they were drawn in: what a site means, only views know.
 
 Bits of 64 copies packed into one number (`PackedDraw`), or the sites that flipped and what they show (`FlippedDraw`);
-the same on a device are in `device` and `device_flips`. A draw knows positions and values of sites; what a site means,
-only the views know.
+the same on a device are in `device` and `device_flips`.
 """
 
 from __future__ import annotations
@@ -23,20 +22,6 @@ from starcert.math.flips import Flips, ListedFlips, ShownFlips
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import WordStream
-
-__all__ = [
-    "LANES",
-    "Draw",
-    "FlippedDraw",
-    "Method",
-    "Nonzero",
-    "PackedDraw",
-    "Positions",
-    "SiteSampler",
-    "UInt64s",
-    "Values",
-    "runs_of",
-]
 
 LANES = 64
 """Copies whose bits share one 64-bit number: copy i is bit i % 64, its lane."""

@@ -35,26 +35,6 @@ if TYPE_CHECKING:
     from starcert.objects.laws.law import Law
     from starcert.sampling.batch import Copies
 
-__all__ = [
-    "OWN_CHUNK",
-    "Attack",
-    "AttackedCopies",
-    "CopyBytes",
-    "Sampler",
-    "check_all_fit",
-    "check_fits",
-    "draw_each",
-    "expected_edges",
-    "expected_flips",
-    "fitting_batch",
-    "kept_sampler",
-    "kinds_of_sites",
-    "method_of",
-    "sampler",
-    "site_sampler",
-    "values_at_attacks",
-]
-
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, drawing every site is cheaper than listing the flips."""
 
@@ -68,12 +48,8 @@ MAX_DENSE_ON_DEVICE = 2**15
 """Up to this many node pairs, a device draws all of them, however few flip."""
 
 DEVICE_SITES_PER_FLIP = 512
-"""So it does with up to this many node pairs for each expected flip, if these are at most `MAX_DENSE_VALUES`.
-
-Measured on an H200, whole calls of 10,000 votes of a GIN, dense / sparse: 300 nodes with 245 pairs a flip 55 / 110 ms,
-620 nodes with 504 pairs a flip 106 / 129 ms. Drawing alone takes 9 / 5 and 42 / 6 ms, but edges come sorted from all
-pairs.
-"""
+"""So it does with up to this many node pairs for each expected flip, if these are at most `MAX_DENSE_VALUES`: drawing
+takes longer, but edges come sorted (10,000 votes of a GIN on 620 nodes, dense / sparse on an H200: 106 / 129 ms)."""
 
 MAX_OTHERS_ON_DEVICE = 2**25
 """Up to this many sites of other kinds, a device draws all of them: moving copies there would cost more."""
@@ -324,11 +300,7 @@ def expected_edges(sites: Sites, noise: Noise) -> float:
 
 
 def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
-    """As many copies as a classifier wants; on a CPU, at most as many as keep their edges in some ten megabytes.
-
-    Where noise adds many edges, the classifier wants matrices, or data of nodes are sites, at most what takes a
-    gigabyte to see.
-    """
+    """As many copies as a classifier wants; on a CPU, at most ten megabytes of edges and a gigabyte as it sees them."""
     if device != "cpu":  # a device knows its own memory
         return wanted
     if not shows_graphs(sites):
@@ -347,23 +319,12 @@ def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
     return EDGE_BYTES * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + NODE_VALUE_BYTES * node_values
 
 
-def check_all_fit(
-    sites: Iterable[Sites], noise: Noise, *, free: int | None, device: str, copy_bytes: CopyBytes
-) -> None:
-    """Refuses objects whose noisy copies do not fit into free memory; None: it is not known."""
-    for number, each in enumerate(sites if free is not None else ()):
-        check_fits(each, noise, name=f"graph {number}", free=free or 0, device=device, copy_bytes=copy_bytes)
-
-
 def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
-    """Refuses a graph whose noisy copies do not fit.
-
-    Raises:
-        StarcertError: how many bytes are needed, how many there are, and what would fit.
-    """
-    n_nodes, n_edges = _nodes_and_edges(sites)
-    most = n_edges + sites.n_sites
-    seen = copy_bytes(n_nodes, most) if n_nodes else 0
+    """Refuses a graph whose noisy copies do not fit: how many bytes are needed, how many are free, what would fit."""
+    most, n_nodes, seen = sites.n_sites, 0, 0.0
+    if shows_graphs(sites):
+        most, n_nodes = most + sites.graph.n_edges, sites.graph.n_nodes
+        seen = copy_bytes(n_nodes, most)
     if MAX_BYTES_EACH * (most + n_nodes) + 16 * n_nodes**2 + seen <= free:
         return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
@@ -380,17 +341,13 @@ def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str 
     )
 
 
-def _nodes_and_edges(sites: Sites) -> tuple[int, int]:
-    """How many nodes and edges the clean object has: none, if it is no graph."""
-    return (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
-
-
 def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
     """The least that drawing and showing one portion takes."""
-    seen = float(sites.n_sites)
+    seen, n_nodes, n_edges = float(sites.n_sites), 0, 0
     if shows_graphs(sites):
-        seen = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes)
-    (n_nodes, n_edges), method = _nodes_and_edges(sites), method_of(sites, noise, device)
+        seen, n_nodes = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes), sites.graph.n_nodes
+        n_edges = sites.graph.n_edges
+    method = method_of(sites, noise, device)
     if method in (Method.SPARSE, Method.DEVICE_SPARSE):
         return SPARSE_BYTES * expected_flips(sites, noise) + EDGE_BYTES * n_edges + seen
     if method is Method.DENSE:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.objects.laws.law import Law
 
-__all__ = ["FLIP_BYTES", "Pool", "SparseSites", "count_table", "drawn_counts", "pools_of"]
-
 FLIP_BYTES = 24
 """Bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy."""
 

@@ -32,8 +32,6 @@ from typing_extensions import override
 from starcert.math.arithmetic import compiled
 from starcert.sampling.draws import LANES, FlippedDraw, Nonzero, PackedDraw, Positions, SiteSampler, UInt64s, Values
 
-__all__ = ["DenseBits", "DenseValues", "Purpose", "UInt64s", "WordStream", "cumulative", "fill", "seeded", "settled"]
-
 Purpose: TypeAlias = Literal["selection", "estimation", "training"]
 State: TypeAlias = npt.NDArray[np.uint64]
 """The state of a generator: three words that are mixed, and a counter."""
@@ -257,15 +255,15 @@ def _draw(digits, lengths, certain, law, start, row, first, packed, raw):  # typ
         for digit in range(lengths[kind]):
             if used + width > raw.size:
                 return site, mark
-            left = np.uint64(0)
+            left, words = np.uint64(0), raw[used : used + width]
             if digits[kind, digit]:
                 for w in range(width):
-                    row[w] |= undecided[w] & ~raw[used + w]
-                    undecided[w] &= raw[used + w]
+                    row[w] |= undecided[w] & ~words[w]
+                    undecided[w] &= words[w]
                     left |= undecided[w]
             else:
                 for w in range(width):
-                    undecided[w] &= ~raw[used + w]
+                    undecided[w] &= ~words[w]
                     left |= undecided[w]
             used += width
             if left == 0:

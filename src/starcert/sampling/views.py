@@ -1,8 +1,7 @@
 """The views of noisy copies of an object, which depend on what it is and on how the copies were drawn.
 
-Copies of graphs are `NoisyGraphs` (edges, `edge_index`, adjacency, degrees), whether they are packed bits or the sites
-that flipped. Other objects are plain vectors (`NoisyVectors`). A new view is a
-subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
+Graphs are `NoisyGraphs`, as packed bits or as the sites that flipped; other objects plain vectors (`NoisyVectors`). A
+new view is a subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
 """
 
 from __future__ import annotations
@@ -19,18 +18,6 @@ from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, Sites
 from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, UInt64s
-
-__all__ = [
-    "FlippedGraphs",
-    "PackedGraphs",
-    "are_bits",
-    "clean_copy",
-    "count_ends",
-    "ends_of",
-    "new_counters",
-    "shows_graphs",
-    "view_of",
-]
 
 
 def shows_graphs(sites: Sites) -> bool:
@@ -54,7 +41,9 @@ def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any]
     if method is Method.DENSE and are_bits(sites):
         return partial(PackedGraphs, sites, ends=ends_of(sites))
     if method in (Method.DENSE, Method.SPARSE):
-        return partial(FlippedGraphs, sites, clean=np.stack(sites.coordinates(_edge_positions(sites))))
+        positions = sites.nonzero[0]
+        edges = positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
+        return partial(FlippedGraphs, sites, clean=np.stack(sites.coordinates(edges)))
     if method is Method.DEVICE_SPARSE:
         from starcert.sampling.device_flips import CleanEdges, DeviceFlippedGraphs  # noqa: PLC0415  (as above)
 
@@ -92,12 +81,6 @@ def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
     return ends
 
 
-def _edge_positions(sites: Sites) -> Positions:
-    """The flat positions of the edges of the clean graph that may change, ascending."""
-    positions = sites.nonzero[0]
-    return positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
-
-
 class PackedGraphs(NoisyGraphs):
     """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`. `ends` are those of `ends_of`."""
 
@@ -120,11 +103,10 @@ class PackedGraphs(NoisyGraphs):
 
     @override
     def edges(self) -> EdgeList:
-        fixed, types = self._sites.fixed_edges, None
-        if self.frame.type_names:  # edges with types are no bits: all of them are fixed
-            types = np.tile(self._sites.fixed_types, len(self))
-        starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
-        return EdgeList(starts, u, v, types)
+        # Edges with types are not bits: all of them are fixed.
+        types = np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None
+        listed = _edges_of_packed(self.packed, self.first, len(self), self.ends, self._sites.fixed_edges)
+        return EdgeList(*listed, types)
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
