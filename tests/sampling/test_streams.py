@@ -95,7 +95,7 @@ def test_digits_add_up_to_p_exactly(p):
 def test_the_comparison_with_p_is_exact_lane_by_lane():
     """The same words read as numbers: lane j of digit i is the i-th binary digit of U_j."""
     for p in (0.3, 0.625, 1 / 3, 2**-20, 1 - 2**-30):
-        raw = stream().at_least(1100)[:1100]
+        raw = stream().at_least(200)[:200]
         drawn = dense([p]).flips(stream(), 64)[0, 0]
         for lane in range(64):
             number = sum(Fraction(int(w) >> lane & 1, 2 ** (i + 1)) for i, w in enumerate(raw.tolist()))

@@ -69,9 +69,6 @@ class NoisyCopies:
 
     def split(self, most: int) -> Iterator[Self]:
         """The copies in portions of at most `most`."""
-        if 0 < len(self) <= most:
-            yield self
-            return
         for start in range(0, len(self), most):
             yield self[start : start + most]
 

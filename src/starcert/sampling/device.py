@@ -1,8 +1,7 @@
 """Noisy copies drawn for every site and kept on a torch device, for classifiers that live there.
 
-Every value is exact: a uniform number of 63 binary digits is compared with the cumulative probabilities of the values,
-bits being values of an alphabet of two. A number that agrees with one of them in all digits (one in 10¹⁹) goes on with
-further digits until it is decided, however many digits the probability has.
+Every value is exact: a uniform number of 63 binary digits is compared with the cumulative probabilities of the values.
+One that agrees with one of them in all digits (one in 10¹⁹) goes on with further digits until it is decided.
 """
 
 from __future__ import annotations

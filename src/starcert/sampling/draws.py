@@ -94,13 +94,7 @@ class SiteSampler(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PackedDraw(Draw):
-    """Bits, those of 64 copies in one number. Copy i is lane `first + i`.
-
-    Attributes:
-        packed: the noisy bits, shape (sites, numbers).
-        first: the lane of the first copy.
-        count: how many copies there are.
-    """
+    """Bits, those of 64 copies in one number: `packed` has shape (sites, numbers), and copy i is lane `first + i`."""
 
     packed: UInt64s
     first: int

@@ -1,9 +1,10 @@
 """Exact draws where flips are rare: how many sites flip, then which, then what they show.
 
-The cost follows the number of flips, not of sites: a graph of 10,000 nodes has 50 million node pairs, of which p = 1e-5
-flips five hundred. All steps are exact. The count follows the binomial law to its last digit (see `count_table`);
-the sites are drawn one by one, each uniformly (by rejection, never by a remainder), and again if they were drawn
-before; what a flip shows if there are more than two values follows its law, given that it is not the clean value.
+The cost follows the number of flips, not of sites. All steps are exact. The count follows the binomial law to its last
+digit: its distribution function is computed in ball arithmetic to 192 binary digits and compared with a uniform number;
+if they agree in all digits (with probability 2⁻¹⁸⁰) an error is raised. The sites are drawn one by one, each uniformly
+(by rejection, never by a remainder), and again if they were drawn before; what a flip shows if there are more than two
+values follows its law, given that it is not the clean value.
 
 Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its sites of one clean value.
 """

@@ -33,8 +33,6 @@ from starcert.math.arithmetic import compiled
 from starcert.sampling.draws import LANES, FlippedDraw, Nonzero, PackedDraw, Positions, SiteSampler, UInt64s, Values
 
 Purpose: TypeAlias = Literal["selection", "estimation", "training"]
-State: TypeAlias = npt.NDArray[np.uint64]
-"""The state of a generator: three words that are mixed, and a counter."""
 
 _PURPOSES = {"selection": 0, "estimation": 1, "training": 2}
 
@@ -90,27 +88,16 @@ class WordStream:
         return twin
 
 
-def seeded(numbers: Iterable[int]) -> State:
-    """The state of `numpy.random.SFC64(numpy.random.SeedSequence(numbers))`: whole numbers of 0 or more.
-
-    Example:
-        >>> state, words = seeded([1, 2]), np.empty(1, dtype=np.uint64)
-        >>> fill(state, words)
-        >>> words[0] == np.random.SFC64(np.random.SeedSequence([1, 2])).random_raw()
-        np.True_
-    """
-    state: State = _seeded(_entropy(numbers))
+def seeded(numbers: Iterable[int]) -> UInt64s:
+    """The state of `numpy.random.SFC64(numpy.random.SeedSequence(numbers))`: three words, and a counter."""
+    # Whole numbers in a row, each in as few 32-bit words as possible: numpy's layout.
+    octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
+    state: UInt64s = _seeded(np.frombuffer(octets, dtype="<u4").astype(np.uint32))
     return state
 
 
-def _entropy(numbers: Iterable[int]) -> npt.NDArray[np.uint32]:
-    """Whole numbers in a row, each in as few 32-bit words as possible: numpy's layout."""
-    octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
-    return np.frombuffer(octets, dtype="<u4").astype(np.uint32)
-
-
 @compiled
-def fill(state: State, words: UInt64s) -> None:
+def fill(state: UInt64s, words: UInt64s) -> None:
     """Fills an array with the next words, and advances the state."""
     a, b, c, count = state[0], state[1], state[2], state[3]
     for i in range(words.size):
@@ -123,23 +110,20 @@ def fill(state: State, words: UInt64s) -> None:
     state[0], state[1], state[2], state[3] = a, b, c, count
 
 
-POOL = 4
-"""32-bit words that all entropy is mixed into."""
-
-
 @compiled
-def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
-    pool = np.zeros(POOL, np.uint32)
+def _seeded(entropy: npt.NDArray[np.uint32]) -> UInt64s:
+    """SeedSequence: all entropy is mixed into a pool of four words, and the state is made from that."""
+    pool = np.zeros(4, np.uint32)
     constant = np.uint32(0x43B0D7E5)
-    for i in range(POOL):
+    for i in range(4):
         pool[i], constant = _hashed(entropy[i] if i < entropy.size else np.uint32(0), constant)
-    for source in range(POOL):
-        for target in range(POOL):
+    for source in range(4):
+        for target in range(4):
             if source != target:
                 value, constant = _hashed(pool[source], constant)
                 pool[target] = _mixed(pool[target], value)
-    for source in range(POOL, entropy.size):
-        for target in range(POOL):
+    for source in range(4, entropy.size):
+        for target in range(4):
             value, constant = _hashed(entropy[source], constant)
             pool[target] = _mixed(pool[target], value)
     state = np.ones(4, np.uint64)
@@ -147,7 +131,7 @@ def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
     for word in range(3):
         joined = np.uint64(0)
         for half in range(2):
-            value = pool[(2 * word + half) % POOL] ^ constant
+            value = pool[(2 * word + half) % 4] ^ constant
             constant = np.uint32(constant * np.uint32(0x58F38DED))
             value = np.uint32(value * constant)
             value = np.uint32(value ^ (value >> np.uint32(16)))

@@ -82,7 +82,7 @@ def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
 
 
 class PackedGraphs(NoisyGraphs):
-    """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`. `ends` are those of `ends_of`."""
+    """Copies as packed bits. `ends` are those of `ends_of`."""
 
     _draw: PackedDraw
 
@@ -105,8 +105,9 @@ class PackedGraphs(NoisyGraphs):
     def edges(self) -> EdgeList:
         # Edges with types are not bits: all of them are fixed.
         types = np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None
-        listed = _edges_of_packed(self.packed, self.first, len(self), self.ends, self._sites.fixed_edges)
-        return EdgeList(*listed, types)
+        fixed = self._sites.fixed_edges
+        starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
+        return EdgeList(starts, u, v, types)
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
