@@ -20,7 +20,7 @@ from floors import random_word
 from starcert.math.attacked_sites import ListedAxis
 from starcert.math.bets import FRACTIONS
 from starcert.math.weighing import columns_of, weigh
-from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
+from starcert.sampling.sampler import OWN_CHUNK, AttackedCopies
 from table import Table, Work, best, shown
 
 VOTES = 10_000

@@ -16,7 +16,7 @@ import starcert as sc
 from floors import random_word
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import draw_each, sampler
-from starcert.sampling.streams import WordStream, states_of_chunks
+from starcert.sampling.streams import WordStream
 from table import Table, Work, best
 
 CHUNK = 1024
@@ -73,7 +73,8 @@ def small_dense(table: Table) -> None:
 
     def together() -> None:
         for first in range(0, len(chunks), 8):
-            draw_each(drawn, states_of_chunks(1, clean.key, "estimation", chunks[first : first + 8]), CHUNK)
+            some = chunks[first : first + 8]
+            draw_each(drawn, [WordStream.of_chunk(1, clean.key, "estimation", chunk) for chunk in some], CHUNK)
 
     row(table, "20 nodes: sampling, eight chunks at once", best(together, n), plain, floor)
     degrees = best(lambda: [draw(c).degrees() for c in chunks], n)

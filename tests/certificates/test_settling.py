@@ -13,7 +13,7 @@ from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import FRACTIONS, RESERVE, SCALE, count_capital
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
-from starcert.sampling.attacked import OWN_CHUNK
+from starcert.sampling.sampler import OWN_CHUNK
 
 
 class Own(AttackVotes):

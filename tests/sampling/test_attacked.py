@@ -7,7 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.sampling import sampler
-from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
+from starcert.sampling.sampler import OWN_CHUNK, AttackedCopies
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)])
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.1))

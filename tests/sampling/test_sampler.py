@@ -11,11 +11,11 @@ import pytest
 import starcert as sc
 from starcert.objects import Sites
 from starcert.objects.binding import acting_laws, clean_values
-from starcert.sampling import dense as dense_module
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
+from starcert.sampling import streams as streams_module
 from starcert.sampling.draws import Method
-from starcert.sampling.sampler import method_of, sampler
+from starcert.sampling.sampler import draw_each, method_of, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import FlippedGraphs, PackedGraphs
 from starcert.system.errors import InvalidParameterError
@@ -102,7 +102,7 @@ def test_portions_are_the_copies_of_a_chunk_however_many_are_held(method, noise,
     sites = PARTITION.sites(GRAPH)
     drawn, stream = sampler(sites, noise), WordStream.of_chunk(2, GRAPH.key, "estimation", 0)
     whole = drawn.draw(stream.fork(), 1000)[:wanted]
-    for module in (dense_module, sparse_module):
+    for module in (streams_module, sparse_module):
         monkeypatch.setattr(module, "MAX_BYTES", held)
     portions = list(drawn.portions(stream, 1000, wanted))
     assert sum(map(len, portions)) == wanted
@@ -110,12 +110,23 @@ def test_portions_are_the_copies_of_a_chunk_however_many_are_held(method, noise,
     np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole.values)
 
 
+@pytest.mark.parametrize("samples", [64, 100, 1024])
+def test_several_streams_as_one_batch_are_what_each_draws_alone(method, samples):
+    drawn = sampler(PARTITION.sites(GRAPH), NOISES[0])
+    streams = [WordStream.of_chunk(1, "2a", "estimation", chunk) for chunk in (5, 2**33, 7)]
+    alone = [drawn.draw(stream.fork(), samples).values for stream in streams]
+    batch = draw_each(drawn, streams, samples)
+    assert (batch is None) == (method == "sparse" or samples == 100)
+    if batch is not None:
+        np.testing.assert_array_equal(batch.values, np.concatenate(alone))
+
+
 def test_portions_take_no_more_memory_than_they_may(method, monkeypatch):
     """All at once, the words would take 41 MB, and the positions 250 MB with the random words they are drawn from."""
     graph = sc.Graph(800, [(0, 1)])
     sites, noise = sc.Partition.everything("all").sites(graph), sc.Noise(all=0.04 if method == "dense" else 0.03)
     drawn = sampler(sites, noise)
-    for module in (dense_module, sparse_module):
+    for module in (streams_module, sparse_module):
         monkeypatch.setattr(module, "MAX_BYTES", 2**22)
     monkeypatch.setattr(sparse_module, "MAX_PORTION", 2**18)
     tracemalloc.start()

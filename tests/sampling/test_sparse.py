@@ -7,8 +7,8 @@ from scipy.stats import binom, chisquare
 
 import starcert as sc
 from starcert.sampling import sparse
-from starcert.sampling.sparse import Pool, SparseSites
-from starcert.sampling.streams import WordStream, count_table
+from starcert.sampling.sparse import Pool, SparseSites, count_table
+from starcert.sampling.streams import WordStream
 
 NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
 
@@ -41,7 +41,7 @@ def test_the_distribution_function_has_the_right_digits(n, p):
             assert total > 1 - Fraction(1, 2**190)
 
 
-@pytest.mark.parametrize("n", [20_000, 20_001, 151_263, 151_264, 50_000_001])
+@pytest.mark.parametrize("n", [20_000, 20_001, 151_263, 151_264, 5_000_001])
 def test_one_half_can_be_drawn_of_any_number_of_sites(n):
     """By symmetry P(count ≤ k) + P(count ≤ n − 1 − k) = 1, and of an odd number of sites the middle is 1/2 exactly."""
     low, table = count_table(n, 0.5)
@@ -75,8 +75,8 @@ def test_half_of_many_bits_are_deleted():
     graph = sc.Graph(200, [], node_data={"x": x}).with_bits("x")
     base = sc.classifiers.from_callable(lambda batch: np.diff(batch.node_ones("x").starts[::200]) > 10_000, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(words=sc.Flip(delete=0.5, add=0)), {"words": "x"})
-    few, many = smoothed.vote([graph], samples=1_000, seed=1).counts[0].tolist()
-    assert abs(few - many) < 5 * math.sqrt(1_000)
+    few, many = smoothed.vote([graph], samples=300, seed=1).counts[0].tolist()
+    assert abs(few - many) < 5 * math.sqrt(300)
 
 
 def test_the_table_of_fifty_million_sites_is_short():

@@ -12,7 +12,7 @@ from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects.binding import NO_AXIS
-from starcert.sampling.attacked import OWN_CHUNK
+from starcert.sampling.sampler import OWN_CHUNK
 
 
 @dataclass(frozen=True)

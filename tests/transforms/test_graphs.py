@@ -40,7 +40,7 @@ def surprise(count: int, total: int, p: float) -> float:
 
 
 def test_pairs_flip_with_their_law_and_fixed_ones_never():
-    clean, draws = data(), 600
+    clean, draws = data(), 300
     transform = sc.transforms.AddNoise(NOISE, REGIONS, seed=1)
     flips = np.zeros((8, 8), dtype=int)
     for _ in range(draws):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from starcert.math.flips import FlipRecord
     from starcert.objects import Sites
     from starcert.objects.noise import Noise
-    from starcert.sampling.attacked import Attack
     from starcert.sampling.batch import Copies
+    from starcert.sampling.sampler import Attack
 
 __all__ = ["axes_from", "axes_of", "first_axes", "first_choices", "influences", "undefended"]
 

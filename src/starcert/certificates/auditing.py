@@ -31,10 +31,10 @@ from starcert.certificates.attack_axes import influences
 from starcert.classifiers.agreement import check_alone, check_company, checked_scores, named_errors
 from starcert.math.audit import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
-from starcert.sampling.attacked import Attack, values_at_attacks
 from starcert.sampling.batch import replace_sites, select_copies
-from starcert.sampling.sampler import expected_flips
-from starcert.sampling.streams import UInt64s, WordStream
+from starcert.sampling.draws import UInt64s
+from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
+from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import fitting_batch_of, sampler_of

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
     from starcert.math.attacked_sites import AttackAxis
     from starcert.math.evidence import Level
-    from starcert.sampling.attacked import Attack
+    from starcert.sampling.sampler import Attack
 
 __all__ = [
     "Certificate",

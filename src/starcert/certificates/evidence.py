@@ -25,7 +25,7 @@ from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
 from starcert.math.evidence import AlphaShares, Evidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
 from starcert.math.pooling import Scheme
-from starcert.sampling.attacked import OWN_CHUNK, Attack
+from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:

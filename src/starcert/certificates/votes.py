@@ -23,7 +23,7 @@ from starcert.classifiers.agreement import CHANGED, KEEP_UNCHANGED, Unchanged, n
 from starcert.classifiers.base import checked_answers
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.objects.binding import clean_values
-from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
+from starcert.sampling.sampler import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers

@@ -17,8 +17,6 @@ from starcert.objects import CleanObject, Graph, Partition
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["Dataset", "NodeDataset", "Split", "stratified_folds", "stratified_parts"]
-
 Indices = npt.NDArray[np.int64]
 
 _MAX_SHOWN_CLASS = 1000
@@ -160,7 +158,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the graphs, their names and their classes; where they lie plays no part."""
+        """A digest of the graphs, their names and their classes."""
         labels = self.labels.tolist() if self.known else None
         of_graphs, of_nodes = (None, [labels] if labels else []) if self.of_nodes else (labels, [])
         keys = [graph.key for graph in self.graphs]
@@ -168,10 +166,7 @@ class Dataset:
 
     @property
     def majority_share(self) -> float:
-        """The share of the most frequent class: the accuracy of a classifier that always says the same.
-
-        It is NaN without graphs.
-        """
+        """The share of the most frequent class, the accuracy of a constant classifier; NaN without graphs."""
         return max(Counter(self.known).values()) / len(self.labels) if self.known else math.nan
 
     @cached_property
@@ -219,10 +214,10 @@ class Dataset:
         return self.labels
 
     def limited(self, n: int | None, seed: int) -> Dataset:
-        """At most n graphs: the first ones if every class has its share of them, within one graph; otherwise a draw.
+        """At most n graphs, in their order: the first ones if they have a fair share of every class; otherwise a draw.
 
         The draw takes one graph of every class, then of each in proportion to its size; the draw of fewer graphs is
-        part of that of more. Graphs stay in their order.
+        part of that of more.
         """
         if n is None or n >= len(self):
             return self
@@ -299,7 +294,7 @@ def stratified_folds(labels: Indices, k: int, seed: int) -> list[tuple[Indices, 
     if k > len(labels):
         raise InvalidParameterError("k", f"not be more than the {len(labels)} graphs", k)
     # Class after class, dealt like cards: a class goes on where the one before it stopped.
-    order = np.concatenate(_shuffled_classes(labels, _generator(seed)))
+    order = np.concatenate(_shuffled_classes(labels, seed)[0])
     home = np.empty(len(labels), dtype=np.int64)
     home[order] = np.arange(len(labels)) % k
     return [(np.flatnonzero(home != fold), np.flatnonzero(home == fold)) for fold in range(k)]
@@ -308,21 +303,20 @@ def stratified_folds(labels: Indices, k: int, seed: int) -> list[tuple[Indices, 
 def stratified_parts(labels: Indices, fractions: Sequence[float], seed: int) -> list[Indices]:
     """The indices of disjoint parts with these fractions of everything, each in random order.
 
-    A class with m members gives m · fraction of them to each part, rounded up or down; which of the two is chosen so
-    that the sizes of the parts come out even as well.
+    A class with m members gives m · fraction of them to each part, rounded so that the parts' sizes come out even too.
 
     Example:
         >>> [len(part) for part in stratified_parts(np.repeat([0, 1], [63, 125]), (0.8, 0.1, 0.1), seed=0)]
         [150, 19, 19]
     """
-    shares = _as_shares(fractions)
-    rng = _generator(seed)
-    classes = _shuffled_classes(labels, rng)
-    dealt: list[list[Indices]] = [[np.empty(0, dtype=np.int64)] for _ in shares]
-    for members, counts in zip(classes, _rounded(shares, [len(members) for members in classes]), strict=True):
-        for part, piece in zip(dealt, np.split(members, np.cumsum(counts)[:-1]), strict=True):
-            part.append(piece)
-    return [rng.permutation(np.concatenate(part)) for part in dealt]
+    right = all(isinstance(share, Real) and 0 <= share <= 1 for share in fractions)
+    if not (right and math.isclose(sum(fractions), 1, abs_tol=1e-9)):
+        raise InvalidParameterError("fractions", "be numbers from 0 to 1 that add up to 1", fractions)
+    classes, rng = _shuffled_classes(labels, seed)
+    counts = _rounded(np.array(fractions, dtype=float), [len(members) for members in classes])
+    pieces = [np.split(members, np.cumsum(each)[:-1]) for members, each in zip(classes, counts, strict=True)]
+    none = [[np.empty(0, dtype=np.int64)] * len(fractions)]
+    return [rng.permutation(np.concatenate(part)) for part in zip(*(none + pieces), strict=True)]
 
 
 def _rounded(shares: npt.NDArray[np.float64], sizes: Sequence[int]) -> Indices:
@@ -341,18 +335,6 @@ def _rounded(shares: npt.NDArray[np.float64], sizes: Sequence[int]) -> Indices:
     return counts
 
 
-def _generator(seed: int) -> np.random.Generator:
-    whole_number("seed", seed, 0)
-    return np.random.default_rng(seed)
-
-
-def _shuffled_classes(labels: Indices, rng: np.random.Generator) -> list[Indices]:
-    return [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
-
-
-def _as_shares(fractions: Sequence[float]) -> npt.NDArray[np.float64]:
-    numbers = list(fractions)
-    right = all(isinstance(number, Real) and 0 <= number <= 1 for number in numbers)
-    if not (right and math.isclose(sum(numbers), 1, abs_tol=1e-9)):
-        raise InvalidParameterError("fractions", "be numbers from 0 to 1 that add up to 1", fractions)
-    return np.array(numbers, dtype=float)
+def _shuffled_classes(labels: Indices, seed: int) -> tuple[list[Indices], np.random.Generator]:
+    rng = np.random.default_rng(whole_number("seed", seed, 0))
+    return [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)], rng

@@ -23,8 +23,6 @@ from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import read_header, read_numbers
 from starcert.system.processes import in_words
 
-__all__ = ["npz"]
-
 Indices = npt.NDArray[np.int64]
 
 _FREE_BYTES, _FREE_FEATURES, _FREE_CLASSES = 2**26, 2**28, 1000
@@ -39,7 +37,7 @@ def npz(
 ) -> Dataset:
     """The graph, the features and the classes of a file in the sparse CSR layout.
 
-    An entry other than 0 of the adjacency matrix is an edge, whatever its weight. Self-loops are left out. Edges are
+    An entry other than 0 of the adjacency matrix is an edge, whatever its weight; self-loops are left out. Edges are
     undirected, one where either direction is there, unless `directed` is set. A feature is 1 where its entry is
     other than 0. Boolean arrays with one entry a node are masks, node data by their names.
 
@@ -65,10 +63,9 @@ def npz(
     given = _read(Path(path))
     rows, columns, shape = given.matrix("adj")
     n_nodes = shape[0]
-    if shape[0] != shape[1]:
-        given.refuse(f"its adjacency matrix must be square. It is {shape[0]} × {shape[1]}")
-    labels, label_names = given.labels(n_nodes)
-    x = given.features(n_nodes)
+    if n_nodes != shape[1]:
+        given.refuse(f"its adjacency matrix must be square. It is {n_nodes} × {shape[1]}")
+    (labels, label_names), x = given.labels(n_nodes), given.features(n_nodes)
     loops = rows == columns
     rows, columns = rows[~loops], columns[~loops]
     said = [f"{loops.sum():,} self-loop{'s are' if loops.sum() > 1 else ' is'} left out."] if loops.any() else []
@@ -82,11 +79,8 @@ def npz(
         place = np.full(n_nodes, -1)
         place[kept] = np.arange(len(kept))
         edges = place[edges[(place[edges] >= 0).all(axis=1)]]
-    data: dict[str, object] = {
-        key: array[kept] for key, array in given.arrays.items() if array.dtype == np.bool_ and array.shape == (n_nodes,)
-    }
-    if x is not None:
-        data["x"] = x[kept]
+    masks = {key: each for key, each in given.arrays.items() if each.dtype == np.bool_ and each.shape == (n_nodes,)}
+    data = {key: array[kept] for key, array in (masks if x is None else {**masks, "x": x}).items()}
     nodes = kept.tolist() if len(kept) < n_nodes else None
     graph = Graph(len(kept), edges, nodes=nodes, node_data=data, directed=directed)
     named = given.file.stem if name is None else name

@@ -16,8 +16,6 @@ from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = ["arcs", "motif"]
-
 Indices = npt.NDArray[np.int64]
 
 _MAX_TRIES = 10_000
@@ -58,15 +56,9 @@ def motif(
         >>> sorted(int((graph.edges < 10).all(axis=1).sum()) for graph in data.test.graphs)
         [10, 45]
     """
-
-    def drawn(label: int, rng: np.random.Generator) -> Graph:
-        around = np.arange(n_motif)
-        ring = np.stack([around, (around + 1) % n_motif], axis=1)
-        rest = _random_part(n_motif, n_random, p, rng)
-        return Graph(n_motif + n_random, np.concatenate([_complete_edges(n_motif) if label else ring, rest]))
-
-    sizes, parts = (train, validation, test), {"n_motif": (n_motif, 4), "n_random": (n_random, 1)}
-    return _dataset("motif", drawn, ("negative", "positive"), seed, sizes, parts, p)
+    whole_number("n_motif", n_motif, 4)
+    sizes = train, validation, test
+    return _dataset("motif", _undirected, ("negative", "positive"), seed, sizes, n_motif, n_random, p)
 
 
 def arcs(
@@ -85,15 +77,12 @@ def arcs(
     in random order, and every arc goes to the right; there is no cycle. Feedback (class 1): they stand on a circle, in
     random order, and every node has arcs to the half that follows it clockwise; no tournament has more cycles of three.
 
-    The random part and the arc that joins it are those of `motif`, each in a random direction. The regions are `motif`
-    and `random`, the arcs inside the parts, in both directions; arcs between them are fixed.
-
-    Without directions, graphs of both classes have the same law: the motif is complete, and the rest does not depend
-    on the class. Classes and splits are made as those of `motif`.
+    The random part and the arc that joins it are those of `motif`, each in a random direction; the regions, classes,
+    splits and parameters are those of `motif` too. Without directions, graphs of both classes have the same law.
 
     Args:
         seed: the randomness, a whole number from 0.
-        train: how many graphs there are for training; with an odd number one class has one more.
+        train: how many graphs there are for training.
         validation: how many for validation.
         test: how many for testing.
         n_motif: nodes of the motif, an odd number from 3 on: each has as many before it on the circle as after it.
@@ -109,35 +98,32 @@ def arcs(
     """
     if whole_number("n_motif", n_motif, 3) % 2 == 0:
         raise InvalidParameterError("n_motif", "be odd: each node has as many before it as after it", n_motif)
-
-    def drawn(label: int, rng: np.random.Generator) -> Graph:
-        return _directed(label, n_motif, n_random, p, rng)
-
-    sizes, parts = (train, validation, test), {"n_motif": (n_motif, 3), "n_random": (n_random, 1)}
-    return _dataset("arcs", drawn, ("feed-forward", "feedback"), seed, sizes, parts, p)
+    sizes = train, validation, test
+    return _dataset("arcs", _directed, ("feed-forward", "feedback"), seed, sizes, n_motif, n_random, p)
 
 
 def _dataset(
     name: str,
-    drawn: Callable[[int, np.random.Generator], Graph],
+    drawn: Callable[[int, int, int, float, np.random.Generator], Graph],
     label_names: tuple[str, str],
     seed: int,
     sizes: tuple[int, int, int],
-    parts: dict[str, tuple[int, int]],
+    n_motif: int,
+    n_random: int,
     p: float,
 ) -> Dataset:
-    """A data set of graphs that `drawn` makes; `parts` are the nodes of both parts, and the fewest allowed."""
-    named = zip(("seed", "train", "validation", "test"), (seed, *sizes), strict=True)
-    for parameter, (value, least) in {**{each: (value, 0) for each, value in named}, **parts}.items():
-        whole_number(parameter, value, least)
-    (n_motif, _), (n_random, _) = parts.values()
+    """A data set of graphs that `drawn` makes."""
+    for parameter, value in zip(("seed", "train", "validation", "test"), (seed, *sizes), strict=True):
+        whole_number(parameter, value, 0)
+    whole_number("n_random", n_random, 1)
     if not (isinstance(p, Real) and 0 <= p <= 1):
         raise InvalidParameterError("p", "be a probability from 0 to 1", p)
     graphs, labels = [], []
     for split, size in enumerate(sizes):
         classes = _balanced_classes(size, np.random.SeedSequence(seed, spawn_key=(split,)))
         for place, label in enumerate(classes):
-            graphs.append(drawn(label, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(split, place)))))
+            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(split, place)))
+            graphs.append(drawn(label, n_motif, n_random, p, rng))
         labels.extend(classes)
     regions = {"motif": range(n_motif), "random": range(n_motif, n_motif + n_random)}
     return Dataset(
@@ -189,6 +175,13 @@ def _is_connected(n_nodes: int, edges: Indices) -> bool:
     while count < (count := int(reached.sum())):
         reached = adjacent[reached].any(axis=0)
     return count == n_nodes
+
+
+def _undirected(label: int, n_motif: int, n_random: int, p: float, rng: np.random.Generator) -> Graph:
+    around = np.arange(n_motif)
+    ring = np.stack([around, (around + 1) % n_motif], axis=1)
+    rest = _random_part(n_motif, n_random, p, rng)
+    return Graph(n_motif + n_random, np.concatenate([_complete_edges(n_motif) if label else ring, rest]))
 
 
 def _directed(label: int, n_motif: int, n_random: int, p: float, rng: np.random.Generator) -> Graph:

@@ -1,11 +1,10 @@
 """The TU data sets: where a copy lies, or where to get one; and its raw files, read and checked line by line.
 
-Local copies are read without torch. PyTorch Geometric only downloads, into the layout of its own `TUDataset`.
+Local copies are read without torch; PyTorch Geometric only downloads.
 
-Graphs and nodes are numbered consecutively from 1. NAME_A.txt has a line "u, v" for each direction of each edge,
+Graphs and nodes are numbered from 1. NAME_A.txt has a line "u, v" for each direction of each edge,
 NAME_graph_indicator.txt the graph of each node, NAME_graph_labels.txt the class of each graph, and, if there are such,
-NAME_node_labels.txt and NAME_node_attributes.txt a line for each node, and NAME_edge_labels.txt a line for each line of
-NAME_A.txt.
+NAME_node_labels.txt and NAME_node_attributes.txt a line for each node, NAME_edge_labels.txt one for each of NAME_A.txt.
 """
 
 from __future__ import annotations
@@ -29,9 +28,17 @@ from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 
-__all__ = ["CATALOGUE", "NowhereError", "local_names", "read", "tu"]
-
 CATALOGUE = "https://chrsmrrs.github.io/datasets"
+
+Indices = npt.NDArray[np.int64]
+
+_NAME = re.compile(r"\w[\w.+-]*")
+
+_PYG_COLUMNS = 1000
+"""As far apart as this, labels have the columns that PyG gives them, gaps included."""
+
+_MAX_BYTES = 2**30
+"""Limit of one-hot labels, which are held twice: for all graphs and in each of them."""
 
 
 def tu(
@@ -47,13 +54,12 @@ def tu(
     columns of PyTorch Geometric; where labels lie 1,000 or more apart, a column for each that there is) and
     `attributes` (numbers). Data of edges are left out, except labels that are requested; `said` lists them.
 
-    It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
-    environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
-    of the user. Otherwise PyTorch Geometric downloads it into that cache.
+    Without `root` it is read from the first of these that has it: the folder that the environment variable
+    STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder of the user. Otherwise
+    PyTorch Geometric downloads it into that cache.
 
     Args:
-        name: its name in the collection, case-sensitive; or the path of its folder, such as
-            Path("MUTAG") or "data/MUTAG", as `starcert certify --data` takes it.
+        name: its name in the collection, case-sensitive; or the path of its folder, such as Path("MUTAG").
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
         edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs
             (neighbour, label). Regions of molecules can be made from them; noisy copies come without them.
@@ -71,13 +77,14 @@ def tu(
         >>> data, data.label_names, data.graphs[0]
         (Dataset(TINY, 2 graphs, by class: 1, 1), (-1, 1), Graph(2 nodes, 1 edges))
     """
-    if root is None and (isinstance(name, os.PathLike) or (isinstance(name, str) and _is_path(name))):
+    is_path = isinstance(name, str) and "/" in name.replace(os.sep, "/") and os.path.isdir(os.path.expanduser(name))
+    if root is None and (is_path or isinstance(name, os.PathLike)):
         found = raw_files(Path(name).expanduser())
         if found is None:
             hint = "It holds NAME_A.txt and the files beside it, or holds them in raw, in NAME or in NAME/raw."
             raise InvalidParameterError("name", "be the folder of a TU data set, or its name", str(name), hint)
         name, root = found
-    if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
         hint = f"The names are listed at {CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
     folder = _folder(name, root)
@@ -91,10 +98,6 @@ def tu(
     return Dataset(graphs, labels, label_names=label_names, name=name, said=said)
 
 
-def _is_path(name: str) -> bool:
-    return bool({"/", os.sep} & set(name)) and os.path.isdir(os.path.expanduser(name))
-
-
 def raw_files(folder: Path) -> tuple[str, Path] | None:
     """The name of the TU data set in a folder, and the folder of its raw files; None if there is none."""
     for place in (folder, folder / "raw", folder / folder.name / "raw", folder / folder.name):
@@ -102,7 +105,7 @@ def raw_files(folder: Path) -> tuple[str, Path] | None:
         if len(names) > 1:
             hint = "Give the folder of one of them."
             raise InvalidParameterError("data", "be the folder of one data set", f"{place} with {names}", hint)
-        if names and re.fullmatch(r"\w[\w.+-]*", names[0]):
+        if names and _NAME.fullmatch(names[0]):
             return names[0], place
     return None
 
@@ -116,16 +119,14 @@ def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:
                 f"case-sensitive. Without root, other places are tried, and then a download."
             )
         return folder
-    tried = []
-    for place, folder_tried in _places(name):
-        folder = None if folder_tried is None else _find(name, folder_tried)
-        if folder is not None:
+    places = _places(name)
+    for place in filter(None, places.values()):
+        if (folder := _find(name, place)) is not None:
             return folder
-        tried.append(place)
     try:
         return _download(name)
     except _CannotDownloadError as error:
-        tried.append(f"a download with PyTorch Geometric ({error})")
+        tried = [*places, f"a download with PyTorch Geometric ({error})"]
         raise NowhereError(name, "; ".join(tried)) from error
 
 
@@ -133,36 +134,31 @@ class NowhereError(StarcertError):
     """A TU data set that was not found anywhere: its name, and where it was looked for."""
 
     def __init__(self, name: str, tried: str) -> None:
-        super().__init__(name, tried)
-        self.tried = tried
-
-    def __str__(self) -> str:
-        name, tried = self.args
-        return (
+        super().__init__(
             f"The TU data set {name} is nowhere to be had. Tried: {tried}. Names are case-sensitive and "
             f"listed at {CATALOGUE}. Without a connection, fetch {name}.zip on another machine, unpack it, and "
             f"give the folder that holds {name}_A.txt: tu({name!r}, root=folder)."
         )
+        self.tried = tried
 
 
 def local_names() -> list[str]:
     """The names of the data sets that need no download, in alphabetical order."""
-    places = [folder for _, folder in _places("MUTAG") if folder is not None]
+    places = filter(None, _places("MUTAG").values())
     files = [path for place in places for depth in ("", "*/", "*/raw/") for path in place.glob(f"{depth}*_A.txt")]
     return sorted({path.name.removesuffix("_A.txt") for path in files})
 
 
-def _places(name: str) -> list[tuple[str, Path | None]]:
+def _places(name: str) -> dict[str, Path | None]:
+    """The folders where a data set may lie, by what they are called in an error."""
     given = os.environ.get("STARCERT_DATA")
-    places = [(f"STARCERT_DATA ({given or 'not set'})", Path(given) if given else None)]
+    places = {f"STARCERT_DATA ({given or 'not set'})": Path(given) if given else None}
     if name == "MUTAG":
         # Without importing it: GraKeL takes seconds, and only its folder is wanted.
         grakel = find_spec("grakel")
-        inside = Path(grakel.origin).parent if grakel is not None and grakel.origin else None
-        places.append(
-            ("the copy in GraKeL (pip install 'starcert[kernels]')", inside and inside / "tests" / "data" / "MUTAG")
-        )
-    return [*places, (f"the cache ({_cache()})", _cache())]
+        inside = Path(grakel.origin).parent / "tests/data/MUTAG" if grakel is not None and grakel.origin else None
+        places["the copy in GraKeL (pip install 'starcert[kernels]')"] = inside
+    return {**places, f"the cache ({_cache()})": _cache()}
 
 
 def _cache() -> Path:
@@ -175,8 +171,7 @@ def _find(name: str, root: Path) -> Path | None:
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 
 
-class _CannotDownloadError(Exception):
-    pass
+class _CannotDownloadError(Exception): ...
 
 
 def _download(name: str) -> Path:
@@ -201,15 +196,6 @@ def _download(name: str) -> Path:
     return folder
 
 
-Indices = npt.NDArray[np.int64]
-
-_PYG_COLUMNS = 1000
-"""As far apart as this, labels have the columns that PyG gives them, gaps included."""
-
-_MAX_BYTES = 2**30
-"""Limit of one-hot labels, which are held twice: for all graphs and in each of them."""
-
-
 class _Table(NamedTuple):
     """The numbers in a file, line by line."""
 
@@ -232,10 +218,7 @@ class _Table(NamedTuple):
 def read(
     folder: Path, name: str, *, edge_labels: bool = False, edge_types: bool = False
 ) -> tuple[list[Graph], Indices, tuple[int, ...]]:
-    """The graphs of a data set, their classes from 0, and the labels that the files have for those classes.
-
-    A missing or malformed file is refused with its name and the line. `edge_labels` and `edge_types` are those of `tu`.
-    """
+    """The graphs of a data set, their classes from 0, and the labels that the files have for those classes."""
     graph_of, label_of = (_table(folder, name, kind, columns=1) for kind in ("graph_indicator", "graph_labels"))
     classes, labels = np.unique(label_of.rows[:, 0], return_inverse=True)
     starts = _starts(graph_of, label_of)
@@ -245,20 +228,21 @@ def read(
     node_data: dict[str, Sequence[object]] = {
         key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()
     }
-    of_arcs, types = None, None
+    by_node, types, type_names = None, None, None
     if edge_labels or edge_types:
-        of_arcs, types = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, len(graph_of.rows))
-        assert len(types) == len(edges)  # both in lexicographic order
-    of_nodes = _labels_by_node(of_arcs, arcs, starts) if edge_labels and of_arcs is not None else None
-    names = tuple(np.unique(types).tolist()) if edge_types and types is not None else None
+        of_arcs, of_edges = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, len(graph_of.rows))
+        assert len(of_edges) == len(edges)  # both in lexicographic order
+        by_node = _labels_by_node(of_arcs, arcs, starts) if edge_labels else None
+        if edge_types:
+            types, type_names = np.split(of_edges, cuts), tuple(np.unique(of_edges).tolist())
     graphs = [
         Graph(
             int(starts[number + 1] - starts[number]),
             ours - starts[number],
             node_data={key: pieces[number] for key, pieces in node_data.items()},
-            anchored_data=None if of_nodes is None else {"edge_labels": of_nodes[number]},
-            edge_types=None if names is None or types is None else np.split(types, cuts)[number],
-            type_names=names,
+            anchored_data={"edge_labels": by_node[number]} if by_node else None,
+            edge_types=types[number] if types else None,
+            type_names=type_names,
         )
         for number, ours in enumerate(np.split(edges, cuts))
     ]
@@ -329,8 +313,7 @@ def _labels_by_node(of_arcs: Indices, arcs: _Table, starts: Indices) -> list[lis
 def _one_hot(labels: _Table) -> npt.NDArray[np.float32]:
     """A column for every whole number from the least to the greatest label, as PyG has them, used or not.
 
-    Labels that lie far apart have a column for each one that there is. Several labels a node have their columns side by
-    side.
+    Labels that lie far apart have a column for each one that there is; several labels a node, columns side by side.
     """
     codes = np.empty(labels.rows.shape, dtype=np.int64)
     widths = []
@@ -364,11 +347,11 @@ def _table(
         # What is not UTF-8 is no number either, and is complained about with its line below.
         lines = path.read_text(encoding="utf-8", errors="replace").rstrip().split("\n")
     except FileNotFoundError:
-        if kind == "edge_labels":
-            hint = "Leave edge_types and edge_labels out."
-            raise StarcertError(f"{path}: is missing; the edges of {name} have no labels. {hint}") from None
-        more = " Data sets without classes are not covered." if kind == "graph_labels" else ""
-        raise StarcertError(f"{path}: is missing; {name} needs it.{more}") from None
+        reasons = {
+            "edge_labels": f"the edges of {name} have no labels. Leave edge_types and edge_labels out.",
+            "graph_labels": f"{name} needs it. Data sets without classes are not covered.",
+        }
+        raise StarcertError(f"{path}: is missing; {reasons.get(kind, f'{name} needs it.')}") from None
     if lines == [""]:
         if kind != "A":
             raise StarcertError(f"{path}: is empty.")
@@ -377,23 +360,18 @@ def _table(
             raise StarcertError(f"{path}: has 0 bytes. {hint}")
         lines = []  # graphs without edges
     width = columns or lines[0].count(",") + 1
-    what = "whole number" if number is int else "number"
-    cells = [line.split(",") for line in lines]
-    for line, row in enumerate(cells):
-        if len(row) != width:
-            _refuse(path, line, f"{lines[line]!r} is not {width} {what}{'s separated by commas' if width > 1 else ''}")
-    dtype = np.int64 if number is int else np.float64
-    try:
-        rows = np.array([[number(cell) for cell in row] for row in cells], dtype=dtype)
-    except (ValueError, OverflowError):
-        for line, row in enumerate(cells):
-            for cell in row:
-                try:
-                    dtype(number(cell))
-                except (ValueError, OverflowError):
-                    _refuse(path, line, f"{cell.strip()!r} is no {what}")
-        raise
-    return _Table(path, rows.reshape(-1, width))
+    dtype, what = (np.int64, "whole number") if number is int else (np.float64, "number")
+    values = []
+    for line, text in enumerate(lines):
+        cells = text.split(",")
+        if len(cells) != width:
+            _refuse(path, line, f"{text!r} is not {width} {what}{'s separated by commas' if width > 1 else ''}")
+        for cell in cells:
+            try:
+                values.append(dtype(number(cell)))
+            except (ValueError, OverflowError):
+                _refuse(path, line, f"{cell.strip()!r} is no {what}")
+    return _Table(path, np.array(values, dtype=dtype).reshape(-1, width))
 
 
 def _refuse(path: Path, line: int, problem: str) -> NoReturn:

@@ -27,7 +27,7 @@ from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_p
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
-from starcert.sampling.attacked import OWN_CHUNK, Attack
+from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
@@ -18,6 +19,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
+from starcert.objects.layers import Numbered
+from starcert.objects.node_sites import NodeGrid, NodeSites
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,22 +28,7 @@ if TYPE_CHECKING:
 
     from starcert.math.flips import Flips
     from starcert.objects import Graph, NodeFrame, Sites
-    from starcert.objects.node_sites import NodeSites
     from starcert.sampling.draws import Draw
-    from starcert.sampling.views import LayerPlaces
-
-__all__ = [
-    "Copies",
-    "EdgeList",
-    "NodeOnes",
-    "NoisyCopies",
-    "NoisyGraphs",
-    "NoisyVectors",
-    "flips_of",
-    "node_places",
-    "replace_sites",
-    "select_copies",
-]
 
 Integers = npt.NDArray[np.int64]
 
@@ -81,9 +69,6 @@ class NoisyCopies:
 
     def split(self, most: int) -> Iterator[Self]:
         """The copies in portions of at most `most`."""
-        if 0 < len(self) <= most:
-            yield self
-            return
         for start in range(0, len(self), most):
             yield self[start : start + most]
 
@@ -91,6 +76,47 @@ class NoisyCopies:
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site that may change, shape (copies, sites), region after region."""
         return self._draw.values
+
+    def _layer_values(self, name: str) -> npt.NDArray[np.uint8]:
+        places, drawn = layer_places(self._sites, name), self._draw.part(*self._sites.span(name)).values
+        if places.order is not None:
+            drawn = drawn.take(places.order, axis=1)
+        if places.numbers is None:
+            return drawn
+        values = np.tile(places.clean, (len(self), 1))
+        values[:, places.numbers] = drawn
+        return values
+
+
+class LayerPlaces(NamedTuple):
+    """Where the values of a layer come from.
+
+    Attributes:
+        clean: the clean values of all its sites.
+        numbers: the number in the layer of each site that noise may change, ascending; None: all of them.
+        order: the places of these sites among those of the layer that are drawn; None: they ascend already.
+    """
+
+    clean: npt.NDArray[np.uint8]
+    numbers: Integers | None = None
+    order: Integers | None = None
+
+
+@lru_cache(16)
+def layer_places(sites: Sites, name: str) -> LayerPlaces:
+    """The places of a layer of an object."""
+    (layer,) = (each for each in sites.clean.layers if each.name == name)
+    coordinates, values = sites.clean.nonzero(name)
+    clean = np.zeros(layer.size, dtype=np.uint8)
+    clean[layer.numbers(*coordinates)] = values
+    here = [block for block in sites.blocks if block.layer == name]
+    if len(here) == 1 and here[0].size == layer.size and isinstance(here[0], Numbered | NodeGrid):
+        return LayerPlaces(clean)
+    drawn = [layer.numbers(*block.coordinates(np.arange(block.size))) for block in here]
+    numbers = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+    order = np.argsort(numbers)
+    ascending = (order[:-1] < order[1:]).all()
+    return LayerPlaces(clean, numbers[order] if len(numbers) < layer.size else None, None if ascending else order)
 
 
 # These are no methods: a classifier that sees a batch must not learn from it what the clean object is.
@@ -114,27 +140,13 @@ def replace_sites(batch: Copies, copies: Integers, positions: Integers, values: 
 class NoisyVectors(NoisyCopies):
     """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order."""
 
-    def __init__(self, sites: Sites, draw: Draw, places: dict[str, LayerPlaces]) -> None:
-        super().__init__(sites, draw)
-        self._places = places
-
     def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
         """The values of all sites of a layer (by default the first), fixed ones too, shape (copies, sites)."""
-        places, values = self._places_of(layer), self.values
-        if len(places.numbers) < len(places.fixed):
-            vectors = np.tile(places.fixed, (len(self), 1))
-            vectors[:, places.numbers] = values[:, places.positions]
-            return vectors
-        order = places.positions
-        in_order = len(order) == values.shape[1] and (order == np.arange(len(order))).all()
-        return values if in_order else values.take(order, axis=1)
+        return self._layer_values(self._sites.clean.layers[0].name if layer is None else layer)
 
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
         """The same on a device, as bytes."""
         return _on(self.vectors(layer), device)
-
-    def _places_of(self, layer: str | None) -> LayerPlaces:
-        return self._places[next(iter(self._places)) if layer is None else layer]
 
 
 class EdgeList(NamedTuple):
@@ -217,10 +229,12 @@ class NoisyGraphs(NoisyCopies, ABC):
 
         Entries are 1, or the type of the edge.
         """
-        edges, n = self.edges(), self.frame.n_nodes
-        types = np.ones(1, np.uint8) if edges.types is None else edges.types
+        n, (starts, u, v, types) = self.frame.n_nodes, self.edges()
         dense = np.zeros((len(self), n, n), dtype=np.uint8)
-        _put(dense, edges.starts, edges.u, edges.v, types, self.frame.directed)
+        flat, first = dense.reshape(-1), np.repeat(np.arange(len(self)) * n, np.diff(starts))
+        flat[(first + u) * n + v] = 1 if types is None else types
+        if not self.frame.directed:
+            flat[(first + v) * n + u] = 1 if types is None else types
         return dense
 
     def edge_index(self) -> tuple[Integers, Integers]:
@@ -261,13 +275,7 @@ class NoisyGraphs(NoisyCopies, ABC):
     def node_values(self, name: str) -> npt.NDArray[np.uint8]:
         """The noisy values of data of nodes that are sites, shape (copies, nodes, columns)."""
         shape = self._node_sites(name).values.shape
-        fixed, numbers = node_places(self._sites, name)
-        drawn = self._draw.part(*self._sites.span(name)).values
-        if numbers is not None:
-            values = np.tile(fixed, (len(self), 1))
-            values[:, numbers] = drawn
-            drawn = values
-        return drawn.reshape(len(self), *shape)
+        return self._layer_values(name).reshape(len(self), *shape)
 
     def node_ones(self, name: str) -> NodeOnes:
         """The noisy bits of nodes that are 1, where bits of nodes are sites."""
@@ -343,22 +351,6 @@ class NoisyGraphs(NoisyCopies, ABC):
             yield graph
 
 
-def node_places(sites: Sites, name: str) -> tuple[npt.NDArray[np.uint8], Integers | None]:
-    """Where the values of data of nodes come from.
-
-    Returns:
-        The clean values, flat, and the number in the layer of each site that may change; None if these are all, in the
-        order of the layer.
-    """
-    graph = sites.graph
-    fixed, here = graph.node_sites[name].values.reshape(-1), [each for each in sites.blocks if each.layer == name]
-    if len(here) == 1 and here[0].size == fixed.size:
-        return fixed, None
-    layer = graph.node_sites[name].layer
-    numbers = [layer.numbers(*block.coordinates(np.arange(block.size))) for block in here]
-    return fixed, np.concatenate([np.empty(0, dtype=np.int64), *numbers])
-
-
 def _on(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
     import torch  # noqa: PLC0415  (whoever names a device has it loaded)
 
@@ -376,14 +368,3 @@ def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -
             index[0, 2 * k] = index[1, 2 * k + 1] = one
             index[1, 2 * k] = index[0, 2 * k + 1] = other
     return index
-
-
-@compiled
-def _put(dense, starts, u, v, types, directed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Puts the type of every edge into the matrices of its copy; one type is that of all."""
-    for i in range(starts.size - 1):
-        for k in range(starts[i], starts[i + 1]):
-            value = types[k] if types.size > 1 else types[0]
-            dense[i, u[k], v[k]] = value
-            if not directed:
-                dense[i, v[k], u[k]] = value

@@ -1,8 +1,7 @@
 """Noisy copies drawn for every site and kept on a torch device, for classifiers that live there.
 
-Every value is exact: a uniform number of 63 binary digits is compared with the cumulative probabilities of the values,
-bits being values of an alphabet of two. A number that agrees with one of them in all digits (one in 10¹⁹) goes on with
-further digits until it is decided, however many digits the probability has.
+Every value is exact: a uniform number of 63 binary digits is compared with the cumulative probabilities of the values.
+One that agrees with one of them in all digits (one in 10¹⁹) goes on with further digits until it is decided.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import torch
 from typing_extensions import override
 
 from starcert.math.flips import ListedFlips, ShownFlips
-from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.dense import cumulative, settled
+from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
+from starcert.sampling.streams import cumulative, settled
 from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from starcert.math.flips import Places as FlipPlaces
     from starcert.objects import Sites
     from starcert.sampling.streams import WordStream
-
-__all__ = ["BlockSampler", "DeviceDraw", "DeviceGraphs", "DeviceLaws", "DeviceSampler", "DeviceVectors", "Places"]
 
 DIGITS = 63
 
@@ -212,13 +209,7 @@ class DeviceGraphs(NoisyGraphs):
     @override
     def node_values_on(self, name: str, device: torch.device) -> torch.Tensor:
         shape = self._node_sites(name).values.shape
-        drawn = self._draw.part(*self._sites.span(name)).there
-        fixed, numbers = node_places(self._sites, name)
-        if numbers is not None:
-            values = torch.tensor(fixed).to(drawn.device, drawn.dtype).repeat(len(self), 1)
-            values[:, torch.from_numpy(numbers).to(drawn.device)] = drawn
-            drawn = values
-        return drawn.view(len(self), *shape).to(device)
+        return _layer_values(self._draw, self._sites, name).view(len(self), *shape).to(device)
 
     @override
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
@@ -265,11 +256,20 @@ class DeviceVectors(NoisyVectors):
 
     @override
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
-        places, drawn = self._places_of(layer), self._draw.there
-        vectors = torch.from_numpy(places.fixed).to(drawn.device).repeat(len(self), 1)
-        numbers, positions = (torch.from_numpy(each).to(drawn.device) for each in places[1:])
-        vectors[:, numbers] = drawn.index_select(1, positions).to(torch.uint8)
-        return vectors.to(device)
+        name = self._sites.clean.layers[0].name if layer is None else layer
+        return _layer_values(self._draw, self._sites, name).to(torch.uint8, copy=True).to(device)
+
+
+def _layer_values(draw: DeviceDraw, sites: Sites, name: str) -> torch.Tensor:
+    """The values of all sites of a layer, fixed ones too, shape (copies, sites)."""
+    drawn, places = draw.part(*sites.span(name)).there, layer_places(sites, name)
+    if places.order is not None:
+        drawn = drawn.index_select(1, torch.from_numpy(places.order).to(drawn.device))
+    if places.numbers is None:
+        return drawn
+    values = torch.from_numpy(places.clean).to(drawn.device, drawn.dtype).repeat(len(drawn), 1)
+    values[:, torch.from_numpy(places.numbers).to(drawn.device)] = drawn
+    return values
 
 
 class BlockSampler(SiteSampler):

@@ -1,9 +1,8 @@
 """Noisy copies on a device by the sites that flip: for graphs with too many node pairs to draw each of them.
 
-The law is that of `starcert.sampling.sparse`, exactly. How many sites of a pool flip is drawn here, to the last digit
-of the binomial law; which ones, on the device: uniformly, without a remainder, and again where a site was drawn before.
-That treats all sites of a pool alike, so all sets of that size are equally likely. Pools of few sites, and those that
-flip often, are drawn site by site.
+The law is that of `starcert.sampling.sparse`, exactly. How many sites of a pool flip is drawn here; which ones, on the
+device: uniformly, without a remainder, and again where a site was drawn before. Pools of few sites, and those that flip
+often, are drawn site by site.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.sampling.sparse import Pool
     from starcert.sampling.streams import WordStream
-
-__all__ = ["CleanEdges", "DeviceFlipSampler", "DeviceFlippedDraw", "DeviceFlippedGraphs"]
 
 MAX_LISTED = 2**20
 """Pools of up to this many listed sites are drawn site by site."""

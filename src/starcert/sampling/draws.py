@@ -1,8 +1,7 @@
-"""The noisy values of the sites of some copies, in the form they were drawn in.
+"""The noisy values of the sites of some copies, in the form they were drawn in: what a site means, only views know.
 
 Bits of 64 copies packed into one number (`PackedDraw`), or the sites that flipped and what they show (`FlippedDraw`);
-the same on a device are in `device` and `device_flips`. A draw knows positions and values of sites; what a site means,
-only the views know.
+the same on a device are in `device` and `device_flips`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,26 +19,16 @@ from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.math.flips import Flips, ListedFlips, ShownFlips
-from starcert.sampling.streams import UInt64s, WordStream
 
-__all__ = [
-    "LANES",
-    "Draw",
-    "FlippedDraw",
-    "Method",
-    "Nonzero",
-    "PackedDraw",
-    "Positions",
-    "SiteSampler",
-    "Values",
-    "runs_of",
-]
+if TYPE_CHECKING:
+    from starcert.sampling.streams import WordStream
 
 LANES = 64
 """Copies whose bits share one 64-bit number: copy i is bit i % 64, its lane."""
 
 Positions = npt.NDArray[np.int64]
 Values = npt.NDArray[np.uint8]
+UInt64s = npt.NDArray[np.uint64]
 Nonzero: TypeAlias = tuple[Positions, Values]
 """The positions of sites whose clean value is not 0, ascending, and these values: `Sites.nonzero`."""
 
@@ -87,9 +76,7 @@ class Draw(ABC):
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """Which sites flipped in the copies with these numbers, and what they show if there are more than two values.
 
-        Args:
-            copies: the numbers of the copies.
-            nonzero: the sites whose clean value is not 0.
+        `nonzero` are the sites whose clean value is not 0.
         """
 
 
@@ -107,13 +94,7 @@ class SiteSampler(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PackedDraw(Draw):
-    """Bits, those of 64 copies in one number. Copy i is lane `first + i`.
-
-    Attributes:
-        packed: the noisy bits, shape (sites, numbers).
-        first: the lane of the first copy.
-        count: how many copies there are.
-    """
+    """Bits, those of 64 copies in one number: `packed` has shape (sites, numbers), and copy i is lane `first + i`."""
 
     packed: UInt64s
     first: int
@@ -186,7 +167,10 @@ class FlippedDraw(Draw):
     @classmethod
     def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:
         """The draw in which the sites have these values, shape (copies, sites)."""
-        return cls(values.shape[1], nonzero, *_flips_of_values(values, _clean(values.shape[1], nonzero)))
+        n_sites = values.shape[1]
+        flipped = values != _clean(n_sites, nonzero)
+        starts, places = np.cumsum([0, *np.count_nonzero(flipped, axis=1)]), np.flatnonzero(flipped)
+        return cls(n_sites, nonzero, starts, places % max(1, n_sites), values.reshape(-1)[places])
 
     @classmethod
     def joined(cls, draws: Sequence[FlippedDraw]) -> FlippedDraw:
@@ -244,8 +228,8 @@ class FlippedDraw(Draw):
     @property
     @override
     def values(self) -> Values:
-        clean = _clean(self.n_sites, self.nonzero)
-        values: Values = _flipped_values(clean, self.starts - self.starts[0], self.flips, self.shown_flips)
+        values = np.tile(_clean(self.n_sites, self.nonzero), (len(self), 1))
+        values[self.copies, self.flips] = self.shown_flips
         return values
 
     @override
@@ -316,34 +300,6 @@ def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noq
                 found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
-
-
-@compiled
-def _flips_of_values(values, clean):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Where the flips of each copy begin, their positions, and what they show."""
-    starts = np.zeros(values.shape[0] + 1, np.int64)
-    for i in range(values.shape[0]):
-        flips = 0
-        for site in range(clean.size):
-            flips += values[i, site] != clean[site]
-        starts[i + 1] = starts[i] + flips
-    positions, shown = np.empty(starts[-1] + 1, np.int64), np.empty(starts[-1] + 1, np.uint8)  # one to overwrite
-    for i in range(values.shape[0]):
-        at = starts[i]
-        for site in range(clean.size):
-            positions[at], shown[at] = site, values[i, site]
-            at += values[i, site] != clean[site]
-    return starts, positions[:-1], shown[:-1]
-
-
-@compiled
-def _flipped_values(clean, starts, positions, shown):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    values = np.empty((starts.size - 1, clean.size), np.uint8)
-    for i in range(starts.size - 1):
-        values[i] = clean
-        for k in range(starts[i], starts[i + 1]):
-            values[i, positions[k]] = shown[k]
-    return values
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The sampler of an object: noisy copies under a noise, by whichever method is cheapest for it, and their memory.
+"""The sampler of an object: noisy copies of it, or of it under attack, by whichever method is cheapest; their memory.
 
 Samplers work on positions and values of sites. What they draw is shown through the view of the object. It never depends
 on memory: a chunk is drawn in portions, so that what must fit is 64 copies as bits, or the flips of one copy, and one
@@ -8,22 +8,24 @@ copy as the classifier sees it. Whether it fits is known before the first copy i
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.binding import acting_laws, noise_for_sites
+from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
 from starcert.objects.laws import Flip
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
-from starcert.sampling.dense import DenseBits, DenseFlips, DenseValues
-from starcert.sampling.draws import LANES, Draw, Method, SiteSampler
-from starcert.sampling.sparse import FLIP_BYTES, Pool, SparseSites
+from starcert.sampling.draws import LANES, Draw, FlippedDraw, Method, PackedDraw, Positions, SiteSampler, Values
+from starcert.sampling.sparse import FLIP_BYTES, SparseSites, pools_of
+from starcert.sampling.streams import DenseBits, DenseValues, WordStream
 from starcert.sampling.views import are_bits, shows_graphs, view_of
 from starcert.system.errors import StarcertError
 from starcert.system.processes import in_words
@@ -32,23 +34,6 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.objects.laws.law import Law
     from starcert.sampling.batch import Copies
-    from starcert.sampling.streams import State, WordStream
-
-__all__ = [
-    "CopyBytes",
-    "Sampler",
-    "check_all_fit",
-    "check_fits",
-    "draw_each",
-    "expected_edges",
-    "expected_flips",
-    "fitting_batch",
-    "kept_sampler",
-    "kinds_of_sites",
-    "method_of",
-    "sampler",
-    "site_sampler",
-]
 
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, drawing every site is cheaper than listing the flips."""
@@ -63,18 +48,21 @@ MAX_DENSE_ON_DEVICE = 2**15
 """Up to this many node pairs, a device draws all of them, however few flip."""
 
 DEVICE_SITES_PER_FLIP = 512
-"""So it does with up to this many node pairs for each expected flip, if these are at most `MAX_DENSE_VALUES`.
-
-Measured on an H200, whole calls of 10,000 votes of a GIN, dense / sparse: 300 nodes with 245 pairs a flip 55 / 110 ms,
-620 nodes with 504 pairs a flip 106 / 129 ms. Drawing alone takes 9 / 5 and 42 / 6 ms, but edges come sorted from all
-pairs.
-"""
+"""So it does with up to this many node pairs for each expected flip, if these are at most `MAX_DENSE_VALUES`: drawing
+takes longer, but edges come sorted (10,000 votes of a GIN on 620 nodes, dense / sparse on an H200: 106 / 129 ms)."""
 
 MAX_OTHERS_ON_DEVICE = 2**25
 """Up to this many sites of other kinds, a device draws all of them: moving copies there would cost more."""
 
 MIN_KEPT, MAX_KEPT, MAX_KEPT_SITES = 8, 512, 2**20
 """Samplers that are kept, those last made: at least 8, and more while they have few sites together."""
+
+OWN_CHUNK = LANES
+"""Votes at an attacked object come in chunks of this size."""
+
+Attack: TypeAlias = tuple[int, ...]
+"""The flat positions of the attacked sites, ascending. Where sites have more than two values, each with the rank of its
+new value: see `AttackAxis.attacked`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +88,14 @@ def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
     return Sampler(site_sampler(sites, noise, method, device), view_of(sites, method, device))
 
 
-def draw_each(of: Sampler, states: State, samples: int) -> Copies | None:
-    """The copies that a sampler draws from a stream of each of these states, one after the other, as one batch.
+def draw_each(of: Sampler, streams: Iterable[WordStream], samples: int) -> Copies | None:
+    """The copies that a sampler draws from each of these streams, one after the other, as one batch.
 
-    None where nothing is gained by it: the copies are not drawn as packed bits, or `samples` is no multiple of 64.
+    None where nothing is gained by it: the copies are not drawn as packed bits, or `samples` is not a multiple of 64.
     """
     if not isinstance(of, Sampler) or not isinstance(of.sites, DenseBits) or samples % LANES:
         return None
-    return of.view(of.sites.draw_each(states, samples))
+    return of.view(PackedDraw.joined([of.sites.draw(stream, samples) for stream in streams]))
 
 
 _KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object], int]] = OrderedDict()
@@ -161,7 +149,14 @@ def method_of(sites: Sites, noise: Noise, device: str = "cpu") -> Method:
 
 def expected_flips(sites: Sites, noise: Noise) -> float:
     """How many sites change their value in a copy on average."""
-    return sum(pool.flips for pool in pools_of(sites, acting_laws(sites, noise)))
+    flips, bits = 0.0, are_bits(sites)
+    for law, counts in zip(acting_laws(sites, noise), sites.counts, strict=True):
+        if bits and law.change(0) == law.change(1):
+            flips += sum(counts) * law.change(0)
+            continue
+        for value in (1, 0) if bits else range(law.alphabet):
+            flips += counts[value] * law.change(value)
+    return flips
 
 
 def site_sampler(sites: Sites, noise: Noise, method: Method, device: str = "cpu") -> SiteSampler:
@@ -176,8 +171,7 @@ def site_sampler(sites: Sites, noise: Noise, method: Method, device: str = "cpu"
         return DeviceFlipSampler(sites, pools_of(sites, laws), device)
     kinds, kind = kinds_of_sites(sites, laws)
     if method is Method.DENSE and are_bits(sites):
-        flips = DenseFlips([law.change(value) for law, value in kinds], kind)
-        return DenseBits(flips, sites.nonzero[0], sites.n_sites)
+        return DenseBits([law.change(value) for law, value in kinds], kind, sites.nonzero[0])
     transitions = [law.transitions(value) for law, value in kinds]
     if method is Method.DENSE:
         return DenseValues(transitions, kind, sites.nonzero)
@@ -198,22 +192,76 @@ def kinds_of_sites(sites: Sites, laws: list[Law]) -> tuple[list[tuple[Law, int]]
     return kinds, kind
 
 
-def pools_of(sites: Sites, laws: list[Law]) -> list[Pool]:
-    """The sites of each region by how often they flip."""
-    pools, bits = [], are_bits(sites)
-    positions, values = sites.nonzero
-    for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True):
-        if bits and law.change(1) == law.change(0):
-            pools.append(Pool(first, size, law.change(0)))
-            continue
-        here = slice(*np.searchsorted(positions, (first, first + size)))
-        for value in (1, 0) if bits else range(law.alphabet):  # the order decides which copies a seed gives
-            p = law.change(value) if bits else 1 - law.transitions(value)[value]
-            if value:
-                pools.append(Pool(first, size, p, only=positions[here][values[here] == value]))
-            else:
-                pools.append(Pool(first, size, p, but=positions[here]))
-    return pools
+class AttackedCopies:
+    """Draws noisy copies of an object under attack: copies of the clean one with the attacked sites drawn anew.
+
+    Sites are independent under the noise, so the attacked sites are drawn by the law of their new value and no attacked
+    object is ever made. Every attack has its own stream, keyed by (seed, the object's key, attacked sites, chunk
+    number): what is drawn for it does not depend on the other attacks.
+    """
+
+    def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
+        noise = noise_for_sites(noise, [sites])
+        method = method_of(sites, noise)
+        self._sampler, self._view = site_sampler(sites, noise, method), view_of(sites, method)
+        self._sites, self._seed = sites, seed
+        self._laws, self._values = acting_laws(sites, noise), clean_values(sites)
+        if are_bits(sites):
+            kinds, kind = kinds_of_sites(sites, self._laws)
+            self._attacked_bits = DenseBits([law.change(1 - value) for law, value in kinds], kind)
+
+    def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
+        """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
+        draws: Any = [self._drawn(attack, chunk) for attack in attacks]
+        return self._view(type(draws[0]).joined(draws))
+
+    def _drawn(self, attack: Attack, chunk: int) -> Draw:
+        key = repr((self._seed, self._sites.clean.key, "attack", attack, chunk)).encode()
+        stream = WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
+        regions, positions, before, after = _moves_of(self._sites, self._values, attack)
+        if isinstance(self._sampler, DenseValues):
+            values = self._sampler.draw_values(stream, LANES)
+            moves = zip(regions.tolist(), before.tolist(), after.tolist(), strict=True)
+            laws = [self._laws[region].attacked(*move) for region, *move in moves]
+            values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw_values(stream, LANES)
+            return FlippedDraw.of_values(values, self._sites.nonzero)
+        drawn = self._sampler.draw(stream, LANES)
+        flips = self._attacked_bits.flips(stream, LANES, only=positions)
+        if isinstance(drawn, PackedDraw):  # the attacked bit is the opposite of the clean one, flipped or not
+            drawn.packed[positions] = flips ^ np.where(before, np.uint64(0), ~np.uint64(0))[:, None]
+            return drawn
+        bits = (1 - before) ^ np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little").T
+        return drawn.replace(np.repeat(np.arange(LANES), len(positions)), np.tile(positions, LANES), bits.reshape(-1))
+
+
+def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Positions, Positions, Values, Positions]:
+    """The region and the position of attacked sites, and their values before and after."""
+    ranks, positions = np.divmod(np.asarray(attacked, dtype=np.int64), sites.n_sites)
+    before = clean[positions]
+    return np.searchsorted(sites.offsets, positions, side="right") - 1, positions, before, ranks + (ranks >= before)
+
+
+def values_at_attacks(
+    attacks: Iterable[Attack], sites: Sites, noise: Noise, stream: WordStream
+) -> tuple[Positions, Positions, Values]:
+    """What noise shows at the attacked sites of some copies, each with its own attack: for the audit, not for votes.
+
+    Probabilities are used to the digits of a float, but what has probability 0 is never shown.
+
+    Returns:
+        For each attacked site of each copy the number of the copy, the position of the site, and its value.
+    """
+    listed = list(attacks)
+    copies = np.repeat(np.arange(len(listed)), [len(each) for each in listed])
+    regions, positions, before, after = _moves_of(sites, clean_values(sites), list(chain.from_iterable(listed)))
+    moves = regions << 16 | before.astype(np.int64) << 8 | after  # one number each: values are bytes
+    uniform = (stream.at_least(max(1, len(copies)))[: len(copies)] >> np.uint64(11)) * 2.0**-53
+    values, laws = np.empty(len(copies), dtype=np.uint8), acting_laws(sites, noise)
+    for move in np.unique(moves).tolist():
+        chances = np.array(laws[move >> 16].attacked(move >> 8 & 255, move & 255), dtype=np.float64)
+        here, shown = moves == move, np.flatnonzero(chances)
+        values[here] = shown[np.searchsorted(np.cumsum(chances[shown])[:-1], uniform[here], side="right")]
+    return copies, positions, values
 
 
 EDGE_BYTES = 16
@@ -252,11 +300,7 @@ def expected_edges(sites: Sites, noise: Noise) -> float:
 
 
 def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
-    """As many copies as a classifier wants; on a CPU, at most as many as keep their edges in some ten megabytes.
-
-    Where noise adds many edges, the classifier wants matrices, or data of nodes are sites, at most what takes a
-    gigabyte to see.
-    """
+    """As many copies as a classifier wants; on a CPU, at most ten megabytes of edges and a gigabyte as it sees them."""
     if device != "cpu":  # a device knows its own memory
         return wanted
     if not shows_graphs(sites):
@@ -275,23 +319,12 @@ def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
     return EDGE_BYTES * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + NODE_VALUE_BYTES * node_values
 
 
-def check_all_fit(
-    sites: Iterable[Sites], noise: Noise, *, free: int | None, device: str, copy_bytes: CopyBytes
-) -> None:
-    """Refuses objects whose noisy copies do not fit into free memory; None: it is not known."""
-    for number, each in enumerate(sites if free is not None else ()):
-        check_fits(each, noise, name=f"graph {number}", free=free or 0, device=device, copy_bytes=copy_bytes)
-
-
 def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
-    """Refuses a graph whose noisy copies do not fit.
-
-    Raises:
-        StarcertError: how many bytes are needed, how many there are, and what would fit.
-    """
-    n_nodes, n_edges = _nodes_and_edges(sites)
-    most = n_edges + sites.n_sites
-    seen = copy_bytes(n_nodes, most) if n_nodes else 0
+    """Refuses a graph whose noisy copies do not fit: how many bytes are needed, how many are free, what would fit."""
+    most, n_nodes, seen = sites.n_sites, 0, 0.0
+    if shows_graphs(sites):
+        most, n_nodes = most + sites.graph.n_edges, sites.graph.n_nodes
+        seen = copy_bytes(n_nodes, most)
     if MAX_BYTES_EACH * (most + n_nodes) + 16 * n_nodes**2 + seen <= free:
         return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
@@ -308,17 +341,13 @@ def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str 
     )
 
 
-def _nodes_and_edges(sites: Sites) -> tuple[int, int]:
-    """How many nodes and edges the clean object has: none, if it is no graph."""
-    return (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
-
-
 def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
     """The least that drawing and showing one portion takes."""
-    seen = float(sites.n_sites)
+    seen, n_nodes, n_edges = float(sites.n_sites), 0, 0
     if shows_graphs(sites):
-        seen = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes)
-    (n_nodes, n_edges), method = _nodes_and_edges(sites), method_of(sites, noise, device)
+        seen, n_nodes = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes), sites.graph.n_nodes
+        n_edges = sites.graph.n_edges
+    method = method_of(sites, noise, device)
     if method in (Method.SPARSE, Method.DEVICE_SPARSE):
         return SPARSE_BYTES * expected_flips(sites, noise) + EDGE_BYTES * n_edges + seen
     if method is Method.DENSE:

@@ -1,9 +1,10 @@
 """Exact draws where flips are rare: how many sites flip, then which, then what they show.
 
-The cost follows the number of flips, not of sites: a graph of 10,000 nodes has 50 million node pairs, of which p = 1e-5
-flips five hundred. All steps are exact. The count follows the binomial law to its last digit (see `count_table`);
-the sites are drawn one by one, each uniformly (by rejection, never by a remainder), and again if they were drawn
-before; what a flip shows if there are more than two values follows its law, given that it is not the clean value.
+The cost follows the number of flips, not of sites. All steps are exact. The count follows the binomial law to its last
+digit: its distribution function is computed in ball arithmetic to 192 binary digits and compared with a uniform number;
+if they agree in all digits (with probability 2⁻¹⁸⁰) an error is raised. The sites are drawn one by one, each uniformly
+(by rejection, never by a remainder), and again if they were drawn before; what a flip shows if there are more than two
+values follows its law, given that it is not the clean value.
 
 Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its sites of one clean value.
 """
@@ -12,20 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from flint import arb, ctx, fmpq, fmpz
 from typing_extensions import override
 
-from starcert.math.arithmetic import compiled
-from starcert.sampling.dense import MAX_BYTES, DenseValues
-from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, SiteSampler
-from starcert.sampling.streams import COUNT_WORDS, WordStream, count_table
+from starcert.math.arithmetic import LOCK, compiled, exact_number
+from starcert.math.cells import window
+from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, SiteSampler, UInt64s, runs_of
+from starcert.sampling.streams import MAX_BYTES, DenseValues, WordStream
+from starcert.sampling.views import are_bits
+from starcert.system.errors import PrecisionError
 
 if TYPE_CHECKING:
+    from starcert.objects import Sites
     from starcert.objects.laws.law import Law
-
-__all__ = ["FLIP_BYTES", "Pool", "SparseSites", "drawn_counts"]
 
 FLIP_BYTES = 24
 """Bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy."""
@@ -60,6 +64,24 @@ class Pool(NamedTuple):
     def flips(self) -> float:
         """How many of them flip on average."""
         return self.n_sites * float(self.p)
+
+
+def pools_of(sites: Sites, laws: list[Law]) -> list[Pool]:
+    """The sites of each region by how often they flip."""
+    pools, bits = [], are_bits(sites)
+    positions, values = sites.nonzero
+    for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True):
+        if bits and law.change(1) == law.change(0):
+            pools.append(Pool(first, size, law.change(0)))
+            continue
+        here = slice(*np.searchsorted(positions, (first, first + size)))
+        for value in (1, 0) if bits else range(law.alphabet):  # the order decides which copies a seed gives
+            p = law.change(value) if bits else 1 - law.transitions(value)[value]
+            if value:
+                pools.append(Pool(first, size, p, only=positions[here][values[here] == value]))
+            else:
+                pools.append(Pool(first, size, p, but=positions[here]))
+    return pools
 
 
 class SparseSites(SiteSampler):
@@ -107,9 +129,14 @@ class SparseSites(SiteSampler):
     def _drawn(self, streams: Sequence[WordStream], samples: int) -> FlippedDraw:
         pools = zip(streams, self._pools, self._taken, strict=True)
         drawn = [_draw_pool(stream, samples, pool, taken) for stream, pool, taken in pools]
-        starts = np.stack([np.zeros(samples + 1, dtype=np.int64), *(ends for ends, _ in drawn)])
-        merged = _interleave(starts, [positions for _, positions in drawn])
-        return FlippedDraw(self._n_sites, self._nonzero, *merged)
+        if len(drawn) == 1:
+            return FlippedDraw(self._n_sites, self._nonzero, *drawn[0])
+        lengths = np.array([np.diff(starts) for starts, _ in drawn], dtype=np.int64).reshape(len(drawn), samples)
+        by_copy = np.arange(lengths.size).reshape(lengths.shape).T.reshape(-1)  # all pools of a copy, then of the next
+        _, places = runs_of(np.concatenate([[0], np.cumsum(lengths)]), by_copy)
+        positions = np.concatenate([np.empty(0, dtype=np.int64), *(positions for _, positions in drawn)])[places]
+        starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+        return FlippedDraw(self._n_sites, self._nonzero, starts, positions)
 
     def _blocks(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
         """Flips with values: in each block of copies the positions first, then what they show."""
@@ -127,6 +154,72 @@ def _law_of_flips(law: Law, value: int) -> Sequence[Fraction]:
     chances = law.transitions(value)
     change = 1 - chances[value]
     return [(p / change if shown != value else Fraction(0)) if change else p for shown, p in enumerate(chances)]
+
+
+MAX_EXACT_SITES = 20_000
+
+COUNT_WORDS = 3
+"""64-bit words in an entry of the distribution function, and in the number that is compared with it."""
+
+
+@lru_cache(maxsize=256)
+def count_table(sites: int, p: float | Fraction) -> tuple[int, UInt64s]:
+    """The distribution function of Bin(sites, p): the first count, and floor(2¹⁹²·P(count ≤ k)) for k from there on.
+
+    Shape (counts, 3), most significant word first; the last entry, which is 1 or so close that no digit differs, is all
+    ones. A uniform number of 192 digits means the first count whose entry it is less than.
+    """
+    digits = 64 * COUNT_WORDS
+    if p in (0, 1):
+        return int(sites * p), np.full((1, COUNT_WORDS), 2**64 - 1, dtype=np.uint64)
+    low, high = window(sites, float(p), bits=digits + 120)
+    for bits in (384, 768, None):
+        floors = _floors(sites, Fraction(p), low, high, bits)
+        if None not in floors:
+            break
+    else:
+        raise PrecisionError(
+            f"Flips of {sites:,} sites with probability {float(p)!r} cannot be drawn exactly. Change the probability "
+            "a little."
+        )
+    entries = [*(int(x) for x in floors if x is not None), 2**digits - 1]
+    words = [[x >> (64 * (COUNT_WORDS - 1 - i)) & (2**64 - 1) for i in range(COUNT_WORDS)] for x in entries]
+    return low, np.array(words, dtype=np.uint64)
+
+
+def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> Sequence[fmpz | None]:
+    """floor(2¹⁹²·P(count ≤ k)) for `low` ≤ k < `high`, None where balls leave it open; `bits` None: exactly."""
+    unit = fmpz(2) ** (64 * COUNT_WORDS)
+    if bits is None:  # an entry that has no more than 192 digits, such as 1/4: no ball can tell it from less
+        if sites > MAX_EXACT_SITES:
+            return [None]
+        total, out = fmpq(0), []
+        mass = fmpq((1 - p).numerator, (1 - p).denominator) ** sites
+        odds = fmpq(p.numerator, (1 - p).numerator)
+        for k in range(high):
+            total += mass
+            mass = mass * odds * fmpq(sites - k, k + 1)
+            if k >= low:
+                out.append((total * unit).floor())
+        return out
+    with LOCK, ctx.workprec(bits):
+        success, failure = exact_number(p), exact_number(1 - p)
+        with ctx.extraprec(2 * sites.bit_length()):
+            choose = arb(sites + 1).lgamma() - arb(low + 1).lgamma() - arb(sites - low + 1).lgamma()
+            mass = (choose + success.log() * low + failure.log() * (sites - low)).exp()
+        # What lies below the window is less than 2⁻³¹⁰, somewhere between 0 and that.
+        ball, entries = arb(arb(2) ** -311, arb(2) ** -311), []
+        for k in range(low, high):
+            ball += mass
+            scaled = ball * unit
+            if 2 * p == 1 and 2 * k + 1 == sites:  # by symmetry 1/2 exactly, which no ball can tell from less
+                entries.append(unit // 2)
+            elif scaled.upper() < 1 or scaled.lower() >= unit - 1:  # true entries lie between 0 and 1
+                entries.append(fmpz(0) if scaled < 1 else unit - 1)
+            else:
+                entries.append(scaled.floor().unique_fmpz())
+            mass = mass * (sites - k) * (success / failure) / (k + 1)
+        return entries
 
 
 def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float | Fraction) -> Positions:
@@ -293,18 +386,3 @@ def _list_others(taken, span, out):  # type: ignore[no-untyped-def]  # noqa: ANN
         if free[position]:
             out[at] = position
             at += 1
-
-
-def _interleave(starts: Positions, drawn: list[Positions]) -> tuple[Positions, Positions]:
-    """The positions of several pools, sample by sample."""
-    if len(drawn) == 1:
-        return starts[1], drawn[0]
-    lengths = np.diff(starts, axis=1)
-    total = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
-    merged = np.empty(total[-1], dtype=np.int64)
-    offset = total[:-1].copy()
-    for length, begin, positions in zip(lengths[1:], starts[1:, :-1], drawn, strict=True):
-        place = np.repeat(offset - begin, length) + np.arange(positions.size)
-        merged[place] = positions
-        offset += length
-    return total, merged

@@ -1,4 +1,4 @@
-"""Streams of random words, one for each chunk of samples, and exact counts of flips from them.
+"""Streams of random words, one for each chunk of samples, and the values of all sites drawn from them.
 
 A stream is keyed by (seed, the graph's own key, purpose, chunk number) and by nothing else. So votes are a function of
 those keys: never of the batch size, the number of workers, the order they finished in, or how often a run was killed.
@@ -8,47 +8,42 @@ made from the copies that chose the class. No global generator is touched.
 The words are those of numpy's SFC64, seeded by numpy's SeedSequence, compiled here because a chunk needs only some ten
 thousand words and numpy's own overhead would exceed the time of a fast classifier.
 
-How many of n sites flip is drawn without looking at every site. The distribution function of the binomial law is
-computed in ball arithmetic to 192 binary digits, and compared with a uniform number of 192 digits. If they agree in all
-digits (with probability 2⁻¹⁸⁰) an error is raised, so that what is drawn follows the very law that is certified.
+**Bits.** A uniform number U is below p if, at the first binary digit where they differ, U has 0 and p has 1. One
+random word holds the next digit of 64 such U. Digit by digit copies are decided; after some ten digits all are. So a
+flip costs a sixth of a random word, and it is exact: p is used to its last digit, and a U that agrees with all digits
+of p is not below it. Number w of site s holds what happens to site s in the copies 64w to 64w + 63.
+
+**Values.** A uniform number U means the first value whose cumulative probability it is less than. The first 64 digits
+of U are a random word, compared with those of the probabilities; where they agree and the probability has more digits
+(once in 10¹⁹ draws), the next word decides, and so on. So the law is that of `transitions`, to its last digit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from itertools import accumulate
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, ctx, fmpq, fmpz
+from typing_extensions import override
 
-from starcert.math.arithmetic import LOCK, compiled, exact_number
-from starcert.math.cells import window
-from starcert.system.errors import PrecisionError
-
-__all__ = [
-    "COUNT_WORDS",
-    "FOUR",
-    "Purpose",
-    "State",
-    "UInt64s",
-    "WordStream",
-    "count_table",
-    "fill",
-    "fill_four",
-    "seeded",
-    "seeded_each",
-    "states_of_chunks",
-]
+from starcert.math.arithmetic import compiled
+from starcert.sampling.draws import LANES, FlippedDraw, Nonzero, PackedDraw, Positions, SiteSampler, UInt64s, Values
 
 Purpose: TypeAlias = Literal["selection", "estimation", "training"]
-UInt64s: TypeAlias = npt.NDArray[np.uint64]
-State: TypeAlias = npt.NDArray[np.uint64]
-"""The state of a generator: three words that are mixed, and a counter."""
 
 _PURPOSES = {"selection": 0, "estimation": 1, "training": 2}
+
+DOZEN = 12
+"""Binary digits of a uniform number that decide most flips."""
+
+MAX_WORDS = 2**20
+"""At most this many random words for values are held at a time, or those of one copy if that is more."""
+
+MAX_BYTES = 2**30
+"""Bytes of values or packed bits held at a time, or 64 copies if that is more. What is drawn does not depend on it."""
 
 
 class WordStream:
@@ -93,40 +88,16 @@ class WordStream:
         return twin
 
 
-def states_of_chunks(seed: int, graph_key: str, purpose: Purpose, chunks: Sequence[int]) -> State:
-    """The initial states of the streams of several chunks, shape (chunks, 4)."""
-    return seeded_each((seed, int(graph_key, 16), _PURPOSES[purpose]), chunks)
-
-
-def seeded(numbers: Iterable[int]) -> State:
-    """The state of `numpy.random.SFC64(numpy.random.SeedSequence(numbers))`: whole numbers of 0 or more.
-
-    Example:
-        >>> state, words = seeded([1, 2]), np.empty(1, dtype=np.uint64)
-        >>> fill(state, words)
-        >>> words[0] == np.random.SFC64(np.random.SeedSequence([1, 2])).random_raw()
-        np.True_
-    """
-    state: State = _seeded(_entropy(numbers))
+def seeded(numbers: Iterable[int]) -> UInt64s:
+    """The state of `numpy.random.SFC64(numpy.random.SeedSequence(numbers))`: three words, and a counter."""
+    # Whole numbers in a row, each in as few 32-bit words as possible: numpy's layout.
+    octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
+    state: UInt64s = _seeded(np.frombuffer(octets, dtype="<u4").astype(np.uint32))
     return state
 
 
-def seeded_each(numbers: Iterable[int], lasts: Sequence[int]) -> State:
-    """For each of `lasts` the state of `numbers` followed by it, shape (lasts, 4)."""
-    if max(lasts, default=0) >= 2**32:
-        return np.array([seeded([*numbers, last]) for last in lasts])
-    states: State = _seeded_each(_entropy([*numbers, 0]), np.array(lasts, dtype=np.uint32))
-    return states
-
-
-def _entropy(numbers: Iterable[int]) -> npt.NDArray[np.uint32]:
-    """Whole numbers in a row, each in as few 32-bit words as possible: numpy's layout."""
-    octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
-    return np.frombuffer(octets, dtype="<u4").astype(np.uint32)
-
-
 @compiled
-def fill(state: State, words: UInt64s) -> None:
+def fill(state: UInt64s, words: UInt64s) -> None:
     """Fills an array with the next words, and advances the state."""
     a, b, c, count = state[0], state[1], state[2], state[3]
     for i in range(words.size):
@@ -139,48 +110,20 @@ def fill(state: State, words: UInt64s) -> None:
     state[0], state[1], state[2], state[3] = a, b, c, count
 
 
-FOUR = 4
-
-
 @compiled
-def fill_four(states: State, words: UInt64s) -> None:
-    """The same for four generators, a row each: a word depends on the one before, so a core has time for the others."""
-    step, right, left, turn, back = np.uint64(1), np.uint64(11), np.uint64(3), np.uint64(24), np.uint64(40)
-    a0, b0, c0, n0 = states[0, 0], states[0, 1], states[0, 2], states[0, 3]
-    a1, b1, c1, n1 = states[1, 0], states[1, 1], states[1, 2], states[1, 3]
-    a2, b2, c2, n2 = states[2, 0], states[2, 1], states[2, 2], states[2, 3]
-    a3, b3, c3, n3 = states[3, 0], states[3, 1], states[3, 2], states[3, 3]
-    for i in range(words.shape[1]):
-        w0, w1, w2, w3 = a0 + b0 + n0, a1 + b1 + n1, a2 + b2 + n2, a3 + b3 + n3
-        n0, n1, n2, n3 = n0 + step, n1 + step, n2 + step, n3 + step
-        a0, a1, a2, a3 = b0 ^ (b0 >> right), b1 ^ (b1 >> right), b2 ^ (b2 >> right), b3 ^ (b3 >> right)
-        b0, b1, b2, b3 = c0 + (c0 << left), c1 + (c1 << left), c2 + (c2 << left), c3 + (c3 << left)
-        c0, c1 = ((c0 << turn) | (c0 >> back)) + w0, ((c1 << turn) | (c1 >> back)) + w1
-        c2, c3 = ((c2 << turn) | (c2 >> back)) + w2, ((c3 << turn) | (c3 >> back)) + w3
-        words[0, i], words[1, i], words[2, i], words[3, i] = w0, w1, w2, w3
-    states[0, 0], states[0, 1], states[0, 2], states[0, 3] = a0, b0, c0, n0
-    states[1, 0], states[1, 1], states[1, 2], states[1, 3] = a1, b1, c1, n1
-    states[2, 0], states[2, 1], states[2, 2], states[2, 3] = a2, b2, c2, n2
-    states[3, 0], states[3, 1], states[3, 2], states[3, 3] = a3, b3, c3, n3
-
-
-POOL = 4
-"""32-bit words that all entropy is mixed into."""
-
-
-@compiled
-def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
-    pool = np.zeros(POOL, np.uint32)
+def _seeded(entropy: npt.NDArray[np.uint32]) -> UInt64s:
+    """SeedSequence: all entropy is mixed into a pool of four words, and the state is made from that."""
+    pool = np.zeros(4, np.uint32)
     constant = np.uint32(0x43B0D7E5)
-    for i in range(POOL):
+    for i in range(4):
         pool[i], constant = _hashed(entropy[i] if i < entropy.size else np.uint32(0), constant)
-    for source in range(POOL):
-        for target in range(POOL):
+    for source in range(4):
+        for target in range(4):
             if source != target:
                 value, constant = _hashed(pool[source], constant)
                 pool[target] = _mixed(pool[target], value)
-    for source in range(POOL, entropy.size):
-        for target in range(POOL):
+    for source in range(4, entropy.size):
+        for target in range(4):
             value, constant = _hashed(entropy[source], constant)
             pool[target] = _mixed(pool[target], value)
     state = np.ones(4, np.uint64)
@@ -188,7 +131,7 @@ def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
     for word in range(3):
         joined = np.uint64(0)
         for half in range(2):
-            value = pool[(2 * word + half) % POOL] ^ constant
+            value = pool[(2 * word + half) % 4] ^ constant
             constant = np.uint32(constant * np.uint32(0x58F38DED))
             value = np.uint32(value * constant)
             value = np.uint32(value ^ (value >> np.uint32(16)))
@@ -196,15 +139,6 @@ def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
         state[word] = joined
     fill(state, np.empty(12, np.uint64))
     return state
-
-
-@compiled
-def _seeded_each(entropy: npt.NDArray[np.uint32], lasts: npt.NDArray[np.uint32]) -> State:
-    states = np.empty((lasts.size, 4), np.uint64)
-    for i in range(lasts.size):
-        entropy[-1] = lasts[i]
-        states[i] = _seeded(entropy)
-    return states
 
 
 @compiled
@@ -221,67 +155,201 @@ def _mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return np.uint32(value ^ (value >> np.uint32(16)))
 
 
-MAX_EXACT_SITES = 20_000
+def _binary_digits(p: float) -> list[int]:
+    """The binary digits of p after the point, up to the last 1; none of 1."""
+    numerator, denominator = p.as_integer_ratio()  # a power of two, in lowest terms
+    places = denominator.bit_length() - 1
+    return [int(digit) for digit in f"{numerator:0{places}b}"] if places else []
 
-COUNT_WORDS = 3
-"""64-bit words in an entry of the distribution function, and in the number that is compared with it."""
 
+class DenseBits(SiteSampler):
+    """Draws a bit for every site: the clean one, which is 1 at the positions `ones`, flipped or not.
 
-@lru_cache(maxsize=256)
-def count_table(sites: int, p: float | Fraction) -> tuple[int, UInt64s]:
-    """The distribution function of Bin(sites, p): the first count, and floor(2¹⁹²·P(count ≤ k)) for k from there on.
-
-    Shape (counts, 3), most significant word first; the last entry, which is 1 or so close that no digit differs, is all
-    ones. A uniform number of 192 digits means the first count whose entry it is less than.
+    `law` is the place of a site's flip probability among `chances`, which are used as the exact values of floats.
     """
-    digits = 64 * COUNT_WORDS
-    if p in (0, 1):
-        return int(sites * p), np.full((1, COUNT_WORDS), 2**64 - 1, dtype=np.uint64)
-    low, high = window(sites, float(p), bits=digits + 120)
-    for bits in (384, 768, None):
-        floors = _floors(sites, Fraction(p), low, high, bits)
-        if None not in floors:
-            break
-    else:
-        raise PrecisionError(
-            f"Flips of {sites:,} sites with probability {float(p)!r} cannot be drawn exactly. Change the probability "
-            "a little."
-        )
-    entries = [*(int(x) for x in floors if x is not None), 2**digits - 1]
-    words = [[x >> (64 * (COUNT_WORDS - 1 - i)) & (2**64 - 1) for i in range(COUNT_WORDS)] for x in entries]
-    return low, np.array(words, dtype=np.uint64)
+
+    def __init__(
+        self, chances: Sequence[float], law: npt.NDArray[np.unsignedinteger], ones: Positions | Sequence[int] = ()
+    ) -> None:
+        expansions = [_binary_digits(float(p)) for p in chances]
+        digits = np.zeros((len(chances), max([1, *map(len, expansions)])), dtype=np.uint8)
+        for row, expansion in zip(digits, expansions, strict=True):
+            row[: len(expansion)] = expansion
+        lengths = np.array([len(expansion) for expansion in expansions], dtype=np.int64)
+        self._chances, self._law = (digits, lengths, np.array(chances) == 1), law
+        self._ones = np.asarray(ones, dtype=np.int64)
+
+    @override
+    def draw(self, stream: WordStream, samples: int) -> PackedDraw:
+        return self._bits(self.flips(stream, samples), samples)
+
+    @override
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[PackedDraw]:
+        # Drawing everything again and keeping another part costs about as much as listing edges.
+        most = max(1, MAX_BYTES // (8 * max(1, self._law.size)))
+        for first in range(0, -(-wanted // LANES), most):
+            left = wanted - LANES * first
+            last = left <= LANES * most
+            packed = self.flips(stream if last else stream.fork(), samples, first=first, most=most)
+            yield self._bits(packed, min(left, LANES * most))
+
+    def _bits(self, packed: UInt64s, samples: int) -> PackedDraw:
+        _invert(packed, self._ones)
+        return PackedDraw(packed, 0, samples)
+
+    def flips(
+        self, stream: WordStream, samples: int, *, only: Positions | None = None, first: int = 0, most: int = 2**62
+    ) -> UInt64s:
+        """Which sites flip, packed, shape (sites, ⌈samples / 64⌉). Lanes beyond `samples` are drawn as well.
+
+        With `only`, these sites alone are drawn. All numbers of a site are drawn, but only `most` of them from `first`
+        on are held.
+        """
+        width, law = -(-samples // LANES), self._law if only is None else self._law[only]
+        packed = np.empty((law.size, min(most, width - first)), dtype=np.uint64)
+        row = np.empty(width, dtype=np.uint64)
+        site = 0
+        portion = DOZEN * width * max(1, min(law.size, 1536 // max(1, width)))  # in cache
+        while site < law.size:
+            reached, used = _draw(*self._chances, law, site, row, first, packed, stream.at_least(portion))
+            if reached == site:  # an expansion longer than the portion: a tiny p, and many samples
+                portion *= 2
+            stream.use(used)
+            site = reached
+        return packed
 
 
-def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> Sequence[fmpz | None]:
-    """floor(2¹⁹²·P(count ≤ k)) for `low` ≤ k < `high`, None where balls leave it open; `bits` None: exactly."""
-    unit = fmpz(2) ** (64 * COUNT_WORDS)
-    if bits is None:  # an entry that has no more than 192 digits, such as 1/4: no ball can tell it from less
-        if sites > MAX_EXACT_SITES:
-            return [None]
-        total, out = fmpq(0), []
-        mass = fmpq((1 - p).numerator, (1 - p).denominator) ** sites
-        odds = fmpq(p.numerator, (1 - p).numerator)
-        for k in range(high):
-            total += mass
-            mass = mass * odds * fmpq(sites - k, k + 1)
-            if k >= low:
-                out.append((total * unit).floor())
-        return out
-    with LOCK, ctx.workprec(bits):
-        success, failure = exact_number(p), exact_number(1 - p)
-        with ctx.extraprec(2 * sites.bit_length()):
-            choose = arb(sites + 1).lgamma() - arb(low + 1).lgamma() - arb(sites - low + 1).lgamma()
-            mass = (choose + success.log() * low + failure.log() * (sites - low)).exp()
-        # What lies below the window is less than 2⁻³¹⁰, somewhere between 0 and that.
-        ball, entries = arb(arb(2) ** -311, arb(2) ** -311), []
-        for k in range(low, high):
-            ball += mass
-            scaled = ball * unit
-            if 2 * p == 1 and 2 * k + 1 == sites:  # by symmetry 1/2 exactly, which no ball can tell from less
-                entries.append(unit // 2)
-            elif scaled.upper() < 1 or scaled.lower() >= unit - 1:  # true entries lie between 0 and 1
-                entries.append(fmpz(0) if scaled < 1 else unit - 1)
+@compiled
+def _draw(digits, lengths, certain, law, start, row, first, packed, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fills in sites from `start` on; returns the first site not done and how many random words were used.
+
+    A site is either done or not begun: if words run out within a site, it starts over with the same words. All numbers
+    of a site are made in `row`; those from `first` on are kept, as many as fit.
+    """
+    width = row.size
+    everything = ~np.uint64(0)
+    undecided = np.empty(width, np.uint64)
+    used = 0
+    for site in range(start, packed.shape[0]):
+        mark = used
+        kind = law[site]
+        for w in range(width):
+            row[w] = everything if certain[kind] else np.uint64(0)
+            undecided[w] = everything
+        for digit in range(lengths[kind]):
+            if used + width > raw.size:
+                return site, mark
+            left, words = np.uint64(0), raw[used : used + width]
+            if digits[kind, digit]:
+                for w in range(width):
+                    row[w] |= undecided[w] & ~words[w]
+                    undecided[w] &= words[w]
+                    left |= undecided[w]
             else:
-                entries.append(scaled.floor().unique_fmpz())
-            mass = mass * (sites - k) * (success / failure) / (k + 1)
-        return entries
+                for w in range(width):
+                    undecided[w] &= ~words[w]
+                    left |= undecided[w]
+            used += width
+            if left == 0:
+                break
+        for w in range(packed.shape[1]):
+            packed[site, w] = row[first + w]
+    return packed.shape[0], used
+
+
+@compiled
+def _invert(packed: UInt64s, sites: Positions) -> None:
+    for site in sites:
+        for column in range(packed.shape[1]):
+            packed[site, column] = ~packed[site, column]
+
+
+def cumulative(laws: Sequence[Sequence[Fraction]]) -> list[list[Fraction]]:
+    """The cumulative probabilities of each law without the last, which is 1; shorter laws are filled up with 1."""
+    longest = max(map(len, laws), default=1)
+    return [[*accumulate(each[:-1]), *[Fraction(1)] * (longest - len(each))] for each in laws]
+
+
+def settled(sums: Sequence[Fraction], number: int, digits: int, further: Callable[[], int]) -> int:
+    """The value that a number means whose first binary digits agree with a sum: it goes on with further digits."""
+    unit = 2**digits
+    while any(Fraction(number, unit) < total < Fraction(number + 1, unit) for total in sums):
+        number, unit = number * 2**digits + further(), unit * 2**digits
+    return sum(total <= Fraction(number, unit) for total in sums)
+
+
+class DenseValues(SiteSampler):
+    """Draws a value for every site, copy after copy.
+
+    `law` is the place of a site's law among `laws`, each the exact probabilities of the values from 0 on.
+    """
+
+    def __init__(
+        self, laws: Sequence[Sequence[Fraction]], law: npt.NDArray[np.integer], nonzero: Nonzero | None = None
+    ) -> None:
+        self._sums = sums = cumulative(laws)
+        self._law = law
+        self._nonzero = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)) if nonzero is None else nonzero
+        # A word is beyond a sum if it is at least its first digits; one that equals them may yet be below it.
+        digits = [[min(int(total * 2**64), 2**64 - 1) for total in each] for each in sums]
+        below_one = [[total < 1 for total in each] for each in sums]
+        more = [[total < 1 and (total * 2**64).denominator > 1 for total in each] for each in sums]
+        tables = (digits, np.uint64), (below_one, np.bool_), (more, np.bool_)
+        self._thresholds = [
+            np.ascontiguousarray(np.array(table, dtype=dtype).reshape(len(laws), -1)[law].T) for table, dtype in tables
+        ]
+
+    @override
+    def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
+        return FlippedDraw.of_values(self.draw_values(stream, samples), self._nonzero)
+
+    def draw_values(self, stream: WordStream, samples: int) -> Values:
+        """The values of all sites, shape (samples, sites)."""
+        n_sites = self._law.size
+        values = np.zeros((samples, n_sites), dtype=np.uint8)
+        done = 0
+        while done < samples and n_sites:
+            rows = min(samples - done, max(1, MAX_WORDS // n_sites))
+            words = stream.at_least(rows * n_sites)
+            rows, tied = _add_values(words, *self._thresholds, values[done : done + rows])
+            stream.use(rows * n_sites)
+            done += rows
+            last, (digits, _, more) = words[(rows - 1) * n_sites : rows * n_sites], self._thresholds
+            for site in np.flatnonzero(((last == digits) & more).any(axis=0)) if tied else ():
+                values[done - 1, site] = self._settled(stream, int(site), int(last[site]))
+        return values
+
+    @override
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
+        assert wanted <= samples
+        most = max(1, MAX_BYTES // (8 * max(1, self._law.size)))
+        for start in range(0, wanted, most):
+            yield self.draw(stream, min(most, wanted - start))
+
+    def _settled(self, stream: WordStream, site: int, number: int) -> int:
+        def next_word() -> int:
+            word = int(stream.at_least(1)[0])
+            stream.use(1)
+            return word
+
+        return settled(self._sums[self._law[site]], number, 64, next_word)
+
+
+@compiled
+def _add_values(words, digits, below_one, more, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Adds to values of 0, up to the first copy with a word that agrees with a sum: its next words come first.
+
+    Returns how many copies are done, and whether the last one has such words. Loops over sites are innermost, and
+    without branches: they are several sites at a time.
+    """
+    n_sites = values.shape[1]
+    for row in range(values.shape[0]):
+        tied, here, found = False, words[row * n_sites : (row + 1) * n_sites], values[row]
+        for k in range(digits.shape[0]):
+            first, usable, open_ones = digits[k], below_one[k], more[k]
+            for site in range(n_sites):
+                found[site] += np.uint8((here[site] >= first[site]) & usable[site])
+                tied |= (here[site] == first[site]) & open_ones[site]
+        if tied:
+            return row + 1, True
+    return values.shape[0], False

@@ -1,14 +1,14 @@
 """The views of noisy copies of an object, which depend on what it is and on how the copies were drawn.
 
-Copies of graphs are `NoisyGraphs` (edges, `edge_index`, adjacency, degrees), whether they are packed bits or the sites
-that flipped. Other objects are plain vectors (`NoisyVectors`). A new view is a
-subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
+Graphs are `NoisyGraphs`, as packed bits or as the sites that flipped; other objects plain vectors (`NoisyVectors`). A
+new view is a subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +16,8 @@ from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, Sites
-from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, Values
-from starcert.sampling.streams import UInt64s
-
-__all__ = [
-    "FlippedGraphs",
-    "LayerPlaces",
-    "PackedGraphs",
-    "are_bits",
-    "clean_copy",
-    "count_ends",
-    "ends_of",
-    "new_counters",
-    "shows_graphs",
-    "view_of",
-]
+from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, layer_places
+from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, UInt64s
 
 
 def shows_graphs(sites: Sites) -> bool:
@@ -47,61 +33,24 @@ def are_bits(sites: Sites) -> bool:
 def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any], Copies]:
     """The view of an object's noisy copies that were drawn by this method: a function of a draw."""
     if not shows_graphs(sites):
-        layers = _places_of(sites)
         if method is not Method.DEVICE_DENSE:
-            return lambda draw: NoisyVectors(sites, draw, layers)
+            return partial(NoisyVectors, sites)
         from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
 
-        return lambda draw: DeviceVectors(sites, draw, layers)
+        return partial(DeviceVectors, sites)
     if method is Method.DENSE and are_bits(sites):
-        ends = ends_of(sites)
-        return lambda draw: PackedGraphs(sites, draw, ends)
+        return partial(PackedGraphs, sites, ends=ends_of(sites))
     if method in (Method.DENSE, Method.SPARSE):
-        clean = np.stack(sites.coordinates(_edge_positions(sites)))
-        return lambda draw: FlippedGraphs(sites, draw, clean)
+        positions = sites.nonzero[0]
+        edges = positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
+        return partial(FlippedGraphs, sites, clean=np.stack(sites.coordinates(edges)))
     if method is Method.DEVICE_SPARSE:
         from starcert.sampling.device_flips import CleanEdges, DeviceFlippedGraphs  # noqa: PLC0415  (as above)
 
-        edges = CleanEdges(sites, device)
-        return lambda draw: DeviceFlippedGraphs(sites, draw, edges)
+        return partial(DeviceFlippedGraphs, sites, clean=CleanEdges(sites, device))
     from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (as above)
 
-    places = Places.of(sites, device)
-    return lambda draw: DeviceGraphs(sites, draw, places)
-
-
-class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from.
-
-    Attributes:
-        fixed: the clean values of all its sites; those that noise may change are 0.
-        numbers: the number in the layer of each site that may change, ascending.
-        positions: its position among the sites of all regions.
-    """
-
-    fixed: Values
-    numbers: Positions
-    positions: Positions
-
-
-def _places_of(sites: Sites) -> dict[str, LayerPlaces]:
-    """The places of each layer of an object, by its name."""
-    found = {}
-    for layer in sites.clean.layers:
-        positions = [
-            np.arange(offset, offset + block.size)
-            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
-            if block.layer == layer.name
-        ]
-        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
-        coordinates, values = sites.clean.nonzero(layer.name)
-        fixed = np.zeros(layer.size, dtype=np.uint8)
-        fixed[layer.numbers(*coordinates)] = values
-        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
-        fixed[numbers] = 0
-        order = np.argsort(numbers)
-        found[layer.name] = LayerPlaces(fixed, numbers[order], there[order])
-    return found
+    return partial(DeviceGraphs, sites, places=Places.of(sites, device))
 
 
 def clean_copy(sites: Sites) -> Copies:
@@ -132,14 +81,8 @@ def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
     return ends
 
 
-def _edge_positions(sites: Sites) -> Positions:
-    """The flat positions of the edges of the clean graph that may change, ascending."""
-    positions = sites.nonzero[0]
-    return positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
-
-
 class PackedGraphs(NoisyGraphs):
-    """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`. `ends` are those of `ends_of`."""
+    """Copies as packed bits. `ends` are those of `ends_of`."""
 
     _draw: PackedDraw
 
@@ -160,9 +103,9 @@ class PackedGraphs(NoisyGraphs):
 
     @override
     def edges(self) -> EdgeList:
-        fixed, types = self._sites.fixed_edges, None
-        if self.frame.type_names:  # edges with types are no bits: all of them are fixed
-            types = np.tile(self._sites.fixed_types, len(self))
+        # Edges with types are not bits: all of them are fixed.
+        types = np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None
+        fixed = self._sites.fixed_edges
         starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
         return EdgeList(starts, u, v, types)
 
@@ -312,7 +255,8 @@ class FlippedGraphs(NoisyGraphs):
     @override
     def node_ones(self, name: str) -> NodeOnes:
         n_nodes, n_columns = self._node_sites(name).values.shape
-        if self._node_sites(name).alphabet > 2 or node_places(self._sites, name)[1] is not None or not n_columns:
+        _, numbers, order = layer_places(self._sites, name)
+        if self._node_sites(name).alphabet > 2 or numbers is not None or order is not None or not n_columns:
             return super().node_ones(name)
         draw: FlippedDraw = self._draw.part(*self._sites.span(name))
         ones = draw.nonzero[0]

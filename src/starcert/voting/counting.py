@@ -28,7 +28,7 @@ from starcert.objects import NodeFrame
 from starcert.objects.binding import axes_of_sites
 from starcert.sampling.batch import flips_of
 from starcert.sampling.sampler import draw_each
-from starcert.sampling.streams import WordStream, states_of_chunks
+from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
 from starcert.system.stages import Stage, add_votes, stage
 from starcert.system.travelling import SentOnce, map_on_workers
@@ -108,8 +108,8 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
     copies = None
     if len(chunks) > 1:
         with stage("drawing"):
-            states = states_of_chunks(job.seed, sites.clean.key, chunks[0].purpose, [each.number for each in chunks])
-            copies = draw_each(sampler_of(classifier, sites, job.noise), states, size)
+            streams = (WordStream.of_chunk(job.seed, sites.clean.key, each.purpose, each.number) for each in chunks)
+            copies = draw_each(sampler_of(classifier, sites, job.noise), streams, size)
     if copies is None:
         return [count_chunk(job, sites, chunk) for chunk in chunks]
     with named_errors(_name_of(chunks[0])), stage("model"):

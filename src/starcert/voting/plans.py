@@ -28,7 +28,7 @@ from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem
-from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
+from starcert.sampling.sampler import check_fits, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -227,7 +227,11 @@ def any_copy(job: Job) -> Copies:
 def check_memory(job: Job) -> None:
     """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
     base = job.classifier
-    check_all_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)
+    if (free := base.free_memory()) is None:  # it is not known
+        return
+    for number, sites in enumerate(job.sites):
+        name, device = f"graph {number}", base.backend
+        check_fits(sites, job.noise, name=name, free=free, device=device, copy_bytes=base.copy_bytes)
 
 
 class Wanted(NamedTuple):

@@ -1,37 +1,39 @@
-"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing classifies."""
+"""The noise, for training on copies like those that smoothing classifies: of graphs (PyTorch Geometric) and of rows."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from copy import copy
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from starcert.objects import Graph
-from starcert.objects.binding import Regions, bind, check_noise_and_regions
+from starcert.objects import Graph, Numbered, Sites, Vector
+from starcert.objects.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.objects.content import digest
+from starcert.objects.vectors import join_rows, matrix_of
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-try:
-    from torch.utils.data import get_worker_info
-    from torch_geometric.transforms import BaseTransform
-except ModuleNotFoundError as error:
-    raise StarcertError(f"transforms need {error.name}: pip install 'starcert[torch]'") from error
-
 if TYPE_CHECKING:
     from starcert.objects.noise import Noise
 
-__all__ = ["AddNoise"]
+__all__ = ["AddNoise", "noisy_rows"]
 
 MAX_SAMPLERS = 1024
 """Graphs whose samplers are kept for the next draw."""
 
 
-class AddNoise(BaseTransform):  # type: ignore[misc]
-    """Flips the node pairs of a graph as the noise does: each call returns a fresh noisy copy.
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class AddNoise:
+    """A transform of PyTorch Geometric that flips the node pairs of a graph as the noise does, afresh in every call.
 
     It draws from the very law that `SmoothedClassifier` smooths with, by the same sampler. The draws of one graph are
     numbered, and each has its own random stream, keyed by the seed, the content of the graph, the number, and, in a
@@ -62,20 +64,30 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
     def __init__(
         self, noise: Noise, regions: Regions | None = None, *, seed: int = 0, drop: Sequence[str] = ()
     ) -> None:
+        try:
+            import_module("torch_geometric")
+        except ModuleNotFoundError as error:
+            raise StarcertError(f"transforms need {error.name}: pip install 'starcert[torch]'") from error
         check_noise_and_regions(noise, regions)
         whole_number("seed", seed, 0)
         if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
             raise InvalidParameterError("drop", "be names of edge data", drop, "Write drop=('edge_attr',).")
-        self.noise = noise
-        self.regions = regions
-        self.seed = int(seed)
-        self.drop = tuple(drop)
+        self.noise, self.regions, self.seed, self.drop = noise, regions, int(seed), tuple(drop)
         self._draws: dict[str, int] = {}
         self._samplers: OrderedDict[str, Sampler] = OrderedDict()
 
-    def forward(self, data: Any) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
-        """Puts a noisy edge_index into `data`; calling the transform itself leaves `data` alone and returns a copy."""
-        _refuse_batches(data)
+    def __call__(self, data: Any) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
+        """A copy of `data` with noisy edges."""
+        return self.forward(copy(data))
+
+    def forward(self, data: Any) -> Any:  # noqa: ANN401
+        """Puts a noisy edge_index into `data` itself."""
+        if "ptr" in data or "batch" in data:
+            hint = "Give the transform to the data set, not to what the loader returns."
+            raise InvalidParameterError("data", "be one graph", "a batch of graphs", hint)
+        if "adj_t" in data:
+            hint = "Apply ToSparseTensor after this transform."
+            raise InvalidParameterError("data", "have its edges in edge_index alone", "adj_t", hint)
         for name in self.drop:
             if name in data and name != "edge_index":
                 del data[name]
@@ -102,21 +114,12 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
 
     def _stream(self, graph_key: str) -> WordStream:
         """The stream of the next draw of a graph in this process."""
-        worker = get_worker_info()
+        worker = import_module("torch.utils.data").get_worker_info()
         place = "the main process" if worker is None else f"the worker with seed {worker.seed}"
         number = self._draws.get(graph_key, 0)
         self._draws[graph_key] = number + 1
         # The digest keeps these streams apart from those of the votes, whatever the seeds are.
         return WordStream.of_chunk(self.seed, digest("AddNoise", graph_key, place), "training", number)
-
-
-def _refuse_batches(data: Any) -> None:  # noqa: ANN401
-    if "ptr" in data or "batch" in data:
-        hint = "Give the transform to the data set, not to what the loader returns."
-        raise InvalidParameterError("data", "be one graph", "a batch of graphs", hint)
-    if "adj_t" in data:
-        hint = "Apply ToSparseTensor after this transform."
-        raise InvalidParameterError("data", "have its edges in edge_index alone", "adj_t", hint)
 
 
 def _refuse_edge_data(data: Any) -> None:  # noqa: ANN401
@@ -126,3 +129,56 @@ def _refuse_edge_data(data: Any) -> None:  # noqa: ANN401
         if of_edges and ("edge" in name or len(data[name]) != data.num_nodes):
             hint = f"Edges that the noise adds have none. Leave it out: AddNoise(…, drop=({name!r},))."
             raise InvalidParameterError("data", "have no data of edges", name, hint)
+
+
+def noisy_rows(
+    rows: Sequence[Vector], noise: Noise, regions: Regions | None = None, *, seed: int, copies: int = 1
+) -> npt.NDArray[np.int64]:
+    """Noisy copies of every row, as an array to train on.
+
+    They are drawn from the very law that `SmoothedClassifier` smooths with, by the same sampler. Give every epoch a
+    seed of its own, or draw the copies of several at once.
+
+    Args:
+        rows: `Bits` or `Categories`, all with the same columns.
+        noise: a law for every region.
+        regions: where the regions are, as for `SmoothedClassifier`.
+        seed: a whole number, 0 or more. The same seed, rows and noise give the same copies, to the bit.
+        copies: how many copies there are of each row.
+
+    Returns:
+        Shape (copies · rows, columns): a copy of every row in their order, then another of each, and so on. Their
+        labels are `numpy.tile(labels, copies)`.
+
+    Example:
+        >>> import starcert as sc
+        >>> rows = sc.Bits.rows([[0, 1, 1], [1, 1, 0]])
+        >>> noisy_rows(rows, sc.Noise(first=1.0, last=0.0), {"first": [0], "last": [1, 2]}, seed=1).tolist()
+        [[1, 1, 1], [0, 1, 0]]
+    """
+    check_noise_and_regions(noise, regions)
+    whole_number("seed", seed, 0)
+    whole_number("copies", copies, 1)
+    if not len(rows):
+        raise InvalidParameterError("rows", "hold at least one row", rows)
+    matrix = matrix_of(rows)
+    problem = bind_all(rows, noise, regions)
+    side_by_side = _side_by_side(problem, rows)
+    stream = WordStream.of_chunk(seed, digest("noisy rows", side_by_side.clean.key), "training", 0)
+    drawn: npt.NDArray[np.uint8] = sampler(side_by_side, problem.noise).draw(stream, copies).vectors()
+    return drawn.reshape(copies * len(rows), matrix.shape[1]).astype(np.int64)
+
+
+def _side_by_side(problem: Problem, rows: Sequence[Vector]) -> Sites:
+    """The sites of all rows as those of a single long one: each region is where it is in every row."""
+    clean = join_rows(rows)
+    (layer,) = clean.layers
+    blocks = []
+    for region in problem.noise:
+        found = []
+        for number, sites in enumerate(problem.sites):
+            block = sites.blocks[sites.regions.index(region)]
+            (columns,) = block.coordinates(np.arange(block.size))
+            found.append(number * len(rows[0]) + columns)
+        blocks.append(Numbered(layer, np.concatenate(found)))
+    return Sites(clean, tuple(problem.noise), tuple(blocks))
