@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import beta
 
 import starcert as sc
-from starcert.math.confidence import bounds_of, share_of_alpha, spends_on_all_classes
-from starcert.math.limits import upper_limit
+from starcert.math.confidence import bounds_of, spends_on_all_classes
+from starcert.math.limits import share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
 
@@ -65,7 +65,7 @@ def test_the_margin_is_chosen_without_a_look_at_the_estimation_votes():
 
 def test_bounds_of_all_classes_everywhere_are_the_rule_of_version_0_1_0():
     votes = sc.Votes([[90, 5, 5], [99, 1, 0]], selection=[[9, 0, 0], [9, 0, 0]])
-    before = bounds_of(votes, alpha=0.02, together=1, all_classes=True)
+    before = bounds_of(votes, alpha=0.02, family_size=1, all_classes=True)
     share = Fraction(0.02) / 3
     assert before.failure.tolist() == [upper_limit(10, 100, share), upper_limit(1, 100, share)]
     assert before.other.tolist() == [upper_limit(5, 100, share), upper_limit(1, 100, share)]
@@ -76,9 +76,9 @@ def test_all_bounds_together_have_an_exact_share_each():
     votes = sc.Votes(counts, selection=counts)
     for alpha in (0.01, 0.1, 1e-7):
         joint = sc.clopper_pearson(votes, alpha=alpha, family="all")
-        assert (joint.alpha, joint.together, joint[1].together) == (alpha, 3, 3)
+        assert (joint.alpha, joint.family_size, joint[1].family_size) == (alpha, 3, 3)
         alone = sc.clopper_pearson(votes, alpha=alpha)
-        assert (alone.together, alone[1].together) == (1, 1)
+        assert (alone.family_size, alone[1].family_size) == (1, 1)
         assert (joint.failure > alone.failure).all()
         # A third of 0.01 is no float, and 3 times the nearest one may be more than 0.01.
         assert joint.failure[0] == upper_limit(100, 1000, Fraction(alpha) / 9)
@@ -94,7 +94,7 @@ def test_all_bounds_together_have_an_exact_share_each():
 @pytest.mark.parametrize("all_classes", [True, False])
 @pytest.mark.parametrize("together", [1, 7, 188])
 def test_the_shares_of_all_bounds_add_up_to_alpha(apart, n_classes, all_classes, together):
-    share = share_of_alpha(0.01, n_classes, selected_apart=apart, all_classes=all_classes, together=together)
+    share = share_of_alpha(0.01, n_classes, selected_apart=apart, all_classes=all_classes, family_size=together)
     everything = all_classes or not apart  # who chooses the class on the same votes must bound each
     n_bounds = (n_classes if n_classes > 2 and everything else 1) * (1 if apart else 2)
     assert share * n_bounds * together == Fraction(0.01)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import starcert as sc
 from starcert.math import exact
 from starcert.math.exact import Enclosure, Prover
-from starcert.math.tradeoff import Tradeoff
+from starcert.math.margins import Tradeoff
 
 
 def fraction(x: arb | fmpq) -> Fraction:

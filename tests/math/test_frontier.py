@@ -11,7 +11,7 @@ from oracles import cells, rho_lower, rho_upper, slack
 import starcert as sc
 from starcert.math.channels import Channel, Product
 from starcert.math.frontier import Alike, Frontiers, find_frontier
-from starcert.math.margins import MultiClass, Slacks, Tradeoffs, TwoClass
+from starcert.math.margins import MultiClass, Slacks, Tradeoff, TwoClass
 from starcert.system.errors import InvalidParameterError
 
 
@@ -37,7 +37,7 @@ def test_frontiers_are_those_of_the_whole_table(noise, limits, failure):
 
 def test_multi_class_frontiers_too():
     noise, limits = sc.Noise(a=0.1, b=0.35), (4, 8)
-    margin = MultiClass(Tradeoffs(noise.product), 0.05, 0.001)
+    margin = MultiClass(Tradeoff(noise.product), 0.05, 0.001)
     frontier = find_frontier(margin, limits)
     assert (list(frontier.radii), list(frontier.beyond)) == brute_force(margin.proves, limits)
     assert len(frontier.radii) > 1
@@ -102,7 +102,7 @@ def test_axes_that_are_alike_under_several_classes(noise, limits):
         listed = cells(channels, radius)
         return rho_lower(listed, 1 - Fraction(failure)) > rho_upper(listed, Fraction(other))
 
-    frontier = find_frontier(MultiClass(Tradeoffs(noise.product), failure, other), limits)
+    frontier = find_frontier(MultiClass(Tradeoff(noise.product), failure, other), limits)
     assert (list(frontier.radii), list(frontier.beyond)) == brute_force(certified, limits)
     assert (frontier.verified, frontier.incomplete) == (True, "")
 
@@ -260,7 +260,7 @@ def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_no
     from starcert.math import frontier as module  # noqa: PLC0415
 
     noise, limits = sc.Noise(a=sc.Flip(delete=0.4, add=0.001)), (6, 4)
-    tradeoffs, shared = Tradeoffs(noise.product), Frontiers(Slacks(noise.product), limits)
+    tradeoffs, shared = Tradeoff(noise.product), Frontiers(Slacks(noise.product), limits)
     searched = []
 
     def search(margin, box):

@@ -7,7 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.math import exact
-from starcert.math.margins import Bracket, MultiClass, Slacks, Tradeoffs, TwoClass
+from starcert.math.margins import Bracket, MultiClass, Slacks, Tradeoff, TwoClass
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -20,7 +20,7 @@ def test_the_multi_class_margin_against_fractions(seed):
     cells = oracles.cells(list(noise.product.channels), radius)
     lower = oracles.rho_lower(cells, 1 - Fraction(failure))
     upper = oracles.rho_upper(cells, Fraction(other))
-    margin = MultiClass(Tradeoffs(noise.product), failure, other)
+    margin = MultiClass(Tradeoff(noise.product), failure, other)
     assert margin.proves(radius) is (lower > upper)
     assert margin.suggests(radius) is (lower > upper)
 
@@ -30,7 +30,7 @@ def test_with_p_b_at_its_largest_the_two_margins_are_one(seed):
     rng = np.random.default_rng([12, seed])
     noise = oracles.random_noise(rng, 2)
     failure = float(10 ** rng.uniform(-6, math.log10(0.6)))
-    two, multi = TwoClass(Slacks(noise.product), failure), MultiClass(Tradeoffs(noise.product), failure, failure)
+    two, multi = TwoClass(Slacks(noise.product), failure), MultiClass(Tradeoff(noise.product), failure, failure)
     for radius in [(0, 0), (1, 0), (0, 1), (2, 3), (5, 1)]:
         assert two.proves(radius) is multi.proves(radius)
 
@@ -48,19 +48,19 @@ def test_multi_class_near_ties_are_decided_right():
         else:
             high = middle
     assert 0 < low < failure
-    assert MultiClass(Tradeoffs(noise.product), failure, low).proves(radius) is True
-    assert MultiClass(Tradeoffs(noise.product), failure, high).proves(radius) is False
+    assert MultiClass(Tradeoff(noise.product), failure, low).proves(radius) is True
+    assert MultiClass(Tradeoff(noise.product), failure, high).proves(radius) is False
 
 
 def test_a_multi_class_tie_is_not_certified():
     """One-way noise gives dyadic bounds: ρ_low(7/8) = 1/2 = ρ_up(1/8)."""
-    law = Tradeoffs(sc.Noise(a=sc.Flip(delete=0.25, add=0.0)).product)
+    law = Tradeoff(sc.Noise(a=sc.Flip(delete=0.25, add=0.0)).product)
     assert MultiClass(law, 0.125, 0.125).proves((1, 0)) is False
     assert MultiClass(law, 0.125, math.nextafter(0.125, 0)).proves((1, 0)) is True
 
 
 def test_radius_zero_compares_the_bounds_themselves():
-    law = Tradeoffs(sc.Noise(a=0.1).product)
+    law = Tradeoff(sc.Noise(a=0.1).product)
     assert MultiClass(law, 0.6, 0.39).proves((0,)) is True
     assert MultiClass(law, 0.625, 0.375).proves((0,)) is False
 
@@ -155,7 +155,7 @@ def test_a_proof_is_made_once():
 def test_suggestions_agree_with_proofs(failure):
     slacks = Slacks(sc.Noise(a=0.2, b=1e-5).product)
     for radius in [(0, 0), (1, 0), (3, 1), (0, 60), (400, 0)]:
-        assert slacks.suggests(radius, failure) == slacks.bracket(radius).certifies(failure)
+        assert TwoClass(slacks, failure).suggests(radius) == slacks.bracket(radius).certifies(failure)
 
 
 def test_an_open_question_reads_as_none():
@@ -165,5 +165,5 @@ def test_an_open_question_reads_as_none():
 def test_a_proof_is_needed_at_the_slack_itself_and_not_far_from_it():
     slacks = Slacks(sc.Noise(a=0.02, b=0.3).product)
     slack = slacks.value((2, 3))
-    assert slacks.needs_proof((2, 3), slack)
-    assert not any(slacks.needs_proof((2, 3), slack * factor) for factor in (1 - 1e-6, 1 + 1e-6))
+    assert TwoClass(slacks, slack).needs_proof((2, 3))
+    assert not any(TwoClass(slacks, slack * factor).needs_proof((2, 3)) for factor in (1 - 1e-6, 1 + 1e-6))

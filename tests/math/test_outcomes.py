@@ -11,8 +11,7 @@ from starcert.math import exact
 from starcert.math.cells import Halves, cells_of, count_cells, count_listed, halve
 from starcert.math.channels import Channel, Product
 from starcert.math.frontier import find_frontier
-from starcert.math.margins import MultiClass, Slacks, Tradeoffs, TwoClass
-from starcert.math.tradeoff import Tradeoff
+from starcert.math.margins import MultiClass, Slacks, Tradeoff, TwoClass
 from starcert.system.errors import InvalidParameterError
 
 HALF = Fraction(1, 2)
@@ -64,7 +63,7 @@ def test_slack_and_both_rhos_against_fractions(seed):
     radius = random_radius(rng, law)
     cells = oracles.cells(list(law.channels), radius)
     assert relative_error(Slacks(law).value(radius), oracles.slack(cells)) <= 1e-9
-    tradeoffs = Tradeoffs(law)
+    tradeoffs = Tradeoff(law)
     for p in (0.0, 1.0, 0.5, rng.uniform(), 1 - 10 ** rng.uniform(-9, 0), 1e-20):
         for ours, oracle in ((tradeoffs.lower, oracles.rho_lower), (tradeoffs.upper, oracles.rho_upper)):
             assert relative_error(ours(radius, p, 1 - p), oracle(cells, Fraction(p))) <= 1e-9
@@ -100,7 +99,7 @@ def test_the_frontier_is_what_comparing_exact_slacks_gives(seed):
 
 def test_both_margins_take_them():
     law, bounds = Product([symmetric(Fraction(2, 5), 4)]), (0.3, 0.05)
-    frontier = find_frontier(MultiClass(Tradeoffs(law), *bounds), (9,))
+    frontier = find_frontier(MultiClass(Tradeoff(law), *bounds), (9,))
     (reach,) = frontier.radii[0]
     sides = [oracles.cells(list(law.channels), (count,)) for count in (reach, reach + 1)]
     certified = [
@@ -171,7 +170,7 @@ def test_large_radii_keep_their_digits(p, radius):
     bracket = slacks.bracket((radius,))
     assert math.nextafter(bracket.below, 1) == bracket.at_least
     assert slacks.value((radius,)) == pytest.approx(bracket.at_least, rel=1e-9)
-    assert slacks._cut((radius,)).filled == pytest.approx(bracket.at_least, rel=1e-9)
+    assert slacks.cut((radius,)).filled == pytest.approx(bracket.at_least, rel=1e-9)
 
 
 def test_a_binary_channel_is_the_symmetric_one_with_two_values():

@@ -34,9 +34,10 @@ from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against
 from starcert.math.confidence import Votes
-from starcert.math.evidence import AlphaShares, Level
+from starcert.math.evidence import Level
 from starcert.math.frontier import levels_below, levels_of
-from starcert.math.tradeoff import RELATIVE_ERROR
+from starcert.math.limits import AlphaShares
+from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
 from starcert.voting.jobs import chunk_ends

@@ -22,8 +22,9 @@ from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Ver
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
-from starcert.math.evidence import AlphaShares, Evidence, Level, Weighed
+from starcert.math.evidence import Evidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
+from starcert.math.limits import AlphaShares
 from starcert.math.pooling import Scheme
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 from starcert.system.stages import staged
@@ -109,7 +110,7 @@ def verdicts_of(
     shares = AlphaShares.of(Fraction(alpha) / one.together)
     evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
     return find_verdicts(
-        evidence, one.counted, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
+        evidence, one.frontier_by_p_A, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
     )
 
 

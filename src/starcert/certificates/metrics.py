@@ -307,7 +307,7 @@ def radius_verdicts(
 ) -> list[RadiusVerdicts]:
     """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
     answered, counted = _answered_of(certificates, labels)
-    by_counts, known = certificates.counted, [one.broken for one in certificates]
+    by_counts, known = certificates.by_p_A, [one.broken for one in certificates]
     found = []
     for radius in radii:
         has = [size is None or lies_within(radius, size) for size in certificates.capacity]
@@ -331,7 +331,7 @@ def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
     """What is known about each graph under at most this many flips, wherever they are; nothing without its capacity."""
     sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
     found = []
-    for one, alone in zip(certificates, certificates.counted, strict=True):
+    for one, alone in zip(certificates, certificates.by_p_A, strict=True):
         if one.capacity is None:
             found.append(FlipOutcome(0, 0, 0, None, None))
             continue

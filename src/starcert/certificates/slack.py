@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from starcert.math.bets import anytime_limit
 from starcert.math.channels import Product
-from starcert.math.confidence import check_alpha, share_of_alpha, upper_limit
-from starcert.math.evidence import counts_alpha
-from starcert.math.margins import Slacks, Tradeoffs
+from starcert.math.confidence import check_alpha
+from starcert.math.limits import counts_alpha, share_of_alpha, upper_limit
+from starcert.math.margins import Slacks, Tradeoff
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 
@@ -50,9 +50,9 @@ def slacks_of(law: Product) -> Slacks:
 
 
 @lru_cache(maxsize=32)
-def tradeoffs_of(law: Product) -> Tradeoffs:
+def tradeoffs_of(law: Product) -> Tradeoff:
     """ρ_low and ρ_up of a product of channels, shared likewise."""
-    return Tradeoffs(law)
+    return Tradeoff(law)
 
 
 def slack(noise: Noise, radius: RadiusLike) -> float:
@@ -180,7 +180,7 @@ def votes_needed(
     limit = upper_limit if plan == "fixed" else anytime_limit
     alpha = counts_alpha(check_alpha(alpha), evidence=evidence)
     # Votes that all agree choose the two-class margin.
-    share = share_of_alpha(alpha, n_classes, selected_apart=selected_apart, all_classes=False, together=together)
+    share = share_of_alpha(alpha, n_classes, selected_apart=selected_apart, all_classes=False, family_size=together)
 
     def fewest(counts: tuple[int, ...]) -> int | None:
         bracket = slacks_of(noise.product).bracket(counts)

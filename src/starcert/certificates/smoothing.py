@@ -30,7 +30,7 @@ from starcert.certificates.slack import StoppingPlan
 from starcert.certificates.votes import VotingOptions, VotingRun
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
-from starcert.math.evidence import AlphaShares
+from starcert.math.limits import AlphaShares
 from starcert.objects import Sites
 from starcert.objects.binding import (
     Problem,
@@ -234,7 +234,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 if plan == "fixed":
                     bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
                 else:
-                    bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, together=together)
+                    bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, family_size=together)
             # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(
