@@ -182,7 +182,7 @@ def _verdict(evidence: Evidence, level: Level, search: _OpenLevel | None, broken
     for scheme in (each for each in schemes if each.n_attacks <= FEW):
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            return _certified(scheme)
+            return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
     if search is None:
         verdict = _left_open(weighed)
     else:
@@ -192,13 +192,9 @@ def _verdict(evidence: Evidence, level: Level, search: _OpenLevel | None, broken
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
-                return _certified(scheme)
+                return Verdict("certified", _by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
     return verdict
-
-
-def _certified(scheme: Scheme) -> Verdict:
-    return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
 
 
 def _left_open(weighed: Sequence[Weighed]) -> Verdict:
@@ -309,10 +305,7 @@ class _OpenLevel:
         return (total - 2 * int(self._own.counts(attack)[self._label])) / sqrt(max(total, 1))
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
-        """How many more votes bring every open attack to this many chunks; at least that, if too few are left.
-
-        Levels that list the same attacks share their votes.
-        """
+        """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
         own = self._own
         least = len(weighed.rest) * OWN_CHUNK * chunks - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks
@@ -338,7 +331,12 @@ class _OpenLevel:
 
     def _dangerous(self, weighed: Weighed) -> list[Attack]:
         """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
-        if all(axis in weighed.scheme.listed or self._any_will_do(axis) for axis in range(len(self._level))):
+
+        def any_will_do(axis: int) -> bool:  # it has one attack alone, or attacks that cannot be distinguished
+            one, number = self._evidence.axes[axis], self._level[axis]
+            return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
+
+        if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
             order = np.argsort(-weighed.weights.estimate, kind="stable")[:DANGEROUS]
             return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
@@ -346,11 +344,6 @@ class _OpenLevel:
             ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
             sites += first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
         return [tuple(sorted(sites))]
-
-    def _any_will_do(self, axis: int) -> bool:
-        """Whether an axis has one attack alone, or attacks that cannot be distinguished."""
-        one, number = self._evidence.axes[axis], self._level[axis]
-        return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
     def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
         """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
@@ -382,8 +375,7 @@ def _chunks_needed(weighed: Weighed, bet: OwnBet) -> int:
 def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
     """About how many votes settle these attacks, each by how often it seems to fail.
 
-    This is more than `_price`, which decides whether to begin: attacks close to one half need many times the votes that
-    an average one does.
+    This is more than `_price`: attacks close to one half need many times the votes that an average one does.
     """
     failures = np.linspace(0, CLOSEST, 48)
     speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)

@@ -10,7 +10,6 @@ import numbers
 from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import product
 from typing import Literal, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
@@ -76,13 +75,12 @@ def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]
         (36, 46)
     """
     limits = _checked(noise).radius(max_radius, "max_radius")
-    shape = tuple(limit + 1 for limit in limits)
-    if math.prod(shape) > MAX_TABLE:
+    table = tuple(limit + 1 for limit in limits)
+    if math.prod(table) > MAX_TABLE:
         hint = "A frontier needs no table: use certify."
         raise InvalidParameterError("max_radius", f"leave at most {MAX_TABLE:,} radii in a table", limits, hint)
-    value = slacks_of(noise.product).value
-    radii = product(*(range(limit + 1) for limit in limits))
-    return np.fromiter(map(value, radii), dtype=float, count=math.prod(shape)).reshape(shape)
+    values = map(slacks_of(noise.product).value, np.ndindex(table))
+    return np.fromiter(values, dtype=float, count=math.prod(table)).reshape(table)
 
 
 def rho_lower(noise: Noise, radius: RadiusLike, p: float) -> float:
@@ -161,8 +159,7 @@ def votes_needed(
         alpha: the failure probability of a certificate.
         n_classes: how many classes there are.
         radius: the number of flips on each axis; None: one flip, on each axis by itself.
-        selected_apart: whether the class is chosen on votes of its own; otherwise each of more than two classes has a
-            smaller share of alpha.
+        selected_apart: whether the class is chosen on votes of its own.
         together: how many certificates share alpha.
         evidence: whether alpha is shared with evidence, which leaves the counts of votes a quarter of it.
         plan: "decided" if the plan may stop early: bounds that hold at any time take more votes.
@@ -172,8 +169,6 @@ def votes_needed(
         {'motif': 450, 'random': 9, 'frozen': None}
         >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
         2453
-        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
-        {'motif': 692, 'random': 14}
     """
     if plan not in get_args(StoppingPlan):
         raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
@@ -201,10 +196,6 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "")
     """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
 
     `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
-
-    Example:
-        >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
-        'Even if all 100 votes agreed, no flip would be certified in motif (450 votes could), frozen (none ever could).'
     """
     short = [
         f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"

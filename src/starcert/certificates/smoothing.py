@@ -150,7 +150,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 title: what the bar is called; by default "votes".
         """
         plan = _plan(samples, voting.get("selection_samples"))
-        run = VotingRun.of(self.classifier, self._bound(graphs), seed, **voting)
+        run = VotingRun(self.classifier, self._bound(graphs), seed, **voting)
         with run.opened() as store:
             return _draw_votes(run, plan, store, record=record)
 
@@ -210,7 +210,7 @@ class SmoothedClassifier(SmoothedEstimator):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         selection_samples = voting.get("selection_samples")
         drawing = _plan(samples, selection_samples)
-        run = VotingRun.of(self.classifier, problem, seed, **voting)
+        run = VotingRun(self.classifier, problem, seed, **voting)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha) / together, evidence=evidence)

@@ -151,17 +151,12 @@ def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> flo
 
 
 class AxisMoves(NamedTuple):
-    """What an attack may do to the sites of an axis of a law.
-
-    It can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that an
-    attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each of
-    these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
-    """
+    """What an attack may do to the sites of an axis of a law."""
 
     law: SiteLaw
-    starts: tuple[int, ...]
-    ranks: Whole
-    outcomes: npt.NDArray[np.uint8]
+    starts: tuple[int, ...]  # the values of sites that it can change
+    ranks: Whole  # what it may give a site of each value: the rank among other values, shape (alphabet, moves)
+    outcomes: npt.NDArray[np.uint8]  # of each of these and each shown value, shape (alphabet, moves, alphabet)
 
     @property
     def alphabet(self) -> int:
@@ -170,17 +165,13 @@ class AxisMoves(NamedTuple):
 
 
 class AttackAxis(NamedTuple):
-    """An axis of a noise on one object: the law of each of its sites, and the flat positions of these sites.
+    """An axis of a noise on one object; the last three are there where sites have more than two values."""
 
-    Where sites have more than two values, `moves` says what an attack may do to them, `values` are their clean values,
-    and `n_sites` is the number of all sites of the object.
-    """
-
-    law: SiteLaw
-    sites: Whole
-    moves: AxisMoves | None = None
-    values: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-    n_sites: int = 0
+    law: SiteLaw  # of each of its sites
+    sites: Whole  # their flat positions
+    moves: AxisMoves | None = None  # what an attack may do to them
+    values: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)  # their clean values
+    n_sites: int = 0  # how many sites the object has
 
     @property
     def n_choices(self) -> int:
@@ -255,17 +246,13 @@ def sites_by_pool(axes: Sequence[AttackAxis]) -> list[Whole]:
 
 
 class ListedAxis(NamedTuple):
-    """An axis with `size` sites, `attacked` of them attacked, each with one of `moves` values.
-
-    Choices are numbered site by site, and a flip has `outcomes` outcomes. Axes with one `pool` number have the same
-    sites; −1: no other axis has them.
-    """
+    """An axis with `size` sites, `attacked` of them attacked. Choices are numbered site by site."""
 
     size: int
     attacked: int
-    moves: int = 1
-    outcomes: int = 1
-    pool: int = -1
+    moves: int = 1  # values that an attack may give a site
+    outcomes: int = 1  # of a flip
+    pool: int = -1  # axes with one number have the same sites; −1: no other axis has them
 
 
 def _left(axes: Sequence[ListedAxis], axis: int) -> int:

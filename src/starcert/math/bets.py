@@ -55,13 +55,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Stakes(NamedTuple):
-    """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions.
+    """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions."""
 
-    `seen`, shape (fractions, *values), is for a vote of each value; `quiet`, shape (fractions,), for one of value 0.
-    """
-
-    seen: Whole
-    quiet: Whole
+    seen: Whole  # with a vote of each value, shape (fractions, *values)
+    quiet: Whole  # with one of value 0, shape (fractions,)
 
 
 def stakes(theta: float, values: Floats) -> Stakes | None:
@@ -203,16 +200,12 @@ class Wager(NamedTuple):
 
 
 class OwnBet(NamedTuple):
-    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
+    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ."""
 
-    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
-    and θ is 1/2.
-    """
-
-    axes: tuple[int, ...]
-    limits: Floats
+    axes: tuple[int, ...]  # those that are pooled
+    limits: Floats  # λ in each bin of their flip counts
     theta: float
-    stakes: Stakes | None
+    stakes: Stakes | None  # None where each vote is 0 or 1 and θ is 1/2
 
     def capital(self, votes: int, against: Whole) -> int:
         """The logarithm of the capital after this many votes, given the number against the class in each bin."""

@@ -246,14 +246,10 @@ def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
 
 
 class _Cells(NamedTuple):
-    """Cells in ascending order of log ratio: `values`, shape (3, n), as `cells_of` returns them, and running sums.
+    """Cells in ascending order of log ratio, and running sums, each from its own end."""
 
-    `sums`, shape (4, n + 1), has as entry j the clean mass of the first j cells, of the others, and the attacked mass
-    of the first j cells, of the others. Each is summed from its own end.
-    """
-
-    values: Floats
-    sums: Floats
+    values: Floats  # shape (3, n), as `cells_of` returns them
+    sums: Floats  # shape (4, n + 1), entry j: clean mass of the first j cells, of the others; attacked mass likewise
 
 
 class Halves:

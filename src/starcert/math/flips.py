@@ -58,28 +58,19 @@ class FlipRecord:
     """The votes against a class on one object, and which sites flipped in each of them.
 
     Exactly one form is there: `bits`; `starts` and `positions`; or, where the flips would take too much, `by_axis`.
-
-    Attributes:
-        label, n_sites: the class that they are against, and how many sites the object has.
-        samples, against: votes in each chunk, in the order of the chunks, and those of them against the class.
-        classes: what each of these was for instead, chunk by chunk, in the order of the copies.
-        bits: for each of them a bit for every site, site s being bit s % 8 of byte s // 8.
-        starts, positions: the sites that flipped, ascending in each of them, and where those of each begin and end.
-        by_axis, sizes: for each of them how many sites flipped on each axis, and how many sites each axis has.
-        shown: beside the first two forms, the value that each flip shows; None where all sites have two values.
     """
 
-    label: int
-    n_sites: int
-    samples: Integers
-    against: Integers
-    classes: AnyIntegers
-    bits: Bits | None = None
-    starts: Integers | None = None
-    positions: npt.NDArray[np.uint32] | None = None
-    by_axis: AnyIntegers | None = None
-    sizes: Integers | None = None
-    shown: Bits | None = None
+    label: int  # the class that they are against
+    n_sites: int  # of the object
+    samples: Integers  # votes in each chunk, in the order of the chunks
+    against: Integers  # of these, votes against the class
+    classes: AnyIntegers  # what each of them was for instead, chunk by chunk, in the order of the copies
+    bits: Bits | None = None  # for each of them a bit for every site, site s being bit s % 8 of byte s // 8
+    starts: Integers | None = None  # where the positions of each of them begin, and where the last one's end
+    positions: npt.NDArray[np.uint32] | None = None  # the sites that flipped, ascending in each vote
+    by_axis: AnyIntegers | None = None  # for each of them how many sites flipped on each axis
+    sizes: Integers | None = None  # with it, how many sites each axis has
+    shown: Bits | None = None  # the value that each flip shows, with bits or positions; None: all sites have two
 
     def __post_init__(self) -> None:
         for name in (*COUNTS, *FORMS):

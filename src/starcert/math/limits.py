@@ -188,15 +188,11 @@ def _plus(x, y, u, v):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 class AlphaShares(NamedTuple):
-    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it.
+    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it."""
 
-    `counts` is for the bounds on the class probabilities, `certified` for what evidence certifies, `broken` for the
-    attacks that it finds.
-    """
-
-    counts: Fraction
-    certified: Fraction
-    broken: Fraction
+    counts: Fraction  # for the bounds on the class probabilities
+    certified: Fraction  # for what evidence certifies
+    broken: Fraction  # for the attacks that it finds
 
     @classmethod
     def of(cls, alpha: Fraction, *, evidence: bool = True) -> AlphaShares:

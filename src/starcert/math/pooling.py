@@ -44,13 +44,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class PooledAxes(NamedTuple):
-    """The pooled axes as one: upper bounds for each way in which attacked sites show outcomes.
+    """The pooled axes as one: upper bounds for each way in which attacked sites show outcomes."""
 
-    `ratios` bounds its likelihood ratio (ascending), `masses` its probability in each bin, shape (ratios, bins).
-    """
-
-    ratios: Floats
-    masses: Floats
+    ratios: Floats  # on its likelihood ratio, ascending
+    masses: Floats  # on its probability in each bin, shape (ratios, bins)
 
 
 @lru_cache(maxsize=256)

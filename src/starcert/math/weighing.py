@@ -30,15 +30,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Votes by site: `words`, shape (sites, words), has a bit for each vote.
+    """Votes by site, a bit each."""
 
-    `groups` holds the word at which each group of votes begins, and where the last one ends; `votes` its number of
-    votes.
-    """
-
-    words: npt.NDArray[np.uint64]
-    groups: Whole
-    votes: Whole
+    words: npt.NDArray[np.uint64]  # shape (sites, words)
+    groups: Whole  # the word at which each group of votes begins, and where the last one ends
+    votes: Whole  # how many each group has
 
 
 class Weights(NamedTuple):
