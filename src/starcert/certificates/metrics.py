@@ -133,7 +133,7 @@ def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: R
 
 
 def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> int:
-    """The paper's score: how many radii up to `max_radius` hold, right and certified, for more than half of the graphs."""
+    """The paper's score: at how many radii up to `max_radius` more than half of the graphs are right and certified."""
     return int((certified_share(certificates, labels, max_radius=max_radius) > 0.5).sum())
 
 

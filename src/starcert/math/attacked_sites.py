@@ -108,15 +108,13 @@ def _outcomes_of_flips(
 
 
 def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> tuple[int, ...]:
-    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on.
-
-    What neither object ever shows counts with the outcome of the largest ratio. Arguments are those of `SiteLaw.of`.
-    """
+    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on."""
     ratios, found = list(_outcomes_of_flips(clean, attacked, value)), []
     for shown, (r, q) in enumerate(zip(clean, attacked, strict=True)):
         if shown == value:
             found.append(0)
         else:
+            # What neither object ever shows counts with the outcome of the largest ratio.
             found.append(1 + ratios.index(q / r if r else None) if r or q else max(1, len(ratios)))
     return tuple(found)
 
@@ -179,10 +177,7 @@ class AttackAxis(NamedTuple):
         return len(self.sites) * self.law.moves
 
     def attacked(self, choices: Sequence[int] | range | Whole) -> Whole:
-        """The attacked sites of choices as attacks have them: site + n_sites · (the rank of its new value).
-
-        Ranks count the values other than the clean one from 0: with two values that is the site.
-        """
+        """The attacked sites of choices as attacks have them: site + n_sites · (the rank of its new value)."""
         chosen = np.asarray(choices, dtype=np.int64)
         found = self.sites[chosen // self.law.moves]
         if self.moves is None:

@@ -30,7 +30,6 @@ __all__ = [
     "RESERVE",
     "SCALE",
     "OwnBet",
-    "Stakes",
     "Wager",
     "anytime_limit",
     "capital_against",
@@ -62,12 +61,9 @@ class Stakes(NamedTuple):
 
 
 def stakes(theta: float, values: Floats) -> Stakes | None:
-    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0.
-
-    Smaller θ and larger values than the true ones only make the capital smaller.
-    """
+    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0."""
     if not theta > 0:
-        return None
+        return None  # smaller θ and larger values than the true ones only make the capital smaller
     largest = _largest(theta, values)
     parts = FRACTIONS.reshape(-1, *[1] * values.ndim)
     seen = np.log1p(parts * ((theta - values) / (largest - theta)))
@@ -107,17 +103,14 @@ def capital_of(logarithms):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
 
 
 def with_reserve(capital: Whole) -> Whole:
-    """The logarithm of (1 − RESERVE)·M + RESERVE, at least, where `capital` holds logarithms of M; all in 1/SCALE.
-
-    M is won on the shared votes. Each attack has this one capital at every look, times what its own votes win.
-    """
+    """The logarithm of (1 − RESERVE)·M + RESERVE, at least, from those of M, won on the shared votes; in 1/SCALE."""
     largest = np.maximum(capital, 0)
     staked = float(1 - RESERVE) * np.exp((capital - largest) / SCALE)
     return largest + _whole(np.log(staked + float(RESERVE) * np.exp(-largest / SCALE)))
 
 
 def growth(theta: float, values: Floats, masses: Floats) -> float:
-    """A forecast: how fast the logarithm of the capital grows with a vote on average, for the best of the fractions.
+    """A forecast: the mean growth of the logarithm of the capital with a vote, for the best fraction.
 
     A vote is 0, or one of `values` with the probabilities `masses`.
     """
@@ -147,8 +140,7 @@ def capital_against(count: int, total: int, limit: float) -> float:
     """The logarithm of a capital against "the probability is at least `limit`", after `count` of `total` votes.
 
     With u the limit, m the count and n the total, it is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law
-    of arcsine; −∞ where m/n ≥ u. In floats, for deciding when to look and where to stop: `anytime_limit` proves what is
-    claimed.
+    of arcsine; −∞ where m/n ≥ u. It decides when to look and where to stop: `anytime_limit` proves what is claimed.
     """
     if count >= limit * total:
         return -math.inf

@@ -53,10 +53,12 @@ MAX_STORED = 2**22  # the most cells that are kept for the next radius, seven fl
 def cells_of(channel: Channel, radius: int) -> Floats:
     """The cells of `radius` attacked sites in ascending order, shape (3, n): log ratio, clean mass, attacked mass."""
     if channel.binary:
-        return _binomial_cells(channel, radius)
+        sides = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
+        values: Floats = _binomial_values(radius, *channel.log_ratios, *sides)
+        return values
     if channel.evenly_spaced:
-        sides = (_trinomial(radius, side) for side in zip(*channel.outcomes, strict=True))
-        return _with_digits(np.array([evenly_spaced_log_ratios(channel, radius), *sides]))
+        masses_of_sums = (_trinomial(radius, side) for side in zip(*channel.outcomes, strict=True))
+        return _with_digits(np.array([evenly_spaced_log_ratios(channel, radius), *masses_of_sums]))
     cells = _with_digits(_multinomial(radius, channel.shared, [x for x in channel.log_ratios if math.isfinite(x)]))
     ends = []
     for side, log_ratio in ((0, -math.inf), (1, math.inf)):  # one outcome that the other side never shows is enough
@@ -87,18 +89,9 @@ def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)
     return max(0, math.floor(mean - width)), min(radius, math.ceil(mean + width))
 
 
-def _binomial_cells(channel: Channel, radius: int) -> Floats:
-    clean, attacked = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
-    values: Floats = _binomial_values(radius, *channel.log_ratios, clean, attacked)
-    return values
-
-
 @compiled
 def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Log ratio, clean and attacked mass of the counts in either window (p, 1 − p, low, high).
-
-    Away from its own window a side follows from the other one, through the ratio.
-    """
+    """Log ratio, clean and attacked mass of the counts in either window (p, 1 − p, low, high)."""
     own = _binomial(radius, *clean)
     rival = _binomial(radius, *attacked)
     clean_low, clean_high = clean[2:]
@@ -114,7 +107,7 @@ def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[
         in_attacked = attacked_low <= k <= attacked_high
         clean_mass = own[k - clean_low] if in_clean else 0.0
         attacked_mass = rival[k - attacked_low] if in_attacked else 0.0
-        if not in_clean:
+        if not in_clean:  # away from its own window a side follows from the other one, through the ratio
             clean_mass = attacked_mass * np.exp(-log_ratio)
         if not in_attacked:
             attacked_mass = clean_mass * np.exp(log_ratio)
@@ -132,11 +125,8 @@ def log_ratio_of_count(count: int, radius: int, disagree: float, agree: float) -
 
 @compiled
 def _binomial(radius: int, p: float, q: float, low: int, high: int) -> Floats:
-    """Bin(radius, p) on [low, high] by its recurrence from the mode, normalised; q is 1 − p, rounded by itself.
-
-    No log gamma: this is right to a few units in the last place even where log gamma loses nine digits.
-    """
-    mass = np.zeros(high - low + 1)
+    """Bin(radius, p) on [low, high] by its recurrence from the mode, normalised; q is 1 − p, rounded by itself."""
+    mass = np.zeros(high - low + 1)  # no log gamma, which may lose nine digits: this is right to a few last units
     mode = min(max(int((radius + 1) * p), low), high)
     mass[mode - low] = 1.0
     for k in range(mode, high):
@@ -276,8 +266,7 @@ class Halves:
                 values = np.array([[0.0], [1.0], [1.0]])
             cells = _Cells(values, _running_sums(values))
             if self._stored > MAX_STORED:  # a cache, not a leak
-                self._tables.clear()
-                self._stored = 0
+                self._tables, self._stored = {}, 0
             self._tables[half] = cells
             self._stored += values.shape[1]
         return cells

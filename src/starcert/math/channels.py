@@ -28,10 +28,7 @@ Outcome: TypeAlias = tuple[Fraction, Fraction]  # the masses of an outcome: on t
 
 
 def merge_outcomes(outcomes: Iterable[Outcome]) -> dict[Fraction | None, Outcome]:
-    """Outcomes by their ratio, attacked mass to clean mass, ascending; None: infinite, never on the clean side.
-
-    Those with one ratio are merged, and those that neither side shows are left out.
-    """
+    """Outcomes by their ratio, attacked mass to clean mass, ascending; None: infinite. Those with one ratio are one."""
     found: dict[Fraction | None, Outcome] = {}
     for clean, attacked in outcomes:
         if clean or attacked:
@@ -46,11 +43,6 @@ class Channel:
     """The law of one attacked site: clean and attacked mass of each outcome, merged by `merge_outcomes`.
 
     Two channels are equal exactly when their laws are.
-
-    Example:
-        >>> third, half = Fraction(1, 3), Fraction(1, 2)
-        >>> Channel([(half, third), (0, third), (half, third)]).outcomes
-        ((Fraction(1, 1), Fraction(2, 3)), (Fraction(0, 1), Fraction(1, 3)))
     """
 
     outcomes: tuple[Outcome, ...]
@@ -64,10 +56,7 @@ class Channel:
 
     @classmethod
     def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
-        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side.
-
-        Renaming agreement to disagreement turns (a, b) into (1−a, 1−b) and changes nothing else.
-        """
+        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
         if not (0 <= clean <= 1 and 0 <= attacked <= 1):
             raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
         return cls([(1 - clean, 1 - attacked), (clean, attacked)])

@@ -298,10 +298,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each
 
 
 def anytime_bounds(votes: Votes, *, alpha: float, family_size: int = 1) -> Bounds:
-    """Bounds on p_A, for the two-class margin, that hold at all times with probability at least 1 − alpha.
-
-    The votes may be those of a plan that looked at them to stop. Bounds of `family_size` graphs hold together.
-    """
+    """Bounds on p_A that hold at all times, for the two-class margin, whatever plan looked at the votes to stop."""
     if votes.selection is None:
         raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
     labels = votes.selection.argmax(axis=1)

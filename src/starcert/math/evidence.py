@@ -32,7 +32,6 @@ from starcert.math.attacked_sites import (
     ListedAxis,
     attack_number,
     chance_of,
-    n_attacks,
     pools_of,
     ratio_of,
     shares_of,
@@ -67,15 +66,11 @@ Level = tuple[int, ...]
 
 
 class Weighed(NamedTuple):
-    """What a scheme says about a level: capital and estimate of each attack.
-
-    A capital whose logarithm, in `bets.SCALE`, is at least `needed` proves an attack harmless. It includes the reserve
-    for votes of its own: what those win is added to its logarithm, and nothing else is.
-    """
+    """What a scheme says about a level: capital and estimate of each attack."""
 
     scheme: Scheme
-    needed: int
-    weights: Weights
+    needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
+    weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
 
     @property
     def proved(self) -> bool:
@@ -211,7 +206,7 @@ class Evidence:
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
-        assert n_attacks(listed) == scheme.n_attacks
+
         return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:

@@ -67,9 +67,8 @@ class Prover:
         if not 1e-6 < p < 1 - 1e-6:
             rare = min(p, 1 - p)
             wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1) if rare else 0
-        for bits in (*BITS, None):
-            if bits is None and not self._fractions_serve(powers):
-                return
+        few = self.product.binary or count_cells(self.product, powers) <= MAX_EXACT_CELLS
+        for bits in (*BITS, None) if few and sum(powers) <= MAX_EXACT_RADIUS else BITS:
             with LOCK, ctx.workprec(bits + wider if bits else 64):
                 enclosure = self._enclosure(powers, p, log_ratio, bits and bits + wider)
             if enclosure is not None:
@@ -100,10 +99,6 @@ class Prover:
             first, second = second, first
         return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
 
-    def _fractions_serve(self, powers: tuple[int, ...]) -> bool:
-        few = self.product.binary or count_cells(self.product, powers) <= MAX_EXACT_CELLS
-        return sum(powers) <= MAX_EXACT_RADIUS and few
-
     def _shown_by_both(self, powers: tuple[int, ...], bits: int | None, side: str) -> Exact:
         """The mass, seen from the other side, of the cells that `side` shows at all (less than 1 for one-way noise)."""
         shown = exact_number(Fraction(1), bits)
@@ -125,8 +120,7 @@ class Prover:
                 one = exact_number(Fraction(1), bits)
                 table = _with_sums(np.zeros(1), [one], [one], one - one)
             if self._stored > MAX_STORED:
-                self._tables.clear()
-                self._stored = 0
+                self._tables, self._stored = {}, 0
             self._tables[key] = table
             self._stored += len(table.clean)
         return self._tables[key]

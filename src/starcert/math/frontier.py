@@ -155,8 +155,7 @@ class Frontiers:
     """The frontiers of one noise in one box, each searched and proved once.
 
     A two-class frontier stays the same while the failure probability moves between two proved slacks, and a multi-class
-    one between any two bounds that share it, since smaller bounds certify more: most graphs, and most nodes of a large
-    one, are a look-up.
+    one between two bounds that share it: most graphs, and most nodes of a large one, are a look-up.
     """
 
     def __init__(self, slacks: Slacks, limits: tuple[int | None, ...]) -> None:

@@ -86,8 +86,8 @@ def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
 def _relative_tail(count: int, total: int, p: float) -> arb:
     """At least P(Bin(total, p) ≤ count) / P(Bin(total, p) = count), in whole numbers that are rounded up.
 
-    From the largest term downwards, each is the last one times j(1−p) / ((total−j+1)·p). The factors fall below 1 and
-    go on falling, so what is left out is at most a geometric series.
+    Each term is the last one times j(1−p) / ((total−j+1)·p). These factors fall, and go on falling once they are below
+    1.
     """
     yes, whole = p.as_integer_ratio()
     no = whole - yes
@@ -113,10 +113,10 @@ def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) 
 
 
 def tail_in_pairs(count: int, total: int, p: Fraction) -> arb:
-    """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`.
+    """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`, in pairs of floats.
 
-    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts. After m terms
-    everything has a relative error below (4m + 10)·2⁻¹⁰⁰.
+    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts: after m terms
+    the error is below (4m + 10)·2⁻¹⁰⁰.
     """
     odds = (1 - p) / p
     high = float(odds)

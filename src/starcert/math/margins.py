@@ -58,10 +58,7 @@ class Cut(NamedTuple):
 
 
 class Tradeoff:
-    """ρ_low and ρ_up of one product of channels, from floats where they resolve it and from a proof where they don't.
-
-    Probabilities come with their complement, since either may be tiny.
-    """
+    """ρ_low and ρ_up of one product of channels; by a proof where floats don't resolve them. rest = 1 − p."""
 
     def __init__(self, product: Product) -> None:
         self.product = product
@@ -165,7 +162,7 @@ class TwoClass:
         return self.slacks.product
 
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
+        """Whether floats do not suffice to suggest an answer."""
         cut = self.slacks.cut(radius)
         return abs(cut.filled - self.failure) <= 2 * (RELATIVE_ERROR * cut.filled + cut.blur)
 

@@ -126,8 +126,7 @@ def _binomial(n: int, p: Fraction) -> list[arb]:
 def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
     """The pooled axes, each given by law, number of sites and number of attacked ones; None: the table is too large.
 
-    Axes with one number in `pools` have the same sites; by default each has its own. Bins of several pools are in the
-    order of their product, the last pool changing first.
+    Axes with one number in `pools` have the same sites. Bins are in the order of their product, the last pool's first.
     """
     members: dict[int, list[tuple[SiteLaw, int, int]]] = {}
     for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):

@@ -11,6 +11,7 @@ has found so far.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -65,8 +66,8 @@ def search(
 ) -> Found:
     """The borders of the certified radii in a box, given how far each axis is certified alone.
 
-    `cells` counts the cells of a radius, which is what it costs to evaluate it; `by_proof` says whether that has taken
-    a proof. With `few`, the cells of one axis are few however far it reaches, so that none is too large to look at.
+    `cells` counts the cells of a radius: what it costs to evaluate it, and more where `by_proof` says that it took a
+    proof. With `few`, the cells of one axis are few however far it reaches, so that none is too large to look at.
     """
     too_many = f"radii with more than {MAX_CELLS:,} cells are not looked at"
 
@@ -163,13 +164,7 @@ def _descend(certified: Callable[[int], bool], bound: int) -> int:
 
 
 def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if certified(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+    return good + bisect_left(range(good + 1, bad), True, key=lambda count: not certified(count))
 
 
 def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], bool]]:
@@ -220,10 +215,7 @@ def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tup
 def _climb(
     holds: Callable[[Counts], bool], start: Counts, refuted: Counts, box: Counts, *, turn: int
 ) -> tuple[Counts, Counts]:
-    """A maximal certified radius above a certified one, and the refuted ones with those that it met.
-
-    It strides on all axes at once, then goes axis by axis.
-    """
+    """A maximal certified radius above a certified one, by strides, then axis by axis; and all that is refuted."""
     y = start.copy()
     stride = _ceiling(refuted, y, box) - y
     while stride.max() > WIDE:
