@@ -7,7 +7,7 @@ votes decided whether to draw more. Here every claim, of `anytime_bounds` and of
 large at *some* time with a small probability only (`starcert.math.bets`): looking is free.
 
 **Giving up claims nothing.** A graph that is given up has the certificate that its votes support. An error there costs
-power, never validity, and `GIVE_UP` is no part of alpha.
+power, never validity, and `GIVE_UP` takes nothing from alpha.
 
 **Looks have a bounded cost**, by a count and never by the clock, so that votes stay reproducible. Evidence is weighed
 once, at the first look that has a quarter of all votes, and only where that is cheap: at most `MAX_LEVELS` levels that

@@ -107,7 +107,7 @@ def verdicts_of(
     max_flips: int | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
-    shares = AlphaShares.of(Fraction(alpha) / one.together)
+    shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
     evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
     return find_verdicts(
         evidence, one.frontier_by_p_A, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips

@@ -175,18 +175,18 @@ def shares_by_axis(
         >>> [(each.axis, each.shares, each.n_without) for each in found]
         [('ring', (0.0,), 1), ('rest', (1.0,), 0)]
     """
-    answered, counted = _answered_of(certificates, labels)
+    answered, eligible = _answered_of(certificates, labels)
     limits, n_axes = certificates.max_radius, len(certificates.noise.axes)
     found = []
     for place, (axis, there) in enumerate(zip(certificates.noise.axes, has_sites(certificates).T, strict=True)):
-        among = counted & there
+        among = eligible & there
         shares = tuple(
             _share(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
             if among.any() and (limits is None or n <= limits[place])
             else None
             for n in flips
         )
-        found.append(AxisShares(axis, int(among.sum()), int((counted & ~there).sum()), shares))
+        found.append(AxisShares(axis, int(among.sum()), int((eligible & ~there).sum()), shares))
     return tuple(found)
 
 
@@ -240,15 +240,17 @@ class FlipVerdicts(_VerdictCounts):
     own_samples: tuple[int, ...]
 
     @classmethod
-    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], counted: Mask, answered: Mask) -> FlipVerdicts:
-        """Counts graphs: those that are `counted` and have enough sites, and of these the ones that are `answered`."""
-        among = [one for one, counts in zip(outcomes, counted & answered, strict=True) if counts and flips <= one.asked]
+    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], eligible: Mask, answered: Mask) -> FlipVerdicts:
+        """Counts graphs: those that are `eligible` and have enough sites, and of these the ones that are `answered`."""
+        among = [
+            one for one, counts in zip(outcomes, eligible & answered, strict=True) if counts and flips <= one.asked
+        ]
         found = Counter(one.under(flips) for one in among)
         # Where smaller attacks are open already, nothing is predicted.
         still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
         needed = [one.to_settle for one in still_open if one.to_settle is not None]
         return cls(
-            n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, counted, strict=True) if counts),
+            n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, eligible, strict=True) if counts),
             n_right=len(among),
             n_by_p_A=found["by p_A"],
             n_certified=found["by p_A"] + found["by evidence"],
@@ -271,15 +273,15 @@ def radius_verdicts(
     certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
 ) -> list[RadiusVerdicts]:
     """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
-    answered, counted = _answered_of(certificates, labels)
+    answered, eligible = _answered_of(certificates, labels)
     by_p_A, known, found = certificates.by_p_A, [one.broken for one in certificates], []  # noqa: N806
     for radius in radii:
         has = [size is None or lies_within(radius, size) for size in certificates.capacity]
-        judged = counted & has & answered
+        judged = eligible & has & answered
         broken = [any(lies_within(level, radius) for level in levels) for levels in known]
         found.append(
             RadiusVerdicts(
-                n_graphs=int((counted & has).sum()),
+                n_graphs=int((eligible & has).sum()),
                 n_right=int(judged.sum()),
                 n_by_p_A=int((by_p_A.certified(radius) & judged).sum()),
                 n_certified=int((certificates.certified(radius) & judged).sum()),
@@ -318,9 +320,9 @@ def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, m
         >>> [(each.flips, each.n_by_p_A, each.n_open) for each in flip_verdicts(found)]
         [(1, 1, 1), (2, 0, 2)]
     """
-    answered, counted = _answered_of(certificates, labels)
+    answered, eligible = _answered_of(certificates, labels)
     outcomes = flip_outcomes(certificates, most)
-    return [FlipVerdicts.of(flips, outcomes, counted, answered) for flips in flip_steps(outcomes)]
+    return [FlipVerdicts.of(flips, outcomes, eligible, answered) for flips in flip_steps(outcomes)]
 
 
 def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
@@ -337,14 +339,14 @@ def steps_to(farthest: int) -> list[int]:
 
 
 def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:
-    """Which graphs are answered (right, given labels), and which are counted: given labels, those of a known class."""
+    """Which graphs are answered (right, given labels), and which are eligible: with labels, those of a known class."""
     if labels is None:
         return ~certificates.abstained, np.ones(len(certificates), dtype=np.bool_)
     return right(certificates, labels), _known(certificates, labels)
 
 
-def _share(hits: Mask, counted: Mask) -> float:
-    return float(hits[counted].mean()) if counted.any() else math.nan
+def _share(hits: Mask, eligible: Mask) -> float:
+    return float(hits[eligible].mean()) if eligible.any() else math.nan
 
 
 def _known(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:

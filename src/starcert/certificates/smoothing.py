@@ -213,7 +213,7 @@ class SmoothedClassifier(SmoothedEstimator):
         run = VotingRun(self.classifier, problem, seed, **voting)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
-        shares = AlphaShares.of(Fraction(alpha) / together, evidence=evidence)
+        shares = AlphaShares.of(Fraction(alpha), evidence=evidence, family_size=together)
         if plan == "decided":
             drawing = DecidedPlan.of(
                 samples, selection_samples, problem, shares, max_radius=limits, max_flips=most_flips

@@ -222,7 +222,6 @@ class OwnVotes(AttackVotes):
         super().__init__(most, job.classifier.n_classes)
         self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
         self._target = _Target(job, one.object, one.target, one.label, sites_by_pool(axes))
-
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
         self._sent = (
             None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._target, executor))

@@ -269,7 +269,8 @@ def spends_on_all_classes(
     n_graphs, n_classes = votes.counts.shape
     if n_classes == 2 or votes.selection is None or all_classes:
         return np.full(n_graphs, n_classes > 2)
-    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), Fraction(alpha) / family_size)
+    whole = share_of_alpha(alpha, n_classes, selected_apart=True, all_classes=False, family_size=family_size)
+    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), whole)
 
 
 def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each") -> Bounds:
@@ -304,7 +305,7 @@ def anytime_bounds(votes: Votes, *, alpha: float, family_size: int = 1) -> Bound
     labels = votes.selection.argmax(axis=1)
     totals = votes.counts.sum(axis=1)
     lost = totals - votes.counts[np.arange(len(votes)), labels]
-    share = Fraction(check_alpha(alpha)) / family_size
+    share = share_of_alpha(check_alpha(alpha), 2, selected_apart=True, family_size=family_size)  # p_A alone
     failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
     return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, family_size)
 

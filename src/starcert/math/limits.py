@@ -195,9 +195,10 @@ class AlphaShares(NamedTuple):
     broken: Fraction  # for the attacks that it finds
 
     @classmethod
-    def of(cls, alpha: Fraction, *, evidence: bool = True) -> AlphaShares:
-        """The shares of an alpha; without evidence the counts have all of it."""
-        return cls(alpha / 4, alpha / 2, alpha / 4) if evidence else cls(alpha, Fraction(0), Fraction(0))
+    def of(cls, alpha: Fraction, *, evidence: bool = True, family_size: int = 1) -> AlphaShares:
+        """The shares of one of `family_size` certificates; without evidence the counts have all of it."""
+        own = alpha / family_size
+        return cls(own / 4, own / 2, own / 4) if evidence else cls(own, Fraction(0), Fraction(0))
 
 
 def counts_alpha(alpha: float, *, evidence: bool) -> float:
