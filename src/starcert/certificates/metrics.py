@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -242,15 +243,14 @@ class FlipVerdicts(_VerdictCounts):
     @classmethod
     def of(cls, flips: int, outcomes: Sequence[FlipOutcome], eligible: Mask, answered: Mask) -> FlipVerdicts:
         """Counts graphs: those that are `eligible` and have enough sites, and of these the ones that are `answered`."""
-        among = [
-            one for one, counts in zip(outcomes, eligible & answered, strict=True) if counts and flips <= one.asked
-        ]
+        enough = eligible & np.array([flips <= one.asked for one in outcomes], dtype=np.bool_)
+        among = list(compress(outcomes, enough & answered))
         found = Counter(one.under(flips) for one in among)
         # Where smaller attacks are open already, nothing is predicted.
         still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
         needed = [one.to_settle for one in still_open if one.to_settle is not None]
         return cls(
-            n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, eligible, strict=True) if counts),
+            n_graphs=int(enough.sum()),
             n_right=len(among),
             n_by_p_A=found["by p_A"],
             n_certified=found["by p_A"] + found["by evidence"],
@@ -277,15 +277,16 @@ def radius_verdicts(
     by_p_A, known, found = certificates.by_p_A, [one.broken for one in certificates], []  # noqa: N806
     for radius in radii:
         has = [size is None or lies_within(radius, size) for size in certificates.capacity]
-        judged = eligible & has & answered
-        broken = [any(lies_within(level, radius) for level in levels) for levels in known]
+        enough = eligible & np.array(has, dtype=np.bool_)
+        judged = enough & answered
+        broken = [any(lies_within(level, radius) for level in levels) for levels in compress(known, judged)]
         found.append(
             RadiusVerdicts(
-                n_graphs=int((eligible & has).sum()),
+                n_graphs=int(enough.sum()),
                 n_right=int(judged.sum()),
                 n_by_p_A=int((by_p_A.certified(radius) & judged).sum()),
                 n_certified=int((certificates.certified(radius) & judged).sum()),
-                n_broken=int((judged & broken).sum()),
+                n_broken=sum(broken),
                 radius=radius,
             )
         )
