@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-
 HalfKey: TypeAlias = tuple[tuple[int, int], ...]  # what a half is made of: (factor, power) pairs
 
 NEGLIGIBLE = 1e-30

@@ -23,7 +23,7 @@ MAX_FLIP_BYTES = 2**28  # the most bytes that the flips of one object may take
 FEW_SITES = 256  # with at most this many sites bits are kept, without counting flips
 MAX_RECORDED_SITES = 2**32  # positions are numbers of 32 bits
 BLOCK = 2**24  # how many sites are unpacked at a time, a byte each
-POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)  # the bits set in each byte
+POPCOUNT = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)  # how many bits are set in each byte
 COUNTS = ("samples", "against", "classes")
 FORMS = ("bits", "starts", "positions", "by_axis", "sizes", "shown")
 REDUCED = {"by_axis", "sizes"}
@@ -361,7 +361,7 @@ def _set_bits(bits: Bits) -> Integers:
     """How many bits are set in each row."""
     found = np.empty(len(bits), dtype=np.int64)
     for rows in _blocks(*bits.shape):
-        found[rows] = POPCOUNT[bits[rows]].sum(axis=1)
+        found[rows] = np.take(POPCOUNT, bits[rows]).sum(axis=1, dtype=np.int64)
     return found
 
 

@@ -24,7 +24,6 @@ from starcert.math.channels import MAX_RADIUS
 __all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
 
 Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]  # something about a radius, usually whether it is certified
-
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 MAX_CELLS = 2**19  # of the halves of a radius on more than two axes: a proof holds them all in memory
