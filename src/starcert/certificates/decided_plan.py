@@ -38,8 +38,7 @@ from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
-from starcert.voting.jobs import chunk_ends
-from starcert.voting.plans import Plan, SoFar, Wanted, default_selection
+from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
 __all__ = ["DecidedPlan"]
 
