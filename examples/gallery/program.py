@@ -43,6 +43,6 @@ smoothed = sc.SmoothedClassifier(
 problem = smoothed.problem([sc.Graph.from_networkx(calls)])
 certificate = smoothed.certify(problem, samples=10_000, alpha=0.01, seed=1, evidence=True, max_flips=2)[0]
 print(certificate)
-print(f"By p_A alone: {certificate.counted.radii}. With evidence: any {certificate.any_flips} flips.")
+print(f"By p_A alone: {certificate.frontier_by_p_A.radii}. With evidence: any {certificate.any_flips} flips.")
 
 draw("gallery_program.png", problem.sites[0], certificate, "main can reach save", names=list(functions))

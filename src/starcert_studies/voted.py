@@ -20,7 +20,7 @@ from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import accuracy, certified_share, majority_share, right
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
-from starcert.math.evidence import counts_alpha
+from starcert.math.limits import counts_alpha
 from starcert.objects.noise import Noise
 from starcert.voting.plans import Job
 

@@ -11,7 +11,8 @@ import starcert as sc
 from starcert.certificates.decided_plan import MAX_LEVELS, DecidedPlan
 from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
-from starcert.math.evidence import AlphaShares, Evidence
+from starcert.math.evidence import Evidence
+from starcert.math.limits import AlphaShares
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted
 

@@ -87,11 +87,11 @@ def test_evidence_loses_nothing_that_counts_certify(smoothed, graphs, result):
     for plain, one in zip(counts, result, strict=True):
         assert plain.label == one.label
         assert all(one.certified(radius) for radius in plain.frontier.radii)
-        assert one.counted.radii == plain.frontier.radii
+        assert one.frontier_by_p_A.radii == plain.frontier.radii
 
 
 def test_evidence_certifies_more(result):
-    assert any(set(one.frontier.radii) != set(one.counted.radii) for one in result)
+    assert any(set(one.frontier.radii) != set(one.frontier_by_p_A.radii) for one in result)
 
 
 def test_what_is_broken_breaks(smoothed, graphs, result):

@@ -294,7 +294,7 @@ def test_the_votes_needed_under_a_plan_that_stops_are_the_fewest_that_certify_a_
         for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
             row = [[n] + [0] * (n_classes - 1)]
             bounds = anytime_bounds(
-                sc.Votes(row, row, stopped=True), alpha=0.0025 if evidence else 0.01, together=together
+                sc.Votes(row, row, stopped=True), alpha=0.0025 if evidence else 0.01, family_size=together
             )
             assert sc.certify(bounds, noise)[0].certified(radius) is enough
 
@@ -315,7 +315,7 @@ def test_verdicts_at_radii_are_counted_graph_by_graph():
         judged = [one for one, label in zip(certificates, labels, strict=True) if one.label == label]
         assert (found.n_graphs, found.n_right) == (2, len(judged))
         assert found.n_certified == sum(one.certified(found.radius) for one in judged)
-        assert found.n_by_p_A == sum(one.counted.covers(found.radius) for one in judged)
+        assert found.n_by_p_A == sum(one.frontier_by_p_A.covers(found.radius) for one in judged)
         within = [any(all(map(int.__le__, level, found.radius)) for level in one.broken) for one in judged]
         assert found.n_broken == sum(within)
         assert found.n_open == found.n_right - found.n_certified - found.n_broken >= 0

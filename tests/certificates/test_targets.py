@@ -37,7 +37,7 @@ def test_certificates_are_those_of_the_targets():
     assert [one.capacity for one in result] == [(10,)] * 5 + [(3,)] * 3 + [(15,)] * 6
     assert [(row["graph"], row["target"]) for row in result.rows()][4:7] == [(0, 4), (1, 0), (1, 1)]
     assert nodes().predict(graphs(), **WANTED).shape == (14,)
-    assert nodes().certify(graphs(), family="all", **WANTED).bounds.together == 14
+    assert nodes().certify(graphs(), family="all", **WANTED).bounds.family_size == 14
 
 
 def test_the_smoothed_probability_of_a_node_is_what_enumeration_finds():

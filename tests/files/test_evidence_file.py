@@ -196,7 +196,7 @@ def test_without_the_side_file_there_is_p_a(tmp_path):
     assert again.counts_alpha == 0.0025
     for mine, theirs in zip(archive.certificates, again.certificates, strict=True):
         assert theirs.verdicts is None
-        assert theirs.frontier.radii == mine.counted.radii
+        assert theirs.frontier.radii == mine.frontier_by_p_A.radii
     with pytest.raises(ArchiveError, match=r"certificates\.evidence\.npz, which is not beside"):
         archives.verify(path)
     archives.write(path, again)

@@ -280,7 +280,7 @@ def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
     votes = sc.Votes([[9_000, 500, 500]], selection=[[100, 0, 0]])
     archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4)))
     path = written(tmp_path, archive)
-    other = bounds_of(votes, alpha=0.01, together=1, all_classes=True).other[0]
+    other = bounds_of(votes, alpha=0.01, family_size=1, all_classes=True).other[0]
     assert found(tampered(path, 0, other=other)) == [(0, "other", "false")]
     assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin", "false")]
     # Chosen on other selection votes it would be true, and then the bound on the class itself is not.

@@ -45,7 +45,7 @@ def weighed(certificates, max_flips: int) -> dict[str, object]:
     return {
         "votes": votes_of(certificates.votes),
         "certificates": plain(certificates),
-        "counted": [[list(radius) for radius in one.counted.radii] for one in certificates],
+        "counted": [[list(radius) for radius in one.frontier_by_p_A.radii] for one in certificates],
         "any_flips": [one.any_flips for one in certificates],
         "broken": [[list(level) for level in one.broken] for one in certificates],
         "own_votes": [one.verdicts.own_votes for one in certificates],

@@ -5,8 +5,10 @@ import numpy as np
 import oracles
 import pytest
 
-from starcert.math.cells import NEGLIGIBLE, Halves, halve, window
+from starcert.math import exact
+from starcert.math.cells import NEGLIGIBLE, Halves, cells_of, count_listed, halve, window
 from starcert.math.channels import Channel, Product
+from starcert.math.margins import Slacks
 from starcert.system.errors import InvalidParameterError
 
 
@@ -85,3 +87,51 @@ def test_memory_follows_the_square_root_of_a_large_radius():
     law = Product([flip(0.4999)])
     (_, large) = Halves(law)((50_000_000,))
     assert large.values.shape[1] < 250_000
+
+
+@pytest.mark.parametrize("k", [3, 4, 50])
+def test_a_symmetric_law_has_two_cells_for_each_site_and_one_more(k):
+    channel = oracles.symmetric(Fraction(0.3), k)
+    assert len(channel.outcomes) == 3
+    assert channel.reversed() == channel
+    assert channel.evenly_spaced
+    for radius in (1, 7, 40):
+        assert cells_of(channel, radius).shape == (3, 2 * radius + 1)
+        assert count_listed(channel, radius) == 2 * radius + 1
+        assert len(exact._power(channel, radius, 128).clean) == 2 * radius + 1
+
+
+def test_uneven_outcomes_have_a_cell_for_every_way_to_share_the_sites():
+    sides = [Fraction(x, 100) for x in (60, 30, 10)], [Fraction(x, 100) for x in (20, 25, 55)]
+    channel = Channel(zip(*sides, strict=True))
+    assert not channel.evenly_spaced
+    assert cells_of(channel, 9).shape[1] == count_listed(channel, 9) == math.comb(11, 2)
+    assert Product([channel, channel.reversed()]).reverses == (-1, -1)
+
+
+def test_evenly_spaced_outcomes_need_not_be_centred():
+    """Ratios 1/8, 1/2, 2: the middle one is not 1, and a site still has three that are evenly spaced."""
+    clean = [Fraction(28, 75), Fraction(1, 5), Fraction(32, 75)]
+    channel = Channel(
+        (r, r * ratio) for r, ratio in zip(clean, (Fraction(1, 8), Fraction(1, 2), Fraction(2)), strict=True)
+    )
+    assert channel.evenly_spaced
+    assert cells_of(channel, 6).shape[1] == 13
+    bit = Channel.of_bit(Fraction(1, 5), Fraction(3, 5))
+    law = Product([channel, channel.reversed(), bit])
+    assert law.reverses == (1, 0, -1)
+    assert [half.values.shape[1] for half in Halves(law)((3, 4, 5))] == [5 + 1, 2 * (3 + 4) + 1]
+    slacks = Slacks(law)
+    for radius in ((1, 0, 0), (3, 2, 0), (2, 1, 3)):
+        truth = oracles.slack(oracles.cells(list(law.channels), radius))
+        assert oracles.relative_error(slacks.value(radius), truth) <= 1e-9
+        assert Fraction(slacks.bracket(radius).below) < truth <= Fraction(slacks.bracket(radius).at_least)
+
+
+def test_radii_with_too_many_cells_are_refused_before_they_are_listed():
+    sides = [Fraction(x, 100) for x in (60, 30, 10)], [Fraction(x, 100) for x in (20, 25, 55)]
+    law = Product([Channel(zip(*sides, strict=True))])
+    with pytest.raises(InvalidParameterError, match="cells in each half"):
+        Halves(law)((10_000,))
+    with pytest.raises(InvalidParameterError, match="cells in each half"):
+        halve(law, (10_000,))

@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+import oracles
 import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import given
@@ -87,3 +88,16 @@ def test_log_ratios_near_one_and_far_from_it_lose_nothing():
     p = Fraction(0.5) - Fraction(1, 2**50)
     assert Channel.of_bit(p, 1 - p).log_ratios[1] == pytest.approx(float(4 * Fraction(1, 2**50)), rel=1e-14)
     assert Channel.of_bit(tiny, 1 - tiny).log_ratios[1] == pytest.approx(744.4400719213812, rel=1e-14)
+
+
+def test_uniform_noise_is_free():
+    assert oracles.symmetric(Fraction(3, 4), 4).free
+    assert Product([oracles.symmetric(Fraction(3, 4), 4)]).factors == ()
+
+
+def test_a_binary_channel_is_the_symmetric_one_with_two_values():
+    law, same = (
+        Product([oracles.symmetric(Fraction(0.1), 2)]),
+        Product([Channel.of_bit(Fraction(0.1), 1 - Fraction(0.1))]),
+    )
+    assert law == same

@@ -9,8 +9,9 @@ from scipy.optimize import linprog
 
 import starcert as sc
 from starcert.math import exact
+from starcert.math.channels import Product
 from starcert.math.exact import Enclosure, Prover
-from starcert.math.tradeoff import Tradeoff
+from starcert.math.margins import Tradeoff
 
 
 def fraction(x: arb | fmpq) -> Fraction:
@@ -18,9 +19,9 @@ def fraction(x: arb | fmpq) -> Fraction:
     return Fraction(int(x.p), int(x.q))
 
 
-def rungs(noise: sc.Noise, radius: tuple[int, ...], p: Fraction) -> list[Enclosure]:
-    start = Tradeoff(noise.product).cut(radius, float(p), float(1 - p)).log_ratio
-    return list(Prover(noise.product).enclosures(radius, p, start))
+def rungs(law: Product, radius: tuple[int, ...], p: Fraction) -> list[Enclosure]:
+    start = Tradeoff(law).cut(radius, float(p), float(1 - p)).log_ratio
+    return list(Prover(law).enclosures(radius, p, start))
 
 
 @pytest.mark.parametrize("n_axes", [1, 2, 3, 4, 5])
@@ -32,7 +33,7 @@ def test_every_rung_encloses_the_truth_and_the_last_one_is_it(n_axes, seed):
     cells = oracles.cells(list(noise.product.channels), radius)
     for p in (Fraction(1, 2), Fraction(rng.uniform()), 1 - Fraction(10 ** rng.uniform(-12, -1)), Fraction(1)):
         truth = oracles.rho_lower(cells, p)
-        found = rungs(noise, radius, p)
+        found = rungs(noise.product, radius, p)
         assert found
         for enclosure in found:
             assert fraction(enclosure.lower) <= truth <= fraction(enclosure.upper)
@@ -57,7 +58,7 @@ def test_low_precision_widens_the_enclosure_and_fractions_close_it(monkeypatch):
     monkeypatch.setattr(exact, "BITS", (24,))
     noise, p = sc.Noise(a=0.1, b=0.3), Fraction(9, 10)
     truth = oracles.rho_lower(oracles.cells(list(noise.product.channels), (5, 7)), p)
-    rough, last = rungs(noise, (5, 7), p)
+    rough, last = rungs(noise.product, (5, 7), p)
     assert fraction(rough.lower) < truth < fraction(rough.upper)
     assert fraction(last.lower) == fraction(last.upper) == truth
 
@@ -69,7 +70,7 @@ def test_the_bounds_hold_for_the_linear_program_itself():
     r, q = (np.array([float(c[side]) for c in cells]) for side in (0, 1))
     for p in (0.2, 0.7, 0.97):
         solved = linprog(q, A_eq=r[None, :], b_eq=[p], bounds=(0, 1)).fun
-        (enclosure, *_) = rungs(noise, (2, 1, 2), Fraction(p))
+        (enclosure, *_) = rungs(noise.product, (2, 1, 2), Fraction(p))
         assert float(enclosure) == pytest.approx(solved, abs=1e-9)
 
 
@@ -96,7 +97,7 @@ def test_mass_outside_of_the_windows_widens_the_enclosure_and_never_moves_it(mon
 
 def test_large_radii_are_enclosed_within_windows():
     noise = sc.Noise(a=0.4999, b=0.02)
-    (enclosure, *_) = rungs(noise, (200_000, 3), Fraction(1, 2))
+    (enclosure, *_) = rungs(noise.product, (200_000, 3), Fraction(1, 2))
     tradeoff = Tradeoff(noise.product).cut((200_000, 3), 0.5, 0.5)
     assert float(enclosure) == pytest.approx(tradeoff.filled, rel=1e-9)
     assert fraction(enclosure.upper) - fraction(enclosure.lower) < fraction(enclosure.lower) / 2**80
@@ -104,7 +105,7 @@ def test_large_radii_are_enclosed_within_windows():
 
 def test_the_working_precision_of_flint_is_left_as_it_was():
     before = exact.ctx.prec
-    rungs(sc.Noise(a=0.1), (3,), Fraction(1, 2))
+    rungs(sc.Noise(a=0.1).product, (3,), Fraction(1, 2))
     assert exact.ctx.prec == before
 
 
@@ -117,3 +118,17 @@ def test_a_cell_that_may_not_hold_what_is_missing_is_not_trusted_to():
     assert exact._primal(balls, arb(0.55)) >= 0.4 + 4 * 0.15
     assert exact._primal(balls[:1], arb(0.55)) is None
     assert exact._primal(balls, arb(0.2)) < 0.31
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_rung_encloses_the_truth_with_three_outcomes_and_more(seed):
+    rng = np.random.default_rng([22, seed])
+    law = oracles.random_product(rng)
+    radius = oracles.random_radius_of(rng, law, most_cells=200)
+    cells = oracles.cells(list(law.channels), radius)
+    for p in (Fraction(1, 2), Fraction(rng.uniform()), 1 - Fraction(10 ** rng.uniform(-12, -1)), Fraction(1)):
+        truth = oracles.rho_lower(cells, p)
+        ends = [tuple(map(fraction, each)) for each in rungs(law, radius, p)]
+        assert all(lower <= truth <= upper for lower, upper in ends)
+        assert ends[0][1] - ends[0][0] <= truth * Fraction(1, 2**75)
+        assert ends[-1] == (truth, truth)

@@ -6,12 +6,13 @@ import pytest
 from down_sets import brute_force
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import cells, rho_lower, rho_upper, slack
+from oracles import cells, random_product, rho_lower, rho_upper, slack, symmetric
 
 import starcert as sc
+from starcert.math.cells import count_cells
 from starcert.math.channels import Channel, Product
 from starcert.math.frontier import Alike, Frontiers, find_frontier
-from starcert.math.margins import MultiClass, Slacks, Tradeoffs, TwoClass
+from starcert.math.margins import MultiClass, Slacks, Tradeoff, TwoClass
 from starcert.system.errors import InvalidParameterError
 
 
@@ -37,7 +38,7 @@ def test_frontiers_are_those_of_the_whole_table(noise, limits, failure):
 
 def test_multi_class_frontiers_too():
     noise, limits = sc.Noise(a=0.1, b=0.35), (4, 8)
-    margin = MultiClass(Tradeoffs(noise.product), 0.05, 0.001)
+    margin = MultiClass(Tradeoff(noise.product), 0.05, 0.001)
     frontier = find_frontier(margin, limits)
     assert (list(frontier.radii), list(frontier.beyond)) == brute_force(margin.proves, limits)
     assert len(frontier.radii) > 1
@@ -102,7 +103,7 @@ def test_axes_that_are_alike_under_several_classes(noise, limits):
         listed = cells(channels, radius)
         return rho_lower(listed, 1 - Fraction(failure)) > rho_upper(listed, Fraction(other))
 
-    frontier = find_frontier(MultiClass(Tradeoffs(noise.product), failure, other), limits)
+    frontier = find_frontier(MultiClass(Tradeoff(noise.product), failure, other), limits)
     assert (list(frontier.radii), list(frontier.beyond)) == brute_force(certified, limits)
     assert (frontier.verified, frontier.incomplete) == (True, "")
 
@@ -260,7 +261,7 @@ def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_no
     from starcert.math import frontier as module  # noqa: PLC0415
 
     noise, limits = sc.Noise(a=sc.Flip(delete=0.4, add=0.001)), (6, 4)
-    tradeoffs, shared = Tradeoffs(noise.product), Frontiers(Slacks(noise.product), limits)
+    tradeoffs, shared = Tradeoff(noise.product), Frontiers(Slacks(noise.product), limits)
     searched = []
 
     def search(margin, box):
@@ -275,3 +276,36 @@ def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_no
         assert shared.of(margin) == find_frontier(margin, limits)
         assert shared.of(margin) is shared.of(margin)
     assert len(searched) < 110
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_frontier_is_what_comparing_exact_slacks_gives(seed):
+    rng = np.random.default_rng([23, seed])
+    law = random_product(rng)
+    limits = (3,) * len(law.channels) if len(law.channels) < 3 else (2, 1, 2)
+    failure = float(10 ** rng.uniform(-3, -0.31))
+    frontier = find_frontier(TwoClass(Slacks(law), failure), limits)
+    assert frontier.verified
+    for radius in np.ndindex(*(limit + 1 for limit in limits)):
+        assert frontier.covers(radius) == (Fraction(failure) < slack(cells(list(law.channels), radius)))
+
+
+def test_both_margins_take_them():
+    law, bounds = Product([symmetric(Fraction(2, 5), 4)]), (0.3, 0.05)
+    frontier = find_frontier(MultiClass(Tradeoff(law), *bounds), (9,))
+    (reach,) = frontier.radii[0]
+    sides = [cells(list(law.channels), (count,)) for count in (reach, reach + 1)]
+    certified = [rho_lower(side, 1 - Fraction(bounds[0])) > rho_upper(side, Fraction(bounds[1])) for side in sides]
+    assert 0 < reach < 9
+    assert certified == [True, False]
+
+
+def test_a_frontier_ends_where_cells_are_too_many_and_says_so(monkeypatch):
+    for module in ("frontier", "search"):
+        monkeypatch.setattr(f"starcert.math.{module}.MAX_CELLS", 2**14)
+    near_uniform = Product([symmetric(Fraction(2, 3) - Fraction(1, 10**9), 3)])
+    frontier = find_frontier(TwoClass(Slacks(near_uniform), 0.4), (10**8,))
+    assert not frontier.verified
+    assert "cells are not looked at" in frontier.incomplete
+    ((reach,),) = frontier.radii
+    assert count_cells(near_uniform, (reach,)) <= 2**14 < count_cells(near_uniform, (reach + 1,))

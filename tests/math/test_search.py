@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import starcert as sc
 from starcert.math import search as searching
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.margins import Slacks
+from starcert.math.margins import Slacks, TwoClass
 from starcert.math.search import climb, find_borders, find_reaches, search, staircase
 
 
@@ -47,7 +47,7 @@ def test_fifty_million_sites_are_not_walked():
 
     def certified(radius):
         asked.append(radius)
-        return slacks.suggests(radius, 1e-3)
+        return TwoClass(slacks, 1e-3).suggests(radius)
 
     maximal, _ = borders(certified, (50_000_000, 50_000_000))
     assert 10_000 < max(r[1] for r in maximal) < 1_000_000

@@ -185,4 +185,4 @@ def test_more_votes_are_predicted_than_there_were():
 
 def test_without_votes_of_their_own_nothing_is_predicted():
     found = weighed(ONE)[0]
-    assert all(not row.own_samples for row in metrics.flip_verdicts(found.counted, most=2))
+    assert all(not row.own_samples for row in metrics.flip_verdicts(found.by_p_A, most=2))

@@ -72,7 +72,7 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
 def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path):
     made, _ = weighed(STARS)
     told = {"labels": [1, 0, 0], "names": NAMES[:3]}
-    runs = {"evidence": Archive.from_result(made, **told), "p_A": Archive.from_result(made.counted, **told)}
+    runs = {"evidence": Archive.from_result(made, **told), "p_A": Archive.from_result(made.by_p_A, **told)}
     for threat, most in ((None, 2), ("flips:3", 3)):
         found = compare(runs, threat=threat)
         expected = [
@@ -255,7 +255,7 @@ def test_runs_with_and_without_evidence():
     made, _ = weighed()
     names, labels = ["x", "y", "z"], [1, 0, 0]
     runs = {
-        "p_A": Archive.from_result(made.counted, names=names, labels=labels),
+        "p_A": Archive.from_result(made.by_p_A, names=names, labels=labels),
         "evidence": Archive.from_result(made, names=names, labels=labels),
     }
     found = compare(runs)

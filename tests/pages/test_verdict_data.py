@@ -127,7 +127,7 @@ def test_without_evidence_the_page_has_none_of_it(tmp_path):
 def test_shares_by_p_a_and_with_evidence_are_counted_side_by_side(kept):
     archive, sites = kept
     data = page_data(archive, sites).data
-    alone, counted = data["evidence"]["surface"]["right"], archive.certificates.counted
+    alone, counted = data["evidence"]["surface"]["right"], archive.certificates.by_p_A
     for pair, ours, theirs in zip(data["pairs"], data["surface"]["right"], alone, strict=True):
         ticks = [data["surface"]["ticks"][axis] for axis in pair]
         for place, counts in enumerate(product(*ticks)):

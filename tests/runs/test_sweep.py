@@ -279,7 +279,7 @@ def test_a_sweep_certifies_as_the_certification_will(run, monkeypatch):
 
     monkeypatch.setattr(SmoothedClassifier, "certify", certify)
     run_sweep(settings_of(run, "hub=0.02"))
-    assert [each.bounds.together for each in seen] == [6]
+    assert [each.bounds.family_size for each in seen] == [6]
 
 
 def test_with_evidence_both_arguments_stand_side_by_side(run, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 
 import starcert as sc
 from starcert.certificates.decided_plan import DecidedPlan
-from starcert.math.evidence import AlphaShares
+from starcert.math.limits import AlphaShares
 from starcert.voting.plans import SoFar
 
 SLACK = 0.125

@@ -8,6 +8,7 @@ certificate tells the truth.
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -105,17 +106,17 @@ def check_rho_is_attained(world: Listed) -> None:
                 assert sc.rho_upper(world.noise, radius, 1 - p) == pytest.approx(1 - q, abs=1e-12)
 
 
-def worst_steps(world: Listed, clean: int, attacked: int) -> tuple[tuple[int, int], tuple[int, int]]:
+@cache
+def worst_steps(cells: tuple[tuple[int, int], ...], one: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Of the worst classifiers of an attack, the last that loses its majority and the first that keeps it.
 
     They answer A on the objects of smallest ratio attacked/clean, one object more each. For both the chances of A at
-    the clean and at the attacked object, times `world.one`.
+    the clean and at the attacked object, times `one`.
     """
-    cells = zip(world.weights[clean].tolist(), world.weights[attacked].tolist(), strict=True)
     loses = (0, 0)
     for p, q in oracles.ascending([(Fraction(p), Fraction(q)) for p, q in cells]):
         keeps = (loses[0] + int(p), loses[1] + int(q))
-        if 2 * keeps[1] > world.one:
+        if 2 * keeps[1] > one:
             return loses, keeps
         loses = keeps
     raise AssertionError("all objects together have every chance")
@@ -127,12 +128,12 @@ def check_the_bound_is_attained(world: Listed) -> None:
     The one before it, which answers A on one noisy object less, is a counterexample: it has the class A at the clean
     object, and not at the attacked one. So no smaller p_A could have been enough.
     """
-    found = {
-        (tuple(world.attacks[clean, attacked].tolist()), *worst_steps(world, clean, attacked))
-        for clean in range(len(world.weights))
-        for attacked in np.flatnonzero(world.allowed[clean])
-        if attacked != clean
-    }
+    weights = world.weights.tolist()
+    found = set()
+    for clean, attacked in np.argwhere(world.allowed).tolist():
+        if attacked != clean:  # many attacks have the same cells, and are looked at once
+            cells = tuple(sorted(zip(weights[clean], weights[attacked], strict=True)))
+            found.add((tuple(world.attacks[clean, attacked].tolist()), *worst_steps(cells, world.one)))
     failures = {p: 1 - p / world.one for _, loses, keeps in found for p in (loses[0], keeps[0])}
     told = np.array(list(failures.values()))
     limits = tuple(world.capacities.max(axis=0).tolist())

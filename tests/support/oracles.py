@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 import starcert as sc
-from starcert.math.channels import Channel
+from starcert.math.channels import Channel, Product
 
 HALF = Fraction(1, 2)
 
@@ -128,3 +128,45 @@ def one_layer_regions(added: int, deleted: int, plus: Fraction, minus: Fraction)
         (plus / (1 - minus)) ** (q - deleted) * (minus / (1 - plus)) ** (q - added) for q in range(added + deleted + 1)
     ]
     return [(mass, mass / ratio) for mass, ratio in zip(masses, ratios, strict=True)]
+
+
+def symmetric(p: Fraction, k: int) -> Channel:
+    """A site of k values that moves to each other one with p / (k − 1)."""
+    other = p / (k - 1)
+    return Channel([(1 - p, other), (other, 1 - p), *[(other, other)] * (k - 2)])
+
+
+def random_channel(rng: np.random.Generator, n_outcomes: int) -> Channel:
+    """Masses that are whole numbers over a thousand; some of them zero on one side or on both."""
+
+    def side() -> list[Fraction]:
+        weights = rng.integers(0, 20, size=n_outcomes) * (rng.random(n_outcomes) < 0.85)
+        weights[rng.integers(n_outcomes)] += 1
+        return [Fraction(int(w), int(weights.sum())) for w in weights]
+
+    return Channel(zip(side(), side(), strict=True))
+
+
+def random_product(rng: np.random.Generator) -> Product:
+    """One to three channels with two to five outcomes."""
+    kinds = rng.integers(4, size=rng.integers(1, 4))
+    found = [
+        symmetric(Fraction(rng.uniform(0.01, 0.9)), int(rng.integers(3, 7))) if kind == 0 else None for kind in kinds
+    ]
+    return Product(each or random_channel(rng, int(kind) + 2) for each, kind in zip(found, kinds, strict=True))
+
+
+def random_radius_of(rng: np.random.Generator, law: Product, most_cells: int = 600) -> tuple[int, ...]:
+    """A small radius of a product, with at most this many cells."""
+    while True:
+        radius = tuple(int(r) for r in rng.integers(0, 7, size=len(law.channels)))
+        sizes = [math.comb(r + len(c.outcomes) - 1, r) for c, r in zip(law.channels, radius, strict=True)]
+        if math.prod(sizes) <= most_cells:
+            return radius
+
+
+def relative_error(value: float, truth: Fraction) -> float:
+    """How far a float is from a fraction, relative to it."""
+    if truth == 0:
+        return 0.0 if value == 0 else math.inf
+    return abs(float((Fraction(value) - truth) / truth))

@@ -122,7 +122,7 @@ def test_choosing_the_margin_on_the_estimation_votes_would_break_the_promise():
     counts = np.random.default_rng(7).multinomial(10_000, p, size=repetitions)
     votes = sc.Votes(counts, selection=[[9, 0, 0]] * repetitions)
     two_class = wrong(sc.clopper_pearson(votes, alpha=alpha), p)
-    multi_class = wrong(bounds_of(votes, alpha=alpha, together=1, all_classes=True), p)
+    multi_class = wrong(bounds_of(votes, alpha=alpha, family_size=1, all_classes=True), p)
     assert two_class.mean() <= most_often(alpha, repetitions)
     assert multi_class.mean() <= most_often(alpha, repetitions)
     assert (two_class | multi_class).mean() > most_often(alpha, repetitions)

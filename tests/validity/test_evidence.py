@@ -48,7 +48,7 @@ def most_often(alpha, runs):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_certified_is_so_however_tempting_the_moment(law):
-    assert tempted(law, RUNS // 20) <= most_often(ALPHA, RUNS // 20) * (RUNS // 20)
+    assert tempted(law, RUNS // 30) <= most_often(ALPHA, RUNS // 30) * (RUNS // 30)
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def certifies_valued(axes, votes, level):
 
 @pytest.mark.parametrize("name", VALUED)
 def test_what_is_certified_is_so_where_sites_have_more_values(name):
-    assert valued_runs(name, 40, 1) <= most_often(ALPHA, 40) * 40
+    assert valued_runs(name, 30, 1) <= most_often(ALPHA, 30) * 30
 
 
 @pytest.mark.slow

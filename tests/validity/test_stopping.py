@@ -17,6 +17,7 @@ from starcert.math.bets import capital_against
 from starcert.math.confidence import anytime_bounds
 
 ALPHA = 0.1
+RUNS = 250
 
 
 def anytime(lost, total, limit):
@@ -57,7 +58,7 @@ def test_other_bounds_are_not_for_any_time(claims):
     assert ever_claimed(claims, SLACK) > ALPHA
 
 
-def runs_of_the_plan(p, runs=400):
+def runs_of_the_plan(p, runs=RUNS):
     """How many runs of the plan at p_A = p end with a claim, and the mean number of their estimation votes."""
     plan, rng = plan_for_one_flip(20_000, alpha=ALPHA), np.random.default_rng(3)
     found = [drawn(plan, p, rng) for _ in range(runs)]
@@ -72,12 +73,12 @@ def test_giving_up_claims_nothing(give_up, monkeypatch):
     """However often a question is given up, claims are not more often false."""
     monkeypatch.setattr(decided_plan, "GIVE_UP", give_up)
     claims, _ = runs_of_the_plan(1 - SLACK)
-    assert claims <= 400 * ALPHA + 4 * math.sqrt(400 * ALPHA)
+    assert claims <= RUNS * ALPHA + 4 * math.sqrt(RUNS * ALPHA)
 
 
 def test_giving_up_saves_votes_and_costs_little_power(monkeypatch):
     claims, _ = runs_of_the_plan(0.9)
-    assert claims >= 0.97 * 400
+    assert claims >= 0.97 * RUNS
     _, few = runs_of_the_plan(0.85)
     monkeypatch.setattr(decided_plan, "GIVE_UP", 1e-300)
     _, many = runs_of_the_plan(0.85)

@@ -146,7 +146,7 @@ def at_most(runs):
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_shared_and_own_votes_together_keep_the_promise(name):
-    assert false_certificates(name, 40, 1) <= at_most(40)
+    assert false_certificates(name, 30, 1) <= at_most(30)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -37,16 +37,7 @@ MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` ma
 
 
 def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
-    """The axes of a noise on these sites, in the order of `noise.axes`.
-
-    Example:
-        >>> from starcert import Flip, Graph, Noise
-        >>> from starcert.objects import Sites
-        >>> noise = Noise(all=Flip(delete=0.25, add=0.125))
-        >>> sites = Sites.everything(Graph(4, [(0, 1)]), "all")
-        >>> [(len(axis.sites), *map(float, axis.law[:2])) for axis in axes_of(sites, noise)]
-        [(1, 0.25, 0.875), (5, 0.125, 0.75)]
-    """
+    """The axes of a noise on these sites, in the order of `noise.axes`."""
     return axes_from(noise, axes_of_sites(sites, noise), clean_values(sites))
 
 
@@ -61,11 +52,11 @@ def axes_from(
     axes = [axis for region in noise for axis in axis_moves(noise[region])]
     for first, axis in zip(first_axes(noise), axes, strict=True):
         there = np.flatnonzero(numbers == first)
-        if axis.alphabet > 2:
-            assert values is not None
-            found.append(AttackAxis(axis.law, there, axis, values[there], len(numbers)))
-        else:
+        if axis.alphabet == 2:
             found.append(AttackAxis(axis.law, there))
+            continue
+        assert values is not None
+        found.append(AttackAxis(axis.law, there, axis, values[there], len(numbers)))
     return tuple(found)
 
 
@@ -83,15 +74,13 @@ def first_choices(
 ) -> list[int]:
     """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
     one, used = axes[axis], set(describe_attack(axes, taken)[0])
-    chosen: list[int] = []
+    chosen: dict[int, int] = {}  # by site
     for choice in ranked:
         if len(chosen) == number:
             break
-        site = int(one.sites[choice // one.law.moves])
-        if site not in used:
-            chosen.append(choice)
-            used.add(site)
-    return [int(site) for site in one.attacked(chosen)]
+        if (site := int(one.sites[choice // one.law.moves])) not in used:
+            chosen.setdefault(site, choice)
+    return [int(site) for site in one.attacked(list(chosen.values()))]
 
 
 def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np.float64]:
@@ -138,7 +127,14 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if not number:
         sizes = tuple(axis.size for axis in listed)
         raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
-    show = _attacked_versions(sites)
+    view, values_before = view_of(sites, Method.SPARSE), clean_values(sites)
+
+    def show(attacks: Sequence[Attack]) -> Copies:
+        changed = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
+        ranks, positions = np.divmod(changed, sites.n_sites)
+        shown = None if are_bits(sites) else (ranks + (ranks >= values_before[positions])).astype(np.uint8)
+        return view(FlippedDraw(sites.n_sites, sites.nonzero, np.cumsum([0, *map(len, attacks)]), positions, shown))
+
     attacks: Iterator[Attack] = (
         tuple(sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, each, strict=True))))
         for each in attacks_of(listed)
@@ -158,17 +154,3 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if number > most_attacks:
         return Verdict("open", f"{most_attacks:,} of {number:,} attacks on the base classifier were tried")
     return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")
-
-
-def _attacked_versions(sites: Sites) -> Callable[[Sequence[Attack]], Copies]:
-    """Shows attacked versions of an object, by the sites that the attack changes."""
-    view, clean = view_of(sites, Method.SPARSE), clean_values(sites)
-
-    def show(attacks: Sequence[Attack]) -> Copies:
-        changed = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
-        ranks, positions = np.divmod(changed, sites.n_sites)
-        shown = None if are_bits(sites) else (ranks + (ranks >= clean[positions])).astype(np.uint8)
-        starts = np.cumsum([0, *map(len, attacks)])
-        return view(FlippedDraw(sites.n_sites, sites.nonzero, starts, positions, shown))
-
-    return show

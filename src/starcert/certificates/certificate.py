@@ -207,7 +207,7 @@ class Certificate:
     @property
     def together(self) -> int:
         """How many certificates, this one among them, share alpha; 1: it is the alpha of this one alone."""
-        return self.bounds.together
+        return self.bounds.family_size
 
     @property
     def margin_kind(self) -> str:
@@ -222,11 +222,11 @@ class Certificate:
     @property
     def frontier(self) -> Frontier:
         """The maximal certified radii, each verdict proved; `incomplete` says why, where there may be more."""
-        return self.counted if self.verdicts is None else self.verdicts.beyond(self.counted)
+        return self.frontier_by_p_A if self.verdicts is None else self.verdicts.beyond(self.frontier_by_p_A)
 
     @property
     @staged("certifying")
-    def counted(self) -> Frontier:
+    def frontier_by_p_A(self) -> Frontier:  # noqa: N802  (the paper's p_A)
         """The frontier of what the bounds on the class probabilities certify by themselves: the paper's certificate."""
         return self._frontiers.of(self._margin)
 

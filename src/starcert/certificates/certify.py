@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
 from starcert.certificates.slack import slacks_of
-from starcert.math.audit import Audit
-from starcert.math.classes import class_numbers
-from starcert.math.confidence import Bounds, Votes
+from starcert.math.confidence import Bounds, Votes, class_numbers
 from starcert.math.frontier import Frontier, Frontiers
+from starcert.math.limits import Audit
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
@@ -186,7 +185,7 @@ class Certificates(Sequence[Certificate]):
         return None if self.votes is None else self.votes.audit
 
     @property
-    def counted(self) -> Certificates:
+    def by_p_A(self) -> Certificates:  # noqa: N802  (the paper's p_A)
         """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
         return replace(self, verdicts=None)
 

@@ -1,19 +1,17 @@
 """Stopping early: a graph gets no more votes than it takes to answer the question, yes or no.
 
-The question is whether everything within `max_radius`, or any `max_flips` flips, is certified. A graph gets no more
-votes once the answer is yes, or once it is unlikely to become yes with all the votes that are allowed.
+The question is whether everything within `max_radius`, or any `max_flips` flips, is certified.
 
 **Yes is a claim.** Bounds that hold at a number of votes fixed in advance, as Clopper–Pearson's do, would break if
 votes decided whether to draw more. Here every claim, of `anytime_bounds` and of evidence, rests on capitals that are
 large at *some* time with a small probability only (`starcert.math.bets`): looking is free.
 
-**Giving up claims nothing.** A graph that is given up has the certificate that its votes support. So any rule will do:
-an error there costs power, never validity, and `GIVE_UP` is no part of alpha.
+**Giving up claims nothing.** A graph that is given up has the certificate that its votes support. An error there costs
+power, never validity, and `GIVE_UP` takes nothing from alpha.
 
 **Looks have a bounded cost**, by a count and never by the clock, so that votes stay reproducible. Evidence is weighed
 once, at the first look that has a quarter of all votes, and only where that is cheap: at most `MAX_LEVELS` levels that
-the counts leave open, with no more attacks in all than there are votes to be saved. The first level, from the largest
-on, that is not proved ends the look.
+the counts leave open, with no more attacks in all than there are votes to be saved.
 """
 
 from __future__ import annotations
@@ -34,9 +32,10 @@ from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against
 from starcert.math.confidence import Votes
-from starcert.math.evidence import AlphaShares, Level
+from starcert.math.evidence import Level
 from starcert.math.frontier import levels_below, levels_of
-from starcert.math.tradeoff import RELATIVE_ERROR
+from starcert.math.limits import AlphaShares
+from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
@@ -55,20 +54,13 @@ class DecidedPlan(Plan):
 
     Without `max_radius` and `max_flips` there is no question to answer: all votes are drawn, unless the class has no
     majority that they could show.
-
-    Attributes:
-        most: the most votes that there may be.
-        problem: the graphs, bound.
-        shares: where the alpha of each certificate goes.
-        max_radius: the radius to certify; None: all that an attacker can flip.
-        max_flips: the largest number of flips in all to certify; None: any number.
     """
 
-    most: Wanted
+    most: Wanted  # the most votes that there may be
     problem: Problem
-    shares: AlphaShares
-    max_radius: Level | None = None
-    max_flips: int | None = None
+    shares: AlphaShares  # where the alpha of each certificate goes
+    max_radius: Level | None = None  # the radius to certify; None: all that an attacker can flip
+    max_flips: int | None = None  # the largest number of flips in all to certify; None: any number
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -192,8 +184,8 @@ def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:
 def _is_futile(lost: int, total: int, limit: float, *, most: int, share: Fraction) -> bool:
     """Whether the votes that are left are unlikely to show that the failure probability is below a limit.
 
-    With all votes, only `spare` more may be lost. The true failure probability has to be low enough to lose no more:
-    that is rejected by a capital of 1/GIVE_UP, which is for this alone.
+    With all votes, only `spare` more may be lost; a capital of 1/GIVE_UP rejects a failure probability low enough for
+    that.
     """
     spare = _most_lost(most, limit, share) - lost
     return spare < 0 or capital_against(total - lost, total, 1 - spare / (most - total)) >= -math.log(GIVE_UP)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier, is_classifier
-from starcert.math.classes import class_numbers
+from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject, Graph, Vector
 from starcert.objects.convert import is_networkx, is_pyg
 from starcert.objects.vectors import matrix_of

@@ -22,8 +22,9 @@ from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Ver
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
-from starcert.math.evidence import AlphaShares, Evidence, Level, Weighed
+from starcert.math.evidence import Evidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
+from starcert.math.limits import AlphaShares
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.stages import staged
@@ -106,10 +107,10 @@ def verdicts_of(
     max_flips: int | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
-    shares = AlphaShares.of(Fraction(alpha) / one.together)
+    shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
     evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
     return find_verdicts(
-        evidence, one.counted, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
+        evidence, one.frontier_by_p_A, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
     )
 
 
@@ -181,7 +182,7 @@ def _verdict(evidence: Evidence, level: Level, search: _OpenLevel | None, broken
     for scheme in (each for each in schemes if each.n_attacks <= FEW):
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            return _certified(scheme)
+            return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
     if search is None:
         verdict = _left_open(weighed)
     else:
@@ -191,13 +192,9 @@ def _verdict(evidence: Evidence, level: Level, search: _OpenLevel | None, broken
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
-                return _certified(scheme)
+                return Verdict("certified", _by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
     return verdict
-
-
-def _certified(scheme: Scheme) -> Verdict:
-    return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
 
 
 def _left_open(weighed: Sequence[Weighed]) -> Verdict:
@@ -308,10 +305,7 @@ class _OpenLevel:
         return (total - 2 * int(self._own.counts(attack)[self._label])) / sqrt(max(total, 1))
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
-        """How many more votes bring every open attack to this many chunks; at least that, if too few are left.
-
-        Levels that list the same attacks share their votes.
-        """
+        """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
         own = self._own
         least = len(weighed.rest) * OWN_CHUNK * chunks - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks
@@ -337,7 +331,12 @@ class _OpenLevel:
 
     def _dangerous(self, weighed: Weighed) -> list[Attack]:
         """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
-        if all(axis in weighed.scheme.listed or self._any_will_do(axis) for axis in range(len(self._level))):
+
+        def any_will_do(axis: int) -> bool:  # it has one attack alone, or attacks that cannot be distinguished
+            one, number = self._evidence.axes[axis], self._level[axis]
+            return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
+
+        if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
             order = np.argsort(-weighed.weights.estimate, kind="stable")[:DANGEROUS]
             return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
@@ -345,11 +344,6 @@ class _OpenLevel:
             ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
             sites += first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
         return [tuple(sorted(sites))]
-
-    def _any_will_do(self, axis: int) -> bool:
-        """Whether an axis has one attack alone, or attacks that cannot be distinguished."""
-        one, number = self._evidence.axes[axis], self._level[axis]
-        return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
     def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
         """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
@@ -381,8 +375,7 @@ def _chunks_needed(weighed: Weighed, bet: OwnBet) -> int:
 def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
     """About how many votes settle these attacks, each by how often it seems to fail.
 
-    This is more than `_price`, which decides whether to begin: attacks close to one half need many times the votes that
-    an average one does.
+    This is more than `_price`: attacks close to one half need many times the votes that an average one does.
     """
     failures = np.linspace(0, CLOSEST, 48)
     speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)

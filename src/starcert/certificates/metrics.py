@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,8 +56,7 @@ __all__ = [
 MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
-"""The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None: not known."""
+Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]  # the true classes (`Certificates.truth`); None: not known
 
 
 def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
@@ -88,9 +88,6 @@ def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
     """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
 
     Example:
-        >>> import starcert as sc
-        >>> accuracy(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 0, 1])
-        0.5
         >>> accuracy([0, 1, 1], [0, 1, 0])
         0.6666666666666666
     """
@@ -130,20 +127,14 @@ def certified_share(certificates: Certificates, labels: Labels | None = None, *,
 
 
 def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> Shares:
-    """Of the graphs that are answered `right`, the share that is certified at every radius up to `max_radius`.
-
-    1 at the radius 0: what is answered is certified there. NaN where no graph is answered right.
-    """
+    """Of the graphs that are answered `right`, the share that is certified at every radius up to `max_radius`."""
     whole = accuracy(certificates, labels)
     share = certified_share(certificates, labels, max_radius=max_radius)
     return share / whole if whole else np.full_like(share, np.nan)
 
 
 def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> int:
-    """How many radii up to `max_radius` hold for strictly more than half of the graphs: right and certified there.
-
-    The paper's score; unlike the mean volume, a constant answer on balanced classes gains nothing by it.
-    """
+    """The paper's score: at how many radii up to `max_radius` more than half of the graphs are right and certified."""
     return int((certified_share(certificates, labels, max_radius=max_radius) > 0.5).sum())
 
 
@@ -156,27 +147,16 @@ def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
 
 @dataclass(frozen=True)
 class AxisShares:
-    """How far graphs are certified on one axis, the others untouched.
-
-    The `shares` are of the `n_graphs` that have sites there; `n_without` have none, and are certified there whatever
-    their votes. A share is None beyond the box that was looked at, and where no graph has sites.
-    """
+    """How far graphs are certified on one axis, the others untouched."""
 
     axis: str
-    n_graphs: int
-    n_without: int
-    shares: tuple[float | None, ...]
+    n_graphs: int  # those with sites there
+    n_without: int  # the others: they are certified there whatever their votes
+    shares: tuple[float | None, ...]  # of `n_graphs`; None beyond the box, and where no graph has sites
 
 
 def has_sites(certificates: Certificates) -> Mask:
-    """Which graphs (rows) have sites on which axes (columns); those of unknown capacity are taken to have some.
-
-    Example:
-        >>> import starcert as sc
-        >>> noise = sc.Noise(ring=0.1, rest=0.2)
-        >>> has_sites(sc.certify(sc.Bounds.certain([0.9, 0.9]), noise, capacity=[(0, 9), None])).tolist()
-        [[False, True], [True, True]]
-    """
+    """Which graphs (rows) have sites on which axes (columns); those of unknown capacity are taken to have some."""
     unknown = (1,) * len(certificates.noise.axes)
     sizes = np.array([unknown if each is None else each for each in certificates.capacity], dtype=np.int64)
     return sizes.reshape(-1, len(unknown)) > 0
@@ -196,18 +176,18 @@ def shares_by_axis(
         >>> [(each.axis, each.shares, each.n_without) for each in found]
         [('ring', (0.0,), 1), ('rest', (1.0,), 0)]
     """
-    answered, counted = _answered_of(certificates, labels)
+    answered, eligible = _answered_of(certificates, labels)
     limits, n_axes = certificates.max_radius, len(certificates.noise.axes)
     found = []
     for place, (axis, there) in enumerate(zip(certificates.noise.axes, has_sites(certificates).T, strict=True)):
-        among = counted & there
+        among = eligible & there
         shares = tuple(
             _share(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
             if among.any() and (limits is None or n <= limits[place])
             else None
             for n in flips
         )
-        found.append(AxisShares(axis, int(among.sum()), int((counted & ~there).sum()), shares))
+        found.append(AxisShares(axis, int(among.sum()), int((eligible & ~there).sum()), shares))
     return tuple(found)
 
 
@@ -238,21 +218,13 @@ class RadiusVerdicts(_VerdictCounts):
 
 
 class FlipOutcome(NamedTuple):
-    """What is known about one graph under flips wherever they are.
+    """What is known about one graph under flips wherever they are."""
 
-    Attributes:
-        asked: the most flips that are looked at: all its sites, or as many as `max_radius` allows on every axis.
-        by_p_A: the most flips certified by the bounds on the class probabilities alone.
-        certified: the most flips certified, by whichever argument.
-        broken: the fewest flips of an attack that is known to change the answer; None: none is known.
-        to_settle: about how many votes of its own would settle one flip more than are certified; None: not known.
-    """
-
-    asked: int
-    by_p_A: int  # noqa: N815  (the paper's p_A)
-    certified: int
-    broken: int | None
-    to_settle: int | None
+    asked: int  # the most flips that are looked at: all its sites, or as many as `max_radius` allows on every axis
+    by_p_A: int  # noqa: N815  (the most flips certified by the bounds on the class probabilities alone)
+    certified: int  # the most flips certified, by whichever argument
+    broken: int | None  # the fewest flips of an attack that is known to change the answer
+    to_settle: int | None  # about how many votes of its own would settle one flip more than are certified
 
     def under(self, flips: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
         """Whether at most this many flips are certified, by which argument, or broken, or open."""
@@ -269,15 +241,16 @@ class FlipVerdicts(_VerdictCounts):
     own_samples: tuple[int, ...]
 
     @classmethod
-    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], counted: Mask, answered: Mask) -> FlipVerdicts:
-        """Counts graphs: those that are `counted` and have enough sites, and of these the ones that are `answered`."""
-        among = [one for one, counts in zip(outcomes, counted & answered, strict=True) if counts and flips <= one.asked]
+    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], eligible: Mask, answered: Mask) -> FlipVerdicts:
+        """Counts graphs: those that are `eligible` and have enough sites, and of these the ones that are `answered`."""
+        enough = eligible & np.array([flips <= one.asked for one in outcomes], dtype=np.bool_)
+        among = list(compress(outcomes, enough & answered))
         found = Counter(one.under(flips) for one in among)
         # Where smaller attacks are open already, nothing is predicted.
         still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
         needed = [one.to_settle for one in still_open if one.to_settle is not None]
         return cls(
-            n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, counted, strict=True) if counts),
+            n_graphs=int(enough.sum()),
             n_right=len(among),
             n_by_p_A=found["by p_A"],
             n_certified=found["by p_A"] + found["by evidence"],
@@ -288,13 +261,7 @@ class FlipVerdicts(_VerdictCounts):
 
 
 def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
-    """Every radius of 1 to `most` flips in all that lies in the box and that some graph has sites for.
-
-    Example:
-        >>> import starcert as sc
-        >>> radii_of_flips(sc.certify(sc.Bounds.certain([0.9]), sc.Noise(ring=0.1, rest=0.2), capacity=[(1, 9)]), 2)
-        [(1, 0), (0, 1), (1, 1), (0, 2)]
-    """
+    """Every radius of 1 to `most` flips in all that lies in the box and that some graph has sites for."""
     anywhere = (most,) * len(certificates.noise.axes)
     sizes = [anywhere if each is None else each for each in certificates.capacity]
     limits = anywhere if certificates.max_radius is None else certificates.max_radius
@@ -306,21 +273,20 @@ def radius_verdicts(
     certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
 ) -> list[RadiusVerdicts]:
     """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
-    answered, counted = _answered_of(certificates, labels)
-    by_counts, known = certificates.counted, [one.broken for one in certificates]
-    found = []
+    answered, eligible = _answered_of(certificates, labels)
+    by_p_A, known, found = certificates.by_p_A, [one.broken for one in certificates], []  # noqa: N806
     for radius in radii:
         has = [size is None or lies_within(radius, size) for size in certificates.capacity]
-        among = counted & np.array(has, dtype=np.bool_)
-        judged = among & answered
-        broken = [any(lies_within(level, radius) for level in levels) for levels in known]
+        enough = eligible & np.array(has, dtype=np.bool_)
+        judged = enough & answered
+        broken = [any(lies_within(level, radius) for level in levels) for levels in compress(known, judged)]
         found.append(
             RadiusVerdicts(
-                n_graphs=int(among.sum()),
+                n_graphs=int(enough.sum()),
                 n_right=int(judged.sum()),
-                n_by_p_A=int((by_counts.certified(radius) & judged).sum()),
+                n_by_p_A=int((by_p_A.certified(radius) & judged).sum()),
                 n_certified=int((certificates.certified(radius) & judged).sum()),
-                n_broken=int((np.array(broken, dtype=np.bool_) & judged).sum()),
+                n_broken=sum(broken),
                 radius=radius,
             )
         )
@@ -331,11 +297,11 @@ def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
     """What is known about each graph under at most this many flips, wherever they are; nothing without its capacity."""
     sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
     found = []
-    for one, alone in zip(certificates, certificates.counted, strict=True):
+    for one, alone in zip(certificates, certificates.by_p_A, strict=True):
         if one.capacity is None:
             found.append(FlipOutcome(0, 0, 0, None, None))
             continue
-        limits = zip(one.capacity if one.max_radius is None else one.max_radius, one.capacity, strict=True)
+        limits = zip(one.max_radius or one.capacity, one.capacity, strict=True)
         asked = min([most, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
         certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
         needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
@@ -355,9 +321,9 @@ def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, m
         >>> [(each.flips, each.n_by_p_A, each.n_open) for each in flip_verdicts(found)]
         [(1, 1, 1), (2, 0, 2)]
     """
-    answered, counted = _answered_of(certificates, labels)
+    answered, eligible = _answered_of(certificates, labels)
     outcomes = flip_outcomes(certificates, most)
-    return [FlipVerdicts.of(flips, outcomes, counted, answered) for flips in flip_steps(outcomes)]
+    return [FlipVerdicts.of(flips, outcomes, eligible, answered) for flips in flip_steps(outcomes)]
 
 
 def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
@@ -367,26 +333,21 @@ def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
 
 
 def steps_to(farthest: int) -> list[int]:
-    """Some counts of flips to state shares at: 1, 2, 5, 10, … as far as anything is certified.
-
-    Example:
-        >>> steps_to(60), steps_to(0), steps_to(3000)
-        ([1, 2, 5, 10, 20, 50], [1], [1, 2, 5, 10, 20, 2000])
-    """
+    """Some counts of flips to state shares at: 1, 2, 5, 10, … as far as anything is certified."""
     steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
     reached = [step for step in steps if step <= farthest] or [1]
     return reached if len(reached) <= MAX_STEPS else [*reached[: MAX_STEPS - 1], reached[-1]]
 
 
 def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:
-    """Which graphs are answered (right, given labels), and which are counted (those of a known class, given labels)."""
+    """Which graphs are answered (right, given labels), and which are eligible: with labels, those of a known class."""
     if labels is None:
         return ~certificates.abstained, np.ones(len(certificates), dtype=np.bool_)
     return right(certificates, labels), _known(certificates, labels)
 
 
-def _share(hits: Mask, counted: Mask) -> float:
-    return float(hits[counted].mean()) if counted.any() else math.nan
+def _share(hits: Mask, eligible: Mask) -> float:
+    return float(hits[eligible].mean()) if eligible.any() else math.nan
 
 
 def _known(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:

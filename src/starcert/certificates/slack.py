@@ -10,7 +10,6 @@ import numbers
 from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import product
 from typing import Literal, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
@@ -18,9 +17,9 @@ import numpy.typing as npt
 
 from starcert.math.bets import anytime_limit
 from starcert.math.channels import Product
-from starcert.math.confidence import check_alpha, share_of_alpha, upper_limit
-from starcert.math.evidence import counts_alpha
-from starcert.math.margins import Slacks, Tradeoffs
+from starcert.math.confidence import check_alpha
+from starcert.math.limits import counts_alpha, share_of_alpha, upper_limit
+from starcert.math.margins import Slacks, Tradeoff
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 
@@ -50,9 +49,9 @@ def slacks_of(law: Product) -> Slacks:
 
 
 @lru_cache(maxsize=32)
-def tradeoffs_of(law: Product) -> Tradeoffs:
+def tradeoffs_of(law: Product) -> Tradeoff:
     """ρ_low and ρ_up of a product of channels, shared likewise."""
-    return Tradeoffs(law)
+    return Tradeoff(law)
 
 
 def slack(noise: Noise, radius: RadiusLike) -> float:
@@ -76,13 +75,12 @@ def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]
         (36, 46)
     """
     limits = _checked(noise).radius(max_radius, "max_radius")
-    shape = tuple(limit + 1 for limit in limits)
-    if math.prod(shape) > MAX_TABLE:
+    table = tuple(limit + 1 for limit in limits)
+    if math.prod(table) > MAX_TABLE:
         hint = "A frontier needs no table: use certify."
         raise InvalidParameterError("max_radius", f"leave at most {MAX_TABLE:,} radii in a table", limits, hint)
-    value = slacks_of(noise.product).value
-    radii = product(*(range(limit + 1) for limit in limits))
-    return np.fromiter(map(value, radii), dtype=float, count=math.prod(shape)).reshape(shape)
+    values = map(slacks_of(noise.product).value, np.ndindex(table))
+    return np.fromiter(values, dtype=float, count=math.prod(table)).reshape(table)
 
 
 def rho_lower(noise: Noise, radius: RadiusLike, p: float) -> float:
@@ -161,8 +159,7 @@ def votes_needed(
         alpha: the failure probability of a certificate.
         n_classes: how many classes there are.
         radius: the number of flips on each axis; None: one flip, on each axis by itself.
-        selected_apart: whether the class is chosen on votes of its own; otherwise each of more than two classes has a
-            smaller share of alpha.
+        selected_apart: whether the class is chosen on votes of its own.
         together: how many certificates share alpha.
         evidence: whether alpha is shared with evidence, which leaves the counts of votes a quarter of it.
         plan: "decided" if the plan may stop early: bounds that hold at any time take more votes.
@@ -172,15 +169,13 @@ def votes_needed(
         {'motif': 450, 'random': 9, 'frozen': None}
         >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
         2453
-        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
-        {'motif': 692, 'random': 14}
     """
     if plan not in get_args(StoppingPlan):
         raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
     limit = upper_limit if plan == "fixed" else anytime_limit
     alpha = counts_alpha(check_alpha(alpha), evidence=evidence)
     # Votes that all agree choose the two-class margin.
-    share = share_of_alpha(alpha, n_classes, selected_apart=selected_apart, all_classes=False, together=together)
+    share = share_of_alpha(alpha, n_classes, selected_apart=selected_apart, all_classes=False, family_size=together)
 
     def fewest(counts: tuple[int, ...]) -> int | None:
         bracket = slacks_of(noise.product).bracket(counts)
@@ -201,10 +196,6 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "")
     """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
 
     `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
-
-    Example:
-        >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
-        'Even if all 100 votes agreed, no flip would be certified in motif (450 votes could), frozen (none ever could).'
     """
     short = [
         f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"

@@ -30,7 +30,7 @@ from starcert.certificates.slack import StoppingPlan
 from starcert.certificates.votes import VotingOptions, VotingRun
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
-from starcert.math.evidence import AlphaShares
+from starcert.math.limits import AlphaShares
 from starcert.objects import Sites
 from starcert.objects.binding import (
     Problem,
@@ -150,7 +150,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 title: what the bar is called; by default "votes".
         """
         plan = _plan(samples, voting.get("selection_samples"))
-        run = VotingRun.of(self.classifier, self._bound(graphs), seed, **voting)
+        run = VotingRun(self.classifier, self._bound(graphs), seed, **voting)
         with run.opened() as store:
             return _draw_votes(run, plan, store, record=record)
 
@@ -210,10 +210,10 @@ class SmoothedClassifier(SmoothedEstimator):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         selection_samples = voting.get("selection_samples")
         drawing = _plan(samples, selection_samples)
-        run = VotingRun.of(self.classifier, problem, seed, **voting)
+        run = VotingRun(self.classifier, problem, seed, **voting)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
-        shares = AlphaShares.of(Fraction(alpha) / together, evidence=evidence)
+        shares = AlphaShares.of(Fraction(alpha), evidence=evidence, family_size=together)
         if plan == "decided":
             drawing = DecidedPlan.of(
                 samples, selection_samples, problem, shares, max_radius=limits, max_flips=most_flips
@@ -234,7 +234,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 if plan == "fixed":
                     bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
                 else:
-                    bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, together=together)
+                    bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, family_size=together)
             # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(

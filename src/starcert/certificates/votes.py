@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
@@ -56,20 +56,11 @@ class VotingOptions(TypedDict, total=False):
     title: str
 
 
-@dataclass(frozen=True)
 class VotingRun:
-    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`."""
+    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`; nothing is counted yet."""
 
-    job: Job
-    store: str | PathLike[str] | None
-    executor: Executor | None
-    progress: bool | None
-    title: str
-    _unchanged: Unchanged
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         base: Classifier,
         problem: Problem,
         seed: int,
@@ -81,16 +72,16 @@ class VotingRun:
         batch_size: int | None = None,
         progress: bool | None = None,
         title: str = "votes",
-    ) -> VotingRun:
-        """The run, once it is known that it can be done; nothing is counted yet."""
+    ) -> None:
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        job = Job.of(base, problem, seed, chunk_size, batch_size)
+        self.job = Job.of(base, problem, seed, chunk_size, batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
-        check_memory(job)
-        return cls(job, store, executor, progress, title, Unchanged(base, lambda: any_copy(job)))
+        check_memory(self.job)
+        self.store, self.executor, self.progress, self.title = store, executor, progress, title
+        self._unchanged = Unchanged(base, lambda: any_copy(self.job))
 
     @contextmanager
     def opened(self) -> Iterator[VoteStore | None]:
@@ -107,21 +98,19 @@ class VotingRun:
 
 
 class OwnTally(NamedTuple):
-    """One chunk of votes at one attacked object.
+    """One chunk of votes at one attacked object: for each class, and for each one against the class its flips by axis.
 
-    There are `counts` for each class, and for each vote against the class the `numbers` of flips on each axis, shape
-    (votes, axes). An attacked site counts as flipped where it differs from the clean object.
+    An attacked site counts as flipped where it differs from the clean object.
     """
 
     counts: Counts
-    numbers: Counts
+    numbers: Counts  # shape (votes, axes)
 
 
 class AttackVotes(ABC):
     """Votes at attacked versions of one object; all levels that list an attack share its votes.
 
-    There may be `most` votes in all, and `left` more; `tallies` are those so far, for each attack chunk by
-    chunk.
+    There may be `most` votes in all, and `left` more; `tallies` are those so far, for each attack chunk by chunk.
     """
 
     def __init__(self, most: int, n_classes: int) -> None:
@@ -218,10 +207,7 @@ def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[At
 
 
 class OwnVotes(AttackVotes):
-    """Counts votes at attacked versions of the object that a certificate is about, here or on an executor.
-
-    Those that the store of the run has are read from there; new ones are added to it.
-    """
+    """Counts votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
 
     def __init__(
         self,
@@ -236,11 +222,14 @@ class OwnVotes(AttackVotes):
         super().__init__(most, job.classifier.n_classes)
         self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
         self._target = _Target(job, one.object, one.target, one.label, sites_by_pool(axes))
-        self._copies: AttackedCopies | None = None
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
         self._sent = (
             None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._target, executor))
         )
+
+    @cached_property
+    def _copies(self) -> AttackedCopies:
+        return self._target.copies()
 
     @override
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
@@ -273,8 +262,6 @@ class OwnVotes(AttackVotes):
     ) -> Iterator[tuple[Sequence[Attack], list[OwnTally]]]:
         """Each span with its tallies, in whatever order they come."""
         if self._executor is None or self._sent is None or len(spans) < 2:
-            if self._copies is None:
-                self._copies = self._target.copies()
             for span in spans:
                 yield span, self._target.tallies(self._base, self._copies, span, chunk)
             return

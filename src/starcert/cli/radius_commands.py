@@ -270,7 +270,7 @@ def _certificates_view(certificates: Certificates, missing: list[int]) -> list[R
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
     if certificates.bounds.alpha is not None:
-        notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.together))
+        notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.family_size))
     return [table(title, heads, rows, left=heads[3:]), *notes, f"Graph {names[0]}, for example: {certificates[0]}"]
 
 

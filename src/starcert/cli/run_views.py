@@ -185,7 +185,7 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
         empty = f"none in {quantity(each.n_without, words.one)}" if each.n_without else ""
         rows.append((each.axis, *_percents(each), *([empty] if some_empty else [])))
     if certificates.verdicts is not None:
-        by_counts = [("  by p_A alone", *_percents(each), *[""] * some_empty) for each in shares(certificates.counted)]
+        by_counts = [("  by p_A alone", *_percents(each), *[""] * some_empty) for each in shares(certificates.by_p_A)]
         rows = [row for pair in zip(rows, by_counts, strict=True) for row in pair]
     what = "answered right and certified" if known else "certified"
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"

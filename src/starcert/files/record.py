@@ -24,8 +24,8 @@ from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.files.evidence_file import GraphEvidence
 from starcert.math.confidence import Bounds, Votes, anytime_bounds, bounds_of, check_alpha
-from starcert.math.evidence import counts_alpha
 from starcert.math.frontier import Radius
+from starcert.math.limits import counts_alpha
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
@@ -186,7 +186,7 @@ class Archive:
             settings={} if settings is None else settings,
             provenance=versions(),
             boxes=tuple(certificates.boxes),
-            together=certificates.bounds.together,
+            together=certificates.bounds.family_size,
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
@@ -231,8 +231,8 @@ class Archive:
     def bounds(self) -> Bounds:
         """The bounds on the class probabilities."""
         if self.votes.stopped:
-            return anytime_bounds(self.votes, alpha=self.counts_alpha, together=self.together)
-        return bounds_of(self.votes, alpha=self.counts_alpha, together=self.together, all_classes=self.all_classes)
+            return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
+        return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
 
     def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]

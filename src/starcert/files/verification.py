@@ -29,8 +29,8 @@ from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
 from starcert.math.confidence import Votes, spends_on_all_classes
-from starcert.math.evidence import AlphaShares
 from starcert.math.frontier import Radius
+from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
 from starcert.system.output import progress_bar
 
@@ -140,7 +140,7 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
     mismatches: list[Mismatch] = []
     verdicts, checks = _CountVerdicts(), list[EvidenceCheck | None]()
     all_classes = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, together=archive.together, all_classes=archive.all_classes
+        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
     )
     try:
         certificates = archive.certificates
@@ -313,7 +313,7 @@ class _CountVerdicts:
 
     def note(self, proved: Claims, certificate: Certificate) -> None:
         """Notes what follows from the bounds alone."""
-        bounds, counted = (proved.failure, proved.other), certificate.counted
+        bounds, counted = (proved.failure, proved.other), certificate.frontier_by_p_A
         for side, radii, boldest in ((self._certified, counted.radii, max), (self._open, counted.beyond, min)):
             for radius in radii:
                 known = side.setdefault(radius, set())

@@ -2,10 +2,6 @@
 
 A ball (`arb`) is a midpoint with a radius that encloses every rounding error; a fraction (`fmpq`) has none. The code
 that proves things is written once and runs with either.
-
-numba keeps what it has compiled beside the package or in the user's cache folder, and refuses to decorate a function if
-neither can be written, as in a container whose package folder is read-only and whose user has no home. There the
-functions are compiled anew in every process: the same code, and some seconds more.
 """
 
 from __future__ import annotations
@@ -37,11 +33,9 @@ __all__ = [
     "upper_end",
 ]
 
-Exact: TypeAlias = Any
-"""An `arb` or an `fmpq`."""
+Exact: TypeAlias = Any  # an `arb` or an `fmpq`
 
-LOCK = RLock()
-"""The working precision of flint belongs to the process: one thread at a time."""
+LOCK = RLock()  # the working precision of flint belongs to the process: one thread at a time
 
 
 def exact_number(x: Fraction, bits: int | None = 128) -> Exact:
@@ -95,7 +89,11 @@ class NotKeptWarning(StarcertWarning):
 
 
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
-    """The function compiled by numba, for a decorator."""
+    """The function compiled by numba, for a decorator.
+
+    numba keeps compiled code beside the package or in the user's cache folder, and refuses where neither can be
+    written, as in a read-only container without a home: there every process compiles the same code anew.
+    """
     try:
         return njit(cache=True)(function)
     except RuntimeError:  # numba: "cannot cache function …: no locator available"

@@ -1,9 +1,9 @@
 """Attacked sites: the law of one, the axes on which an attacker finds them, and the listing of attacks.
 
 A copy of the clean object shows the clean value of a site, or another one: the site *flipped*. Each value has a
-likelihood ratio, that of the attacked object to the clean one. With two values a site that flipped has one ratio. With
-more it may have several: it shows the value that the attack put there, or a third one. Values with one ratio are one
-*outcome*. The ratio of r attacked sites depends only on how many of them show each outcome: `shares_of`.
+likelihood ratio, that of the attacked object to the clean one; values with one ratio are one *outcome*. With two values
+a flip has one outcome; with more it may show the value that the attack put there, or a third one. The ratio of r
+attacked sites depends only on how many of them show each outcome: `shares_of`.
 
 An attack takes a given number of sites of each axis, and gives each of them another value: a *choice*. With two values
 a choice is a site. No two choices of an attack take one site, not even of different axes. The attacks of a level are
@@ -45,9 +45,7 @@ __all__ = [
 ]
 
 Whole = npt.NDArray[np.int64]
-
-Shares: TypeAlias = tuple[int, ...]
-"""How many attacked sites show each of the outcomes of a flip. The others did not flip."""
+Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
 
 
 class SiteLaw(NamedTuple):
@@ -58,9 +56,9 @@ class SiteLaw(NamedTuple):
     An attack may give the site one of `moves` values.
 
     Example:
-        >>> fifth = Fraction(1, 5)
-        >>> law = SiteLaw.of([3 * fifth, fifth, fifth], [fifth, 3 * fifth, fifth], 0, 2)  # one of three values
-        >>> law.clean, law.shown, outcome_numbers([3 * fifth, fifth, fifth], [fifth, 3 * fifth, fifth], 0)
+        >>> clean, attacked = [Fraction(n, 5) for n in (3, 1, 1)], [Fraction(n, 5) for n in (1, 3, 1)]
+        >>> law = SiteLaw.of(clean, attacked, 0, 2)  # one of three values
+        >>> law.clean, law.shown, outcome_numbers(clean, attacked, 0)
         (Fraction(2, 5), (1.0, 3.0), (0, 2, 1))
     """
 
@@ -110,19 +108,15 @@ def _outcomes_of_flips(
 
 
 def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> tuple[int, ...]:
-    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on.
-
-    What neither object ever shows counts with the outcome of the largest ratio. Arguments are those of `SiteLaw.of`.
-    """
-    ratios = list(_outcomes_of_flips(clean, attacked, value))
-    return tuple(
-        0
-        if shown == value
-        else 1 + ratios.index(masses[1] / masses[0] if masses[0] else None)
-        if any(masses)
-        else max(1, len(ratios))
-        for shown, masses in enumerate(zip(clean, attacked, strict=True))
-    )
+    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on."""
+    ratios, found = list(_outcomes_of_flips(clean, attacked, value)), []
+    for shown, (r, q) in enumerate(zip(clean, attacked, strict=True)):
+        if shown == value:
+            found.append(0)
+        else:
+            # What neither object ever shows counts with the outcome of the largest ratio.
+            found.append(1 + ratios.index(q / r if r else None) if r or q else max(1, len(ratios)))
+    return tuple(found)
 
 
 def _at_least(x: Fraction) -> float:
@@ -132,11 +126,7 @@ def _at_least(x: Fraction) -> float:
 
 @lru_cache(maxsize=2**10)
 def shares_of(law: SiteLaw, attacked: int) -> tuple[Shares, ...]:
-    """All ways in which `attacked` sites may be shared among the outcomes of a flip, in ascending order.
-
-    >>> shares_of(SiteLaw(Fraction(1, 5), Fraction(4, 5)), 2)
-    ((0,), (1,), (2,))
-    """
+    """All ways in which `attacked` sites may be shared among the outcomes of a flip, in ascending order."""
     found: list[Shares] = [()]
     for _ in law.outcomes:
         found = [(*some, more) for some in found for more in range(attacked - sum(some) + 1)]
@@ -144,10 +134,7 @@ def shares_of(law: SiteLaw, attacked: int) -> tuple[Shares, ...]:
 
 
 def ratio_of(law: SiteLaw, attacked: int, shares: Shares, *, times: float = 1.0) -> float:
-    """The likelihood ratio of `attacked` sites that show these shares, times another number.
-
-    Each factor is rounded up; the product is rounded to nearest.
-    """
+    """The likelihood ratio of `attacked` sites that show these shares, times another number. Factors are rounded up."""
     for shown, number in zip(law.shown, shares, strict=True):
         times *= shown**number
     return times * law.stayed ** (attacked - sum(shares))
@@ -162,17 +149,12 @@ def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> flo
 
 
 class AxisMoves(NamedTuple):
-    """What an attack may do to the sites of an axis of a law.
-
-    It can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that an
-    attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each of
-    these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
-    """
+    """What an attack may do to the sites of an axis of a law."""
 
     law: SiteLaw
-    starts: tuple[int, ...]
-    ranks: Whole
-    outcomes: npt.NDArray[np.uint8]
+    starts: tuple[int, ...]  # the values of sites that it can change
+    ranks: Whole  # what it may give a site of each value: the rank among other values, shape (alphabet, moves)
+    outcomes: npt.NDArray[np.uint8]  # of each of these and each shown value, shape (alphabet, moves, alphabet)
 
     @property
     def alphabet(self) -> int:
@@ -181,17 +163,13 @@ class AxisMoves(NamedTuple):
 
 
 class AttackAxis(NamedTuple):
-    """An axis of a noise on one object: the law of each of its sites, and the flat positions of these sites.
+    """An axis of a noise on one object; the last three are there where sites have more than two values."""
 
-    Where sites have more than two values, `moves` says what an attack may do to them, `values` are their clean values,
-    and `n_sites` is the number of all sites of the object.
-    """
-
-    law: SiteLaw
-    sites: Whole
-    moves: AxisMoves | None = None
-    values: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-    n_sites: int = 0
+    law: SiteLaw  # of each of its sites
+    sites: Whole  # their flat positions
+    moves: AxisMoves | None = None  # what an attack may do to them
+    values: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)  # their clean values
+    n_sites: int = 0  # how many sites the object has
 
     @property
     def n_choices(self) -> int:
@@ -199,10 +177,7 @@ class AttackAxis(NamedTuple):
         return len(self.sites) * self.law.moves
 
     def attacked(self, choices: Sequence[int] | range | Whole) -> Whole:
-        """The attacked sites of choices as attacks have them: site + n_sites · (the rank of its new value).
-
-        Ranks count the values other than the clean one from 0: with two values that is the site.
-        """
+        """The attacked sites of choices as attacks have them: site + n_sites · (the rank of its new value)."""
         chosen = np.asarray(choices, dtype=np.int64)
         found = self.sites[chosen // self.law.moves]
         if self.moves is None:
@@ -214,10 +189,7 @@ class AttackAxis(NamedTuple):
 def describe_attack(
     axes: Sequence[AttackAxis], attack: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """The sites that an attack takes, and their new values; None for one with two values: it flips.
-
-    Where all sites have two values, no values are given.
-    """
+    """The sites that an attack takes, and their new values: None for one with two, none at all where all have two."""
     n_sites = max((axis.n_sites for axis in axes if axis.moves is not None), default=0)
     if not n_sites or not attack:
         return tuple(attack), ()
@@ -252,16 +224,14 @@ def _clean_value(axes: Sequence[AttackAxis], site: int) -> int | None:
 
 def pools_of(axes: Sequence[AttackAxis]) -> tuple[int, ...]:
     """For each axis the number of the first one that has the same sites: axes with one number are a pool."""
-    found: list[int] = []
-    for number, axis in enumerate(axes):
-        same = (first for first in range(number) if _same_sites(axes[first].sites, axis.sites))
-        found.append(next(same, number))
-    return tuple(found)
 
+    def same(one: Whole, other: Whole) -> bool:  # axes that share no site already differ in the first one
+        return len(one) == len(other) > 0 and bool(one[0] == other[0]) and np.array_equal(one, other)
 
-def _same_sites(one: Whole, other: Whole) -> bool:
-    # Axes that share no site already differ in the first one.
-    return len(one) == len(other) > 0 and bool(one[0] == other[0]) and np.array_equal(one, other)
+    return tuple(
+        next((first for first in range(number) if same(axes[first].sites, axis.sites)), number)
+        for number, axis in enumerate(axes)
+    )
 
 
 def sites_by_pool(axes: Sequence[AttackAxis]) -> list[Whole]:
@@ -271,17 +241,13 @@ def sites_by_pool(axes: Sequence[AttackAxis]) -> list[Whole]:
 
 
 class ListedAxis(NamedTuple):
-    """An axis with `size` sites, `attacked` of them attacked, each with one of `moves` values.
-
-    Choices are numbered site by site. A flip has `outcomes` outcomes. Axes with one `pool` number have the same sites;
-    −1: no other axis has them.
-    """
+    """An axis with `size` sites, `attacked` of them attacked. Choices are numbered site by site."""
 
     size: int
     attacked: int
-    moves: int = 1
-    outcomes: int = 1
-    pool: int = -1
+    moves: int = 1  # values that an attack may give a site
+    outcomes: int = 1  # of a flip
+    pool: int = -1  # axes with one number have the same sites; −1: no other axis has them
 
 
 def _left(axes: Sequence[ListedAxis], axis: int) -> int:
@@ -297,11 +263,7 @@ def _ways(axes: Sequence[ListedAxis], axis: int) -> int:
 
 
 def n_attacks(axes: Sequence[ListedAxis]) -> int:
-    """How many attacks these axes have.
-
-    >>> n_attacks([ListedAxis(5, 2)]), n_attacks([ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)])
-    (10, 24)
-    """
+    """How many attacks these axes have."""
     return prod(_ways(axes, axis) for axis in range(len(axes)))
 
 
@@ -323,12 +285,7 @@ def _takes_no_site_twice(axes: Sequence[ListedAxis], attack: Sequence[Sequence[i
 
 
 def attack_number(axes: Sequence[ListedAxis], index: int) -> tuple[tuple[int, ...], ...]:
-    """Attack number `index` of `attacks_of`.
-
-    >>> shared = [ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)]
-    >>> attack_number([ListedAxis(4, 2)], 4), attack_number(shared, 9)
-    (((1, 3),), ((1,), (1,)))
-    """
+    """Attack number `index` of `attacks_of`."""
     digits = []
     for axis in reversed(range(len(axes))):
         index, digit = divmod(index, _ways(axes, axis))
@@ -347,11 +304,7 @@ def attack_number(axes: Sequence[ListedAxis], index: int) -> tuple[tuple[int, ..
 
 
 def _combination(size: int, length: int, moves: int, index: int) -> list[int]:
-    """Combination number `index` of choices at different sites, in the order of `itertools.combinations`.
-
-    >>> [_combination(4, 2, 1, index) for index in range(6)]
-    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    """
+    """Combination number `index` of choices at different sites, in the order of `itertools.combinations`."""
     chosen, at = [], 0
     for left in range(length, 0, -1):
         while index >= moves * (block := comb(size - at - 1, left - 1) * moves ** (left - 1)):

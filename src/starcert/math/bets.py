@@ -30,7 +30,6 @@ __all__ = [
     "RESERVE",
     "SCALE",
     "OwnBet",
-    "Stakes",
     "Wager",
     "anytime_limit",
     "capital_against",
@@ -43,57 +42,28 @@ __all__ = [
     "with_reserve",
 ]
 
-FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])
-"""The stakes between which the capital is shared evenly, each as a part of the largest one."""
-
-SCALE = 2**32
-"""Logarithms of capital are counted in whole multiples of 1/SCALE."""
-
-MAX_VOTES = 2**28
-"""With at most this many votes, sums of logarithms stay within 64 bits."""
-
-NOTHING = -(2**50)
-"""The logarithm of a capital of nothing, in 1/SCALE."""
-
-RESERVE = Fraction(1, 20)
-"""The part of the capital against an attack that is not bet on the shared votes but reserved for votes of its own.
-
-It costs 0.05 nats on shared votes. Levels certified on 60 motif graphs and 20 molecules of MUTAG, by how much is kept:
-
-    kept                 1/2   1/5   1/10   1/20   1/100
-    shared votes alone   171   179    180    181     182
-    with own votes       252   291    292    293     293
-"""
-
-_MARGIN = 1e-12
-"""More than the rounding errors of a logarithm here, whose argument is at least 1/20 and known to a few units."""
+FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])  # the capital is shared evenly between these stakes
+SCALE = 2**32  # logarithms of capital are counted in whole multiples of 1/SCALE
+MAX_VOTES = 2**28  # with at most this many votes, sums of logarithms stay within 64 bits
+NOTHING = -(2**50)  # the logarithm of a capital of nothing, in 1/SCALE
+RESERVE = Fraction(1, 20)  # of the capital against an attack is not bet on the shared votes but kept for its own
+_MARGIN = 1e-12  # more than the rounding errors of a logarithm here: its argument is at least 1/20
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
 class Stakes(NamedTuple):
-    """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions.
+    """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions."""
 
-    `seen`, shape (fractions, *values), is for a vote of each value; `quiet`, shape (fractions,), for one of value 0.
-    """
-
-    seen: Whole
-    quiet: Whole
+    seen: Whole  # with a vote of each value, shape (fractions, *values)
+    quiet: Whole  # with one of value 0, shape (fractions,)
 
 
 def stakes(theta: float, values: Floats) -> Stakes | None:
-    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0.
-
-    Smaller θ and larger values than the true ones only make the capital smaller.
-
-    >>> bet = stakes(0.5, np.array([1.0]))
-    >>> votes = 100 * bet.seen[:, 0] + 900 * bet.quiet  # 100 votes of 1 and 900 of 0
-    >>> bool(capital_of(votes) >= needed(Fraction(1, 10**9)))
-    True
-    """
+    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0."""
     if not theta > 0:
-        return None
+        return None  # smaller θ and larger values than the true ones only make the capital smaller
     largest = _largest(theta, values)
     parts = FRACTIONS.reshape(-1, *[1] * values.ndim)
     seen = np.log1p(parts * ((theta - values) / (largest - theta)))
@@ -102,11 +72,7 @@ def stakes(theta: float, values: Floats) -> Stakes | None:
 
 
 def sizes_of_stakes(theta: float, values: Floats) -> Floats:
-    """The stake g for each of the fractions, as `stakes` uses it.
-
-    >>> sizes_of_stakes(0.25, np.array([1.25])).tolist() == FRACTIONS.tolist()
-    True
-    """
+    """The stake g for each of the fractions, as `stakes` uses it."""
     return FRACTIONS / (_largest(theta, values) - theta)
 
 
@@ -137,20 +103,14 @@ def capital_of(logarithms):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
 
 
 def with_reserve(capital: Whole) -> Whole:
-    """The logarithm of (1 − RESERVE)·M + RESERVE, at least, where `capital` holds logarithms of M; all in 1/SCALE.
-
-    M is won on the shared votes. Each attack has this one capital at every look, times what its own votes win.
-
-    >>> (with_reserve(np.array([0, 100 * SCALE, NOTHING])) / SCALE).round(3)
-    array([-0.   , 99.949, -2.996])
-    """
+    """The logarithm of (1 − RESERVE)·M + RESERVE, at least, from those of M, won on the shared votes; in 1/SCALE."""
     largest = np.maximum(capital, 0)
     staked = float(1 - RESERVE) * np.exp((capital - largest) / SCALE)
     return largest + _whole(np.log(staked + float(RESERVE) * np.exp(-largest / SCALE)))
 
 
 def growth(theta: float, values: Floats, masses: Floats) -> float:
-    """A forecast: how fast the logarithm of the capital grows with a vote on average, for the best of the fractions.
+    """A forecast: the mean growth of the logarithm of the capital with a vote, for the best fraction.
 
     A vote is 0, or one of `values` with the probabilities `masses`.
     """
@@ -168,9 +128,6 @@ def count_capital(count: int, total: int) -> int:
 
     Capital is shared between all probabilities v below 1/2 by the law of arcsine: the mean over v of
     vᵐ(1−v)ⁿ⁻ᵐ · 2ⁿ. It is proved in ball arithmetic, and rounded down.
-
-    >>> count_capital(0, 20) / SCALE > 11 > 0 > count_capital(10, 20) / SCALE
-    True
     """
     with LOCK, ctx.workprec(128):
         one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
@@ -183,11 +140,7 @@ def capital_against(count: int, total: int, limit: float) -> float:
     """The logarithm of a capital against "the probability is at least `limit`", after `count` of `total` votes.
 
     With u the limit, m the count and n the total, it is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law
-    of arcsine. In floats, for deciding when to look and where to stop: `anytime_limit` proves what is claimed. Where
-    m/n ≥ u the capital is at most 1, and the answer is −∞.
-
-    >>> capital_against(8, 128, 0.125) < capital_against(4, 128, 0.125)
-    True
+    of arcsine; −∞ where m/n ≥ u. It decides when to look and where to stop: `anytime_limit` proves what is claimed.
     """
     if count >= limit * total:
         return -math.inf
@@ -206,9 +159,6 @@ def anytime_limit(count: int, total: int, share: Fraction) -> float:
 
     It is the least u that `capital_against` rejects. Wherever that capital is 2 or more it increases with u (see
     docs/mathematics.md), so all larger u are rejected as well. Proved in ball arithmetic.
-
-    >>> anytime_limit(30, 1000, Fraction(1, 100)) < 0.055, anytime_limit(5, 5, Fraction(1, 100))
-    (True, 1.0)
     """
     if count >= total:
         return 1.0
@@ -242,16 +192,12 @@ class Wager(NamedTuple):
 
 
 class OwnBet(NamedTuple):
-    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
+    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ."""
 
-    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
-    and θ is 1/2.
-    """
-
-    axes: tuple[int, ...]
-    limits: Floats
+    axes: tuple[int, ...]  # those that are pooled
+    limits: Floats  # λ in each bin of their flip counts
     theta: float
-    stakes: Stakes | None
+    stakes: Stakes | None  # None where each vote is 0 or 1 and θ is 1/2
 
     def capital(self, votes: int, against: Whole) -> int:
         """The logarithm of the capital after this many votes, given the number against the class in each bin."""

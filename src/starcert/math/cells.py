@@ -1,21 +1,19 @@
 """Cells in floating point: the law of the log ratio of attacked sites, for one channel and for a product of channels.
 
 A *cell* is the set of noisy graphs with one likelihood ratio (R_Q in the paper). With two outcomes the cells of R sites
-are those of a binomial count. With three that are evenly spaced, as under a symmetric law on k values, they are 2R + 1.
-Otherwise every way to share R sites among the outcomes may be a cell of its own. A region may hold millions of sites,
-so a binomial is kept only where one of its two sides has mass: the rest weighs less than `NEGLIGIBLE` on either side,
-by Bernstein's inequality.
+are those of a binomial count, kept only where one of its two sides has mass: the rest weighs less than `NEGLIGIBLE` on
+either side. With three that are evenly spaced, as under a symmetric law on k values, they are 2R + 1. Otherwise every
+way to share R sites among the outcomes may be a cell of its own.
 
-The product of several axes has Π(R_i + 1) cells and more, far too many to list. But whatever we ask of them (the mass
-with log ratio up to t) is a sum over pairs from two halves of the axes, so it is enough to list each half, sorted, with
-running sums. Memory follows the larger half; time follows the sum of both.
+The product of several axes has Π(R_i + 1) cells and more, far too many to list. But the mass with log ratio up to t is
+a sum over pairs from two halves of the axes, so it is enough to list each half, sorted, with running sums. Memory
+follows the larger half; time follows the sum of both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -42,32 +40,24 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-
-HalfKey: TypeAlias = tuple[tuple[int, int], ...]
-"""What a half is made of: (factor, power) pairs."""
+HalfKey: TypeAlias = tuple[tuple[int, int], ...]  # what a half is made of: (factor, power) pairs
 
 NEGLIGIBLE = 1e-30
-
-RIGHT = 1e-40
-"""With three outcomes and more, masses from here on have their digits; smaller ones follow from the other side."""
-
-MAX_HALF = 2**24
-"""The most cells of one half."""
-
-MAX_PAIRS = 2**26
-"""The most pairs of cells that are listed to make a half: before equal ratios merge, some three gigabytes."""
-
-MAX_STORED = 2**22
-"""The most cells that are kept for the next radius, seven floats each."""
+RIGHT = 1e-40  # with three outcomes and more, smaller masses lack digits: they follow from the other side
+MAX_HALF = 2**24  # the most cells of one half
+MAX_PAIRS = 2**26  # pairs of cells listed to make a half, before equal ratios merge: some three gigabytes
+MAX_STORED = 2**22  # the most cells that are kept for the next radius, seven floats each
 
 
 def cells_of(channel: Channel, radius: int) -> Floats:
     """The cells of `radius` attacked sites in ascending order, shape (3, n): log ratio, clean mass, attacked mass."""
     if channel.binary:
-        return _binomial_cells(channel, radius)
+        sides = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
+        values: Floats = _binomial_values(radius, *channel.log_ratios, *sides)
+        return values
     if channel.evenly_spaced:
-        sides = (_trinomial(radius, side) for side in zip(*channel.outcomes, strict=True))
-        return _with_digits(np.array([evenly_spaced_log_ratios(channel, radius), *sides]))
+        masses_of_sums = (_trinomial(radius, side) for side in zip(*channel.outcomes, strict=True))
+        return _with_digits(np.array([evenly_spaced_log_ratios(channel, radius), *masses_of_sums]))
     cells = _with_digits(_multinomial(radius, channel.shared, [x for x in channel.log_ratios if math.isfinite(x)]))
     ends = []
     for side, log_ratio in ((0, -math.inf), (1, math.inf)):  # one outcome that the other side never shows is enough
@@ -90,7 +80,7 @@ def count_listed(channel: Channel, radius: int) -> int:
 def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)) -> tuple[int, int]:
     """The counts outside of which Bin(radius, probability) has a mass below 2^(1−bits), inclusive.
 
-    Bernstein: P(|k − mean| > w) ≤ 2·exp(−w² / (2·variance + 2w/3)).
+    By Bernstein, P(|k − mean| > w) ≤ 2·exp(−w² / (2·variance + 2w/3)).
     """
     nats = bits * math.log(2)
     mean, variance = radius * probability, radius * probability * (1 - probability)
@@ -98,18 +88,9 @@ def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)
     return max(0, math.floor(mean - width)), min(radius, math.ceil(mean + width))
 
 
-def _binomial_cells(channel: Channel, radius: int) -> Floats:
-    clean, attacked = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
-    values: Floats = _binomial_values(radius, *channel.log_ratios, clean, attacked)
-    return values
-
-
 @compiled
 def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Log ratio, clean and attacked mass of the counts in either window (p, 1 − p, low, high).
-
-    Away from its own window a side follows from the other one, through the ratio.
-    """
+    """Log ratio, clean and attacked mass of the counts in either window (p, 1 − p, low, high)."""
     own = _binomial(radius, *clean)
     rival = _binomial(radius, *attacked)
     clean_low, clean_high = clean[2:]
@@ -125,7 +106,7 @@ def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[
         in_attacked = attacked_low <= k <= attacked_high
         clean_mass = own[k - clean_low] if in_clean else 0.0
         attacked_mass = rival[k - attacked_low] if in_attacked else 0.0
-        if not in_clean:
+        if not in_clean:  # away from its own window a side follows from the other one, through the ratio
             clean_mass = attacked_mass * np.exp(-log_ratio)
         if not in_attacked:
             attacked_mass = clean_mass * np.exp(log_ratio)
@@ -137,20 +118,14 @@ def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[
 
 @compiled
 def log_ratio_of_count(count: int, radius: int, disagree: float, agree: float) -> float:
-    """L(k) for k agreeing bits, from the log ratios of one disagreeing and one agreeing bit.
-
-    0 · ∞ = 0 here: what does not occur has no ratio.
-    """
+    """L(k) for k agreeing bits, from the log ratios of one disagreeing and one agreeing bit; 0 · ∞ = 0 here."""
     return (count * agree if count > 0 else 0.0) + ((radius - count) * disagree if count < radius else 0.0)
 
 
 @compiled
 def _binomial(radius: int, p: float, q: float, low: int, high: int) -> Floats:
-    """Bin(radius, p) on [low, high] by its recurrence from the mode, normalised; q is 1 − p, rounded by itself.
-
-    No log gamma: this is right to a few units in the last place even where log gamma loses nine digits.
-    """
-    mass = np.zeros(high - low + 1)
+    """Bin(radius, p) on [low, high] by its recurrence from the mode, normalised; q is 1 − p, rounded by itself."""
+    mass = np.zeros(high - low + 1)  # no log gamma, which may lose nine digits: this is right to a few last units
     mode = min(max(int((radius + 1) * p), low), high)
     mass[mode - low] = 1.0
     for k in range(mode, high):
@@ -170,12 +145,11 @@ def evenly_spaced_log_ratios(channel: Channel, radius: int) -> Floats:
 
 
 def _trinomial(radius: int, masses: Sequence[Fraction]) -> Floats:
-    """The mass of each of 2R + 1 sums, where a site adds 0, 1 or 2 with these masses."""
     low, middle, high = masses
     share = high / (low + high)
-    window_of_middle = window(radius, float(middle), -5 * math.log2(RIGHT) / 4)
-    outer = _binomial(radius, float(middle), float(1 - middle), *window_of_middle)
-    sums: Floats = _trinomial_sums(radius, window_of_middle[0], outer, float(share), float(1 - share))
+    first, last = window(radius, float(middle), -5 * math.log2(RIGHT) / 4)
+    outer = _binomial(radius, float(middle), float(1 - middle), first, last)
+    sums: Floats = _trinomial_sums(radius, first, outer, float(share), float(1 - share))
     return sums
 
 
@@ -206,14 +180,11 @@ def _trinomial_sums(radius, first, outer, p, q):  # type: ignore[no-untyped-def]
 
 
 def _multinomial(radius: int, outcomes: Sequence[Outcome], log_ratios: Sequence[float]) -> Floats:
-    """Log ratio, clean and attacked mass of every way to share `radius` sites among outcomes, shape (3, n).
-
-    The count of the first outcome is binomial, and the others share the rest.
-    """
+    """Log ratio, clean and attacked mass of every way to share `radius` sites among outcomes, shape (3, n)."""
     if len(outcomes) == 1:
         return np.array([[radius * log_ratios[0]], [1.0], [1.0]])
     shares = [side[0] / sum(side, Fraction(0)) for side in zip(*outcomes, strict=True)]
-    rows = [_binomial(radius, float(share), float(1 - share), 0, radius) for share in shares]
+    rows = [_binomial(radius, float(share), float(1 - share), 0, radius) for share in shares]  # of the first outcome
     if len(outcomes) == 2:
         counts = np.arange(radius + 1)
         return np.array([counts * log_ratios[0] + counts[::-1] * log_ratios[1], *rows])
@@ -264,43 +235,37 @@ def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
 
 
 class _Cells(NamedTuple):
-    """Cells in ascending order of log ratio: `values`, shape (3, n), as `cells_of` returns them, and running sums.
+    """Cells in ascending order of log ratio, and running sums, each from its own end."""
 
-    `sums`, shape (4, n + 1), has as entry j the clean mass of the first j cells, of the others, and the attacked mass
-    of the first j cells, of the others. Each is summed from its own end.
-    """
-
-    values: Floats
-    sums: Floats
+    values: Floats  # shape (3, n), as `cells_of` returns them
+    sums: Floats  # shape (4, n + 1), entry j: clean mass of the first j cells, of the others; attacked mass likewise
 
 
-@dataclass(slots=True)
 class Halves:
     """Lists the two halves of a product for any radius, the smaller one first. Radii share what has been listed."""
 
-    product: Product
-    _tables: dict[HalfKey, _Cells] = field(default_factory=dict)
-    _stored: int = 0
+    def __init__(self, product: Product) -> None:
+        self._product = product
+        self._tables: dict[HalfKey, _Cells] = {}
+        self._stored = 0
 
     def __call__(self, powers: tuple[int, ...]) -> tuple[_Cells, _Cells]:
         """The two halves of the product for these numbers of attacked sites of each factor."""
-        left, right = halve(self.product, powers)
-        first, second = self._table(left), self._table(right)
+        first, second = map(self._table, halve(self._product, powers))
         return (first, second) if first.values.shape[1] <= second.values.shape[1] else (second, first)
 
     def _table(self, half: HalfKey) -> _Cells:
         cells = self._tables.get(half)
         if cells is None:
-            if len(half) <= 1:
-                values = np.array([[0.0], [1.0], [1.0]])
-                for factor, power in half:
-                    values = cells_of(self.product.factors[factor], power)
-            else:
+            if len(half) > 1:
                 values = _multiply(self._table(half[:-1]).values, self._table(half[-1:]).values)
+            elif half:
+                values = cells_of(self._product.factors[half[0][0]], half[0][1])
+            else:
+                values = np.array([[0.0], [1.0], [1.0]])
             cells = _Cells(values, _running_sums(values))
             if self._stored > MAX_STORED:  # a cache, not a leak
-                self._tables.clear()
-                self._stored = 0
+                self._tables, self._stored = {}, 0
             self._tables[half] = cells
             self._stored += values.shape[1]
         return cells
@@ -309,8 +274,8 @@ class Halves:
 def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
     """Splits the attacked factors into two halves of about equal size, each a tuple of (factor, power).
 
-    A channel and its reverse share their ratios if these are evenly spaced: k1 + k2 decides, so together they have
-    R1 + R2 + 1 cells and not (R1 + 1)(R2 + 1). With more than two factors they stay together to profit from it.
+    With more than two factors a channel and its reverse stay together: if their ratios are evenly spaced, k1 + k2
+    decides, and they have R1 + R2 + 1 cells and not (R1 + 1)(R2 + 1).
     """
     present = tuple([(i, power) for i, power in enumerate(powers) if power])
     if len(present) <= 2 and product.binary:
@@ -367,12 +332,9 @@ def _window_length(clean: float, attacked: float, radius: int) -> int:
 
 def _multiply(left: Floats, right: Floats) -> Floats:
     """All pairs of cells: log ratios add, masses multiply; equal ratios merge, negligible cells go."""
-    if left.shape[1] * right.shape[1] > MAX_PAIRS:
-        must, got = (
-            f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes",
-            left.shape[1] * right.shape[1],
-        )
-        raise InvalidParameterError("radius", must, f"{got:,}", "Lower the radii of the largest axes.")
+    if (pairs := left.shape[1] * right.shape[1]) > MAX_PAIRS:
+        must = f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes"
+        raise InvalidParameterError("radius", must, f"{pairs:,}", "Lower the radii of the largest axes.")
     masses = (left[1:, :, None] * right[1:, None, :]).reshape(2, -1)
     keep = (masses > NEGLIGIBLE**1.5).any(axis=0)
     with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass

@@ -2,16 +2,14 @@
 
 The noise shows us a value of every attacked site. A *channel* is the law of that value, seen from both sides: each
 *outcome* has a mass r when the clean object was smoothed and a mass q when the attacked one was. What counts is the
-ratio q/r, so outcomes with one ratio are one outcome. An attacked bit has two: it agrees with the attacked graph with
-probability a on the clean side and b on the attacked one. R sites with such a channel reduce to the number k of
-agreeing bits,
+ratio q/r, so outcomes with one ratio are one outcome. An attacked bit agrees with the attacked graph with probability a
+on the clean side and b on the attacked one. R such sites reduce to the number k of agreeing bits,
 
     k ~ Bin(R, a) on the clean side,   k ~ Bin(R, b) on the attacked side,
     log ratio  L(k) = k·log(b/a) + (R − k)·log((1−b)/(1−a)),
 
 which are Propositions 2 and 3 of the paper for (a, b) = (p, 1−p). With more outcomes the counts of all of them are
-multinomial, and the log ratio is Σ kᵢ·log(qᵢ/rᵢ). A radius is a product of channels.
-Everything here is exact: probabilities are fractions, and no rounding happens before `cells`.
+multinomial, and the log ratio is Σ kᵢ·log(qᵢ/rᵢ). Everything here is exact: no rounding happens before `cells`.
 """
 
 from __future__ import annotations
@@ -25,18 +23,12 @@ from typing import TypeAlias
 
 __all__ = ["MAX_RADIUS", "Channel", "Outcome", "Product", "log_quotient", "merge_outcomes"]
 
-MAX_RADIUS = 10**9
-"""The largest radius of an axis that the engine takes: as many sites as a graph of 44,000 nodes has pairs."""
-
-Outcome: TypeAlias = tuple[Fraction, Fraction]
-"""The masses of an outcome: on the clean side, and on the attacked one."""
+MAX_RADIUS = 10**9  # the largest radius of an axis: as many sites as a graph of 44,000 nodes has pairs
+Outcome: TypeAlias = tuple[Fraction, Fraction]  # the masses of an outcome: on the clean side, and on the attacked one
 
 
 def merge_outcomes(outcomes: Iterable[Outcome]) -> dict[Fraction | None, Outcome]:
-    """Outcomes by their ratio, attacked mass to clean mass, ascending; None: infinite, never on the clean side.
-
-    Those with one ratio are merged, and those that neither side shows are left out.
-    """
+    """Outcomes by their ratio, attacked mass to clean mass, ascending; None: infinite. Those with one ratio are one."""
     found: dict[Fraction | None, Outcome] = {}
     for clean, attacked in outcomes:
         if clean or attacked:
@@ -51,11 +43,6 @@ class Channel:
     """The law of one attacked site: clean and attacked mass of each outcome, merged by `merge_outcomes`.
 
     Two channels are equal exactly when their laws are.
-
-    Example:
-        >>> third, half = Fraction(1, 3), Fraction(1, 2)
-        >>> Channel([(half, third), (0, third), (half, third)]).outcomes
-        ((Fraction(1, 1), Fraction(2, 3)), (Fraction(0, 1), Fraction(1, 3)))
     """
 
     outcomes: tuple[Outcome, ...]
@@ -69,13 +56,7 @@ class Channel:
 
     @classmethod
     def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
-        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side.
-
-        Renaming agreement to disagreement turns (a, b) into (1−a, 1−b) and changes nothing else.
-
-        >>> Channel.of_bit(Fraction(1, 50), Fraction(49, 50)) == Channel.of_bit(Fraction(49, 50), Fraction(1, 50))
-        True
-        """
+        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
         if not (0 <= clean <= 1 and 0 <= attacked <= 1):
             raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
         return cls([(1 - clean, 1 - attacked), (clean, attacked)])
@@ -94,8 +75,7 @@ class Channel:
     def evenly_spaced(self) -> bool:
         """Whether R sites have few different ratios: R + 1 with two outcomes, 2R + 1 with three evenly spaced ones.
 
-        Three are evenly spaced where the third takes back what the first says: under a symmetric law on k values,
-        where a site agrees with the clean object, with the attacked one, or with neither.
+        So are three outcomes under a symmetric law on k values: the clean value, the attacked one, or neither.
         """
         if self.binary:
             return True
@@ -110,10 +90,7 @@ class Channel:
         return tuple(outcome for outcome in self.outcomes if min(outcome) > 0)
 
     def reversed(self) -> Channel:
-        """The channel seen from the other side: clean and attacked change places, log ratios their sign.
-
-        `Flip(p)` is its own reverse; adding and deleting under one flip law are each other's.
-        """
+        """The channel seen from the other side: clean and attacked change places, log ratios their sign."""
         return Channel((attacked, clean) for clean, attacked in self.outcomes)
 
     @property
@@ -124,10 +101,8 @@ class Channel:
 
 def log_quotient(numerator: Fraction, denominator: Fraction) -> float:
     """The logarithm of a quotient, to within a few units in the last place; it may be infinite."""
-    if numerator == 0:
-        return -math.inf
-    if denominator == 0:
-        return math.inf
+    if not (numerator and denominator):
+        return math.inf if numerator else -math.inf
     quotient = numerator / denominator
     if abs(quotient - 1) < Fraction(1, 2):  # the difference is taken exactly, so nothing cancels
         return math.log1p(float(quotient - 1))
@@ -174,10 +149,7 @@ class Product:
 
     @cached_property
     def reverses(self) -> tuple[int, ...]:
-        """For each factor the number of the factor that is its reverse, its own if it is its own reverse; −1: none.
-
-        Only where ratios are evenly spaced: a channel and its reverse then share them.
-        """
+        """For each factor the number of its reverse among the factors, where ratios are evenly spaced; −1: none."""
         numbers = {channel: i for i, channel in enumerate(self.factors)}
         return tuple(numbers.get(each.reversed(), -1) if each.evenly_spaced else -1 for each in self.factors)
 

@@ -1,36 +1,27 @@
-"""From votes to bounds on the class probabilities: Clopper–Pearson, rounded outward and proved.
+"""From votes to bounds on the class probabilities: Clopper–Pearson, rounded outward and proved; and classes by number.
 
 The class is chosen on *selection votes* and bounded on *estimation votes*; choosing and bounding on the same
 votes is possible, at the price of a share of alpha for every class that might have been chosen. With more than two
-classes the margin is chosen on the selection votes, too (see `limits`). All bounds that a certificate uses hold
-together with probability at least 1 − alpha:
-
-    classes   selection votes   margin        what is bounded                           share of alpha each
-    2         separate          two-class     p_A (and with it p_B = 1 − p_A)           alpha
-    2         the same          two-class     either class from below                   alpha / 2
-    K > 2     separate          two-class     p_A                                       alpha
-    K > 2     separate          multi-class   p_A from below, K − 1 others from above   alpha / K
-    K > 2     the same          either        every class from below and from above     alpha / 2K
-
-With `family="all"` the certificates of all N graphs hold together: alpha / N takes the place of alpha.
+classes the margin is chosen on the selection votes, too. All bounds that a certificate uses hold together with
+probability at least 1 − alpha: `limits` has the table of their shares. With `family="all"` the certificates of all N
+graphs hold together: alpha / N takes the place of alpha.
 
 Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A is close to 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.audit import Audit
 from starcert.math.bets import anytime_limit
 from starcert.math.flips import FlipRecord
-from starcert.math.limits import chooses_multi_class, upper_limit
+from starcert.math.limits import Audit, chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
@@ -41,16 +32,14 @@ __all__ = [
     "bounds_of",
     "check_alpha",
     "check_family",
+    "class_numbers",
     "clopper_pearson",
-    "share_of_alpha",
     "spends_on_all_classes",
-    "upper_limit",
 ]
 
 Counts = npt.NDArray[np.int64]
-
-Family: TypeAlias = Literal["each", "all"]
-"""What alpha is the failure probability of: each certificate by itself, or all of them together."""
+MAX_LISTED = 20  # at most this many classes are listed in a message
+Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate by itself, or of all of them together
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +54,13 @@ class Votes:
         objects: for each row, the number of its graph; by default each row is a graph of its own.
         targets: for each row, the number of the target in its graph; by default 0.
         stopped: whether some of the votes were seen before their number was fixed: by a plan that looked, or, of votes
-            in a store, for a certificate at another number. Clopper–Pearson bounds, which hold at a number of votes
-            fixed in advance, cannot be made from them.
+            in a store, for a certificate at another number. They have no Clopper–Pearson bounds.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
         audit: how many copies were classified again, to see that answers do not depend on company; None: not known.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
         np.int64(1000)
-        >>> nodes = Votes([[9, 1], [2, 8], [7, 3]], objects=[0, 0, 1], targets=[0, 1, 0])
-        >>> nodes.row(1).objects, nodes.row(1).targets
-        (array([0]), array([1]))
     """
 
     counts: Counts
@@ -97,25 +82,27 @@ class Votes:
         records: Sequence[FlipRecord | None] | None = None,
         audit: Audit | None = None,
     ) -> None:
-        object.__setattr__(self, "counts", _as_counts(counts, "counts"))
-        object.__setattr__(self, "audit", audit)
-        object.__setattr__(self, "stopped", stopped)
-        object.__setattr__(self, "selection", None)
-        rows = np.arange(len(self.counts))
-        object.__setattr__(self, "objects", _as_key(rows if objects is None else objects, "objects", len(rows)))
-        object.__setattr__(self, "targets", _as_key(0 * rows if targets is None else targets, "targets", len(rows)))
-        keys = {*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}
-        if len(keys) < len(rows):
+        table = _as_counts(counts, "counts")
+        rows = np.arange(len(table))
+        checked = {
+            "counts": table,
+            "selection": None if selection is None else _as_counts(selection, "selection"),
+            "objects": _as_key(rows if objects is None else objects, "objects", len(rows)),
+            "targets": _as_key(0 * rows if targets is None else targets, "targets", len(rows)),
+            "stopped": stopped,
+            "records": (None,) * len(rows) if records is None else tuple(records),
+            "audit": audit,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if len({*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}) < len(rows):
             raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
-        object.__setattr__(self, "records", (None,) * len(rows) if records is None else tuple(records))
         if len(self.records) != len(rows):
             raise InvalidParameterError("records", f"be one, or None, for each of {len(rows)} rows", len(self.records))
-        if selection is not None:
-            object.__setattr__(self, "selection", _as_counts(selection, "selection"))
-            if self.selection is not None and self.selection.shape != self.counts.shape:
-                must = f"have the shape of 'counts', {self.counts.shape}"
-                hint = "Give one row a graph and one column a class in both."
-                raise InvalidParameterError("selection", must, self.selection.shape, hint)
+        if self.selection is not None and self.selection.shape != table.shape:
+            hint = "Give one row a graph and one column a class in both."
+            must = f"have the shape of 'counts', {table.shape}"
+            raise InvalidParameterError("selection", must, self.selection.shape, hint)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -124,9 +111,8 @@ class Votes:
         """The votes on one target."""
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
-        keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
-        records = [self.records[index]]
-        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped, records=records, audit=self.audit)
+        keys: dict[str, Any] = {"objects": self.objects[rows], "targets": self.targets[rows]}
+        return replace(self, counts=self.counts[rows], selection=selection, records=(self.records[index],), **keys)
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
@@ -174,7 +160,7 @@ class Bounds:
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
         votes: the votes that they come from; None if they come from elsewhere.
-        together: of how many graphs, these among them, the bounds hold together with 1 − alpha; 1: each by itself.
+        family_size: how many graphs, these among them, share alpha: their bounds hold together; 1: each by itself.
     """
 
     labels: Counts
@@ -183,7 +169,7 @@ class Bounds:
     alpha: float | None
     n_classes: int
     votes: Votes | None = field(default=None, repr=False)
-    together: int = 1
+    family_size: int = 1
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -221,12 +207,12 @@ class Bounds:
 
     @property
     def objects(self) -> Counts:
-        """For each entry the number of its graph, as the votes say; without votes, each is a graph of its own."""
+        """For each entry the number of its graph; without votes, each is a graph of its own."""
         return np.arange(len(self)) if self.votes is None else self.votes.objects
 
     @property
     def targets(self) -> Counts:
-        """For each entry the number of its target in its graph, as the votes say; 0 without votes."""
+        """For each entry the number of its target in its graph; 0 without votes."""
         return np.zeros(len(self), dtype=np.int64) if self.votes is None else self.votes.targets
 
     @property
@@ -238,7 +224,7 @@ class Bounds:
     def agrees_with(self, other: Bounds) -> bool:
         """Whether both bound the same classes of the same targets by the same numbers, and fail as seldom."""
         pairs = ((self.labels, other.labels), (self.failure, other.failure), (self.other, other.other))
-        return (self.alpha, self.together) == (other.alpha, other.together) and all(
+        return (self.alpha, self.family_size) == (other.alpha, other.family_size) and all(
             np.array_equal(mine, theirs) for mine, theirs in pairs
         )
 
@@ -273,56 +259,30 @@ def check_family(family: object) -> Family:
     raise InvalidParameterError("family", 'be "each" or "all"', family, hint)
 
 
-def share_of_alpha(
-    alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, together: int = 1
-) -> Fraction:
-    """The share of alpha that each bound may fail with, so that those of `together` graphs hold: the module's table.
-
-    With `selected_apart` the class is chosen on votes of its own, with `all_classes` every class is bounded, for the
-    multi-class margin. Two classes are one bound, and a class that is chosen on the same votes may be any: there
-    `all_classes` makes no difference.
-
-    >>> share_of_alpha(0.125, 3, selected_apart=True)
-    Fraction(1, 24)
-    >>> share_of_alpha(0.125, 3, selected_apart=True, all_classes=False, together=10)
-    Fraction(1, 80)
-    """
-    whole = Fraction(alpha) / together
-    bounded = n_classes if n_classes > 2 else 1
-    if not selected_apart:
-        return whole / (2 * bounded)
-    return whole / (bounded if all_classes else 1)
-
-
 def spends_on_all_classes(
-    votes: Votes, *, alpha: float, together: int = 1, all_classes: bool = False
+    votes: Votes, *, alpha: float, family_size: int = 1, all_classes: bool = False
 ) -> npt.NDArray[np.bool_]:
-    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone: the module's table.
+    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone.
 
     With `all_classes`, of more than two, it always is: that was the rule of version 0.1.0, whose archives are read.
-
-    >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
-    array([False,  True])
     """
     n_graphs, n_classes = votes.counts.shape
-    if n_classes == 2:
-        return np.zeros(n_graphs, dtype=np.bool_)
-    if votes.selection is None or all_classes:
-        return np.ones(n_graphs, dtype=np.bool_)
-    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), Fraction(alpha) / together)
+    if n_classes == 2 or votes.selection is None or all_classes:
+        return np.full(n_graphs, n_classes > 2)
+    whole = share_of_alpha(alpha, n_classes, selected_apart=True, all_classes=False, family_size=family_size)
+    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), whole)
 
 
 def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each") -> Bounds:
     """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
 
-    One-sided Clopper–Pearson limits, shared by Bonferroni as in the module's table; each is rounded outward
-    and its binomial tail is proved in ball arithmetic.
+    One-sided Clopper–Pearson limits that share alpha by Bonferroni; each is rounded outward and proved.
 
     Args:
         votes: one row a graph.
         alpha: the failure probability.
-        family: whose: "each" is that of each graph's bounds by themselves; with "all" it is divided between the
-            graphs, and the bounds of all graphs hold together.
+        family: "each": of each graph's bounds by themselves; "all": it is divided between the graphs, and the bounds of
+            all graphs hold together.
 
     Example:
         >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
@@ -334,33 +294,24 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each
         hint = 'Certify with plan="decided", or draw fresh votes of a fixed number, with another seed.'
         must = "be as many as was fixed in advance, for these bounds to hold"
         raise InvalidParameterError("votes", must, "votes that were seen before their number was fixed", hint)
-    together = max(1, len(votes)) if check_family(family) == "all" else 1
-    return bounds_of(votes, alpha=check_alpha(alpha), together=together)
+    family_size = max(1, len(votes)) if check_family(family) == "all" else 1
+    return bounds_of(votes, alpha=check_alpha(alpha), family_size=family_size)
 
 
-def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
-    """Bounds on p_A, for the two-class margin, that hold at all times with probability at least 1 − alpha.
-
-    The votes may be those of a plan that looked at them to stop. Bounds of `together` graphs hold together.
-
-    >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
-    array([0.967733])
-    """
+def anytime_bounds(votes: Votes, *, alpha: float, family_size: int = 1) -> Bounds:
+    """Bounds on p_A that hold at all times, for the two-class margin, whatever plan looked at the votes to stop."""
     if votes.selection is None:
         raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
     labels = votes.selection.argmax(axis=1)
     totals = votes.counts.sum(axis=1)
     lost = totals - votes.counts[np.arange(len(votes)), labels]
-    share = Fraction(check_alpha(alpha)) / together
+    share = share_of_alpha(check_alpha(alpha), 2, selected_apart=True, family_size=family_size)  # p_A alone
     failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
-    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, together)
+    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, family_size)
 
 
-def bounds_of(votes: Votes, *, alpha: float, together: int, all_classes: bool = False) -> Bounds:
-    """Clopper–Pearson bounds; those of `together` graphs, these among them, hold together with 1 − alpha.
-
-    `all_classes` is that of `spends_on_all_classes`.
-    """
+def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool = False) -> Bounds:
+    """Clopper–Pearson bounds that hold for all of `family_size` graphs; `all_classes` as in `spends_on_all_classes`."""
     counts = votes.counts
     n_graphs, n_classes = counts.shape
     labels = (counts if votes.selection is None else votes.selection).argmax(axis=1)
@@ -369,20 +320,54 @@ def bounds_of(votes: Votes, *, alpha: float, together: int, all_classes: bool = 
     rivals = counts.copy()
     rivals[np.arange(n_graphs), labels] = 0
     failure, other = np.empty(n_graphs), np.empty(n_graphs)
-    everything = spends_on_all_classes(votes, alpha=alpha, together=together, all_classes=all_classes)
+    everything = spends_on_all_classes(votes, alpha=alpha, family_size=family_size, all_classes=all_classes)
     for every_class in (False, True):
         rows = np.flatnonzero(everything == every_class)
         apart = votes.selection is not None
-        share = share_of_alpha(alpha, n_classes, selected_apart=apart, all_classes=every_class, together=together)
+        share = share_of_alpha(alpha, n_classes, selected_apart=apart, all_classes=every_class, family_size=family_size)
         failure[rows] = other[rows] = _upper_limits((totals - own)[rows], totals[rows], share)
         if every_class:
             # The limit grows with the count: the largest count bounds every class.
             largest = _upper_limits(rivals.max(axis=1)[rows], totals[rows], share)
             other[rows] = np.minimum(largest, failure[rows])
-    return Bounds(labels, failure, other, alpha, n_classes, votes, together)
+    return Bounds(labels, failure, other, alpha, n_classes, votes, family_size)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:
     pairs, inverse = np.unique(np.stack([counts, totals]), axis=1, return_inverse=True)
     limits = [upper_limit(int(count), int(total), share) for count, total in pairs.T]
     return np.array(limits)[inverse.reshape(-1)]
+
+
+def class_numbers(
+    labels: npt.ArrayLike | Sequence[object],
+    n_classes: int,
+    classes: Sequence[Hashable] | None = None,
+    *,
+    unseen: int | None = None,
+) -> npt.NDArray[Any]:
+    """The class number of each label; a label that is None stays None: the class is not known.
+
+    `classes` is what labels call the classes, in the order of their numbers; None: by their numbers alone. Where some
+    class is a number itself, as in [3, 8], numbers mean these classes, otherwise class numbers. `unseen` is the number
+    of labels that are none of the classes, where at least one label is; None: they are refused.
+
+    >>> class_numbers([8, 3], 2, classes=[3, 8]), class_numbers(["star", 0], 2, classes=["ring", "star"])
+    (array([1, 0]), array([1, 0]))
+    """
+    given = np.array(labels, dtype=object)
+    numbers: dict[Hashable, int] = {} if classes is None else {each: place for place, each in enumerate(classes)}
+    if all(isinstance(each, str) for each in numbers):
+        numbers |= {number: number for number in range(n_classes)}
+    entries = [each.item() if hasattr(each, "item") else each for each in given]
+    found = [None if each is None else numbers.get(each, -1) for each in entries]
+    if -1 in found and (unseen is None or not any(number is not None and number >= 0 for number in found)):
+        row = found.index(-1)
+        known = f"a class number from 0 to {n_classes - 1}"
+        advice = "Number them: classes, numbers = numpy.unique(labels, return_inverse=True)"
+        if classes is not None:
+            listed = ", ".join(map(repr, classes[:MAX_LISTED])) + (", …" if len(classes) > MAX_LISTED else "")
+            known, advice = f"one of the classes {listed}", "Label with the classes of the classifier"
+        hint = f"{advice}; None means that the class is not known."
+        raise InvalidParameterError(f"labels[{row}]", f"be {known}", entries[row], hint)
+    return np.array([unseen if number == -1 else number for number in found], None if None in found else np.int64)

@@ -6,17 +6,14 @@ the *listed* axes and D those of the *pooled* ones,
     P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
 
 for any λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
-be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and one
-that succeeds is enough. Axes that count attacks on the same sites are one pool: they are listed together, or
-pooled together.
+be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; one that succeeds is enough.
 
-**Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
-attacks is proved to be harmless. For that an attack has one capital, on shared votes and votes of its own together: it
-starts at 1, and must reach 1/δ at some look (`bets.with_reserve`). So something false is claimed only if, of some level
-that is broken while none within it is, one certain attack that breaks it is taken for harmless: alpha need not be
-divided between attacks, nor between levels that lie within one another (`level_weight`). The schemes of a level share
-its part (`schemes_of`). Nothing of that depends on votes. The λ of a stage of the bet is chosen on the stages before:
-stages end after 1, 8, 64, … chunks.
+**Where alpha goes.** A level is only taken for certified when all levels within it are, and every one of its attacks is
+proved to be harmless: it has one capital, on shared votes and votes of its own, that starts at 1 and must reach 1/δ at
+some look (`bets.with_reserve`). So something false is claimed only if, of some level that is broken while none within
+it is, one certain attack that breaks it is taken for harmless: alpha need not be divided between attacks, nor between
+levels that lie within one another (`level_weight`). The schemes of a level share its part (`schemes_of`). Nothing of
+that depends on votes. The λ of a stage of the bet is chosen on the stages before.
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ from starcert.math.attacked_sites import (
     ListedAxis,
     attack_number,
     chance_of,
-    n_attacks,
     pools_of,
     ratio_of,
     shares_of,
@@ -57,65 +53,24 @@ from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
-__all__ = ["AlphaShares", "Evidence", "Weighed", "counts_alpha", "shown_outcomes"]
+__all__ = ["Evidence", "Weighed", "shown_outcomes"]
 
-MAX_ATTACKS = 2**20
-"""At most this many attacks of a level are weighed by default."""
-
-MAX_FLIPS = 2**28
-"""The largest matrix of votes × listed sites."""
-
-STAGE_GROWTH = 8
-"""Stages of the bet end after 1, 8, 64, … chunks."""
-
-PRIOR_VOTES = 20.0
-"""The failure rate of a bin is shrunk to that of all bins with this weight, in votes."""
+MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
+MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
+STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks
+PRIOR_VOTES = 20.0  # the failure rate of a bin is shrunk to that of all bins with this weight, in votes
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Level = tuple[int, ...]
 
 
-class AlphaShares(NamedTuple):
-    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it.
-
-    `counts` is for the bounds on the class probabilities, `certified` for what evidence certifies, `broken` for the
-    attacks that it finds.
-    """
-
-    counts: Fraction
-    certified: Fraction
-    broken: Fraction
-
-    @classmethod
-    def of(cls, alpha: Fraction, *, evidence: bool = True) -> AlphaShares:
-        """The shares of an alpha; without evidence the counts have all of it.
-
-        >>> AlphaShares.of(Fraction(1, 100)).counts
-        Fraction(1, 400)
-        """
-        return cls(alpha / 4, alpha / 2, alpha / 4) if evidence else cls(alpha, Fraction(0), Fraction(0))
-
-
-def counts_alpha(alpha: float, *, evidence: bool) -> float:
-    """The part of alpha for the bounds on class probabilities: all of it, or their share beside evidence.
-
-    >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
-    (0.01, 0.0025)
-    """
-    return float(AlphaShares.of(Fraction(alpha), evidence=evidence).counts)
-
-
 class Weighed(NamedTuple):
-    """What a scheme says about a level: capital and estimate of each attack.
-
-    A capital whose logarithm, in `bets.SCALE`, is at least `needed` proves an attack harmless. It includes the reserve
-    for votes of its own: what those win is added to its logarithm, and nothing else is.
-    """
+    """What a scheme says about a level: capital and estimate of each attack."""
 
     scheme: Scheme
-    needed: int
-    weights: Weights
+    needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
+    weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
 
     @property
     def proved(self) -> bool:
@@ -130,11 +85,10 @@ class Weighed(NamedTuple):
 
 
 class Evidence:
-    """The votes on one object, ready to be weighed.
+    """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
-    Anything proved here is false with probability at most `alpha`. `failure` is the failure rate of the selection
-    votes, a first guess; `box` the largest count of interest on each axis, by default all of its sites; `most_attacks`
-    the limit on attacks weighed at one level.
+    `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
+    axis, by default all of its sites; `most_attacks` the limit on attacks weighed at one level.
     """
 
     def __init__(
@@ -215,11 +169,10 @@ class Evidence:
         votes = len(self._stages)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
-        room = self._room(level, range(len(level)))
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
-        if pool is None or room <= 0:  # no bet on these votes can be won: the capital stays 1
+        if pool is None or self._room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
         if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
@@ -228,14 +181,10 @@ class Evidence:
         # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
         # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
         # A vote for the class adds the same everywhere: `quiet` sums those up.
-        bins = self.bins(pooled, self._numbers)
-        ratios = self._ratios(level, scheme.listed)
-        stages = range(len(self._ends)) if pooled else [0]
         seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
-        for stage in stages:
-            limits, cost = self._limits(level, scheme, pool, bins, stage, room) if pooled else (np.ones(1), 0.0)
-            value = np.multiply.outer(ratios, limits) * SUMMED
-            bet = stakes(_below(room - cost), value)
+        for stage in range(len(self._ends)) if pooled else [0]:
+            _, value, theta = self._stage(level, scheme, pool, stage)
+            bet = stakes(theta, value)
             if bet is None:  # nothing is staked, and nothing is won
                 seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
             else:
@@ -245,8 +194,9 @@ class Evidence:
             values.append(value)
 
         # Votes of one stage and bin are a group. Without listed axes there is one attack, and counting groups is all.
-        groups = self._stages * pool.masses.shape[1] + bins if pooled else np.zeros(votes, dtype=np.int64)
-        n_groups = len(seen) * pool.masses.shape[1]
+        n_bins = pool.masses.shape[1]
+        groups = self._stages * n_bins + self.bins(pooled, self._numbers) if pooled else np.zeros(votes, dtype=np.int64)
+        n_groups = len(seen) * n_bins
         gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
@@ -256,27 +206,29 @@ class Evidence:
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
-        assert n_attacks(listed) == scheme.n_attacks
+
         return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
 
-    def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
-        """What `weighed` chooses for a stage, on the stages before it; None where no bet can be won.
-
-        Without pooled axes there is nothing to be chosen, and stage 0 is the only one.
-        """
-        pooled = self._pooled(level, scheme)
-        pool, room = self._pool(level, pooled), self._room(level, range(len(level)))
-        if pool is None or room <= 0:
-            return None
+    def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
+        """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
+        pooled, room = self._pooled(level, scheme), self._room(level, range(len(level)))
         limits, cost = np.ones(1), 0.0
         if pooled:
-            limits, cost = self._limits(level, scheme, pool, self.bins(pooled, self._numbers), stage, room)
+            rates = self._rates(level, scheme, pool, stage)
+            limits, cost = choose_limits(pool, rates, room, self._listed_ratios(level, scheme))
         value = np.multiply.outer(self._ratios(level, scheme.listed), limits) * SUMMED
-        theta = _below(room - cost)
+        return limits, value, _below(room - cost)
+
+    def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
+        """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
+        pool = self._pool(level, self._pooled(level, scheme))
+        if pool is None or self._room(level, range(len(level))) <= 0:
+            return None
+        limits, value, theta = self._stage(level, scheme, pool, stage)
         return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
 
     def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
-        """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.
+        """The bet on votes at objects attacked on the listed axes of a scheme; None where it cannot be won.
 
         Its λ is chosen on all votes here: those that it is about are others.
         """
@@ -286,7 +238,7 @@ class Evidence:
         pool, room = self._pool(level, pooled), self._room(level, pooled)
         if pool is None or room <= 0:
             return None
-        rates = self._rates(level, scheme, pool, self.bins(pooled, self._numbers), len(self._ends))
+        rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = _below(room - cost)
         bet = stakes(theta, limits)
@@ -305,11 +257,8 @@ class Evidence:
         return _below(float(shown - Fraction(1, 2)))
 
     def scores(self, axis: int) -> Floats:
-        """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L].
-
-        All have one score where the clean object never flips, and where it is not known which sites flipped.
-        """
-        if not self._flips.complete:
+        """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
+        if not self._flips.complete:  # it is not known which sites flipped
             return np.zeros(self.axes[axis].n_choices)
         return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
 
@@ -344,10 +293,8 @@ class Evidence:
             ratios = np.multiply.outer(ratios, own * SUMMED)
         return ratios
 
-    def _limits(
-        self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int, room: float
-    ) -> tuple[Floats, float]:
-        """λ of a stage, from the stages before it, and its penalty."""
+    def _listed_ratios(self, level: Level, scheme: Scheme) -> list[tuple[float, float]]:
+        """Each likelihood ratio of an attack on the listed axes, with its probability."""
         listed = [(1.0, 1.0)]
         for axis in scheme.listed:
             law, number = self.axes[axis].law, level[axis]
@@ -356,10 +303,11 @@ class Evidence:
                 for ratio, chance in listed
                 for shares in shares_of(law, number)
             ]
-        return choose_limits(pool, self._rates(level, scheme, pool, bins, stage), room, listed)
+        return listed
 
-    def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int) -> Floats:
+    def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> Floats:
         """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
+        bins = self.bins(self._pooled(level, scheme), self._numbers)
         earlier = self._stages < stage
         votes = int(self._n_stage[:stage].sum())
         mass = pool.masses.sum(axis=0)
@@ -375,10 +323,7 @@ class Evidence:
 
 
 def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
-    """For each choice on an axis and each outcome of a flip whether a vote shows it, shape (votes, choices · outcomes).
-
-    The outcomes of one choice come one after the other.
-    """
+    """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
     if axis.moves is None:
         return flips.matrix(axis.sites)
     shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)

@@ -1,15 +1,14 @@
 """ρ_low enclosed between two proved bounds, in ball and rational arithmetic (python-flint).
 
-`tradeoff` finds the cell at which the greedy filling stops. So floating point only points at a place to look. What is
-claimed there is proved by both sides of linear programming duality, at that cut:
+Floating point only points at a place to look: `tradeoff` finds the cell at which the greedy filling stops. What is
+claimed there is proved by both sides of linear programming duality:
 ρ_low(p) = min{Σ q·h : Σ r·h = p, 0 ≤ h ≤ 1} lies between
 
     λp − Σ(λr − q)₊   for *any* λ ≥ 0,     and     Σ q·h   for *any* test h with Σ r·h ≥ p.
 
-With λ the ratio of the cell at which the greedy filling stops, and h the filling, both are ρ_low itself. The sums run
-over pairs from two halves of the axes, as in `cells`, with balls for masses. Floats decide on which side of the cut a
-cell lies only where log ratios differ by far more than their rounding errors; in the *band* around the cut every cell
-is treated by itself, in balls or fractions.
+With λ the ratio of that cell, and h the filling, both are ρ_low itself. The sums run over pairs from two halves of the
+axes, as in `cells`, with balls for masses. Floats decide on which side of the cut a cell lies only where log ratios
+differ by far more than their rounding errors; in the *band* around the cut every cell is treated by itself.
 
 Balls of 128 bits settle almost everything. Where they don't (ρ_low is itself a float, say), 512 bits are tried, then
 fractions, which have no radius at all.
@@ -43,26 +42,13 @@ from starcert.system.errors import PrecisionError
 __all__ = ["Enclosure", "Prover"]
 
 BITS = (128, 512)
-MAX_EXACT_RADIUS = 2000
-"""Up to this many attacked sites, fractions settle what 512 bits leave open."""
-
-MAX_EXACT_CELLS = 2**12
-"""The same limit in cells, where a channel has three outcomes or more."""
-
-MAX_STORED = 2**18
-"""The most cells that are kept for the next radius; a ball takes some hundred bytes."""
+MAX_EXACT_RADIUS = 2000  # up to this many attacked sites, fractions settle what 512 bits leave open
+MAX_EXACT_CELLS = 2**12  # the same limit in cells, where a channel has three outcomes or more
+MAX_STORED = 2**18  # the most cells that are kept for the next radius; a ball takes some hundred bytes
 
 
 class Prover:
-    """Proves enclosures of ρ_low for one product of channels. Tables are shared between radii.
-
-    Example:
-        >>> from starcert.math.tradeoff import Tradeoff
-        >>> law = Product([Channel.of_bit(Fraction(1, 4), Fraction(3, 4))])
-        >>> start = Tradeoff(law).cut((1,), 0.9, 0.1).log_ratio
-        >>> float(next(Prover(law).enclosures((1,), Fraction(9, 10), start)))
-        0.7
-    """
+    """Proves enclosures of ρ_low for one product of channels. Tables are shared between radii."""
 
     def __init__(self, product: Product) -> None:
         self.product = product
@@ -81,9 +67,8 @@ class Prover:
         if not 1e-6 < p < 1 - 1e-6:
             rare = min(p, 1 - p)
             wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1) if rare else 0
-        for bits in (*BITS, None):
-            if bits is None and not self._fractions_serve(powers):
-                return
+        few = self.product.binary or count_cells(self.product, powers) <= MAX_EXACT_CELLS
+        for bits in (*BITS, None) if few and sum(powers) <= MAX_EXACT_RADIUS else BITS:
             with LOCK, ctx.workprec(bits + wider if bits else 64):
                 enclosure = self._enclosure(powers, p, log_ratio, bits and bits + wider)
             if enclosure is not None:
@@ -114,11 +99,6 @@ class Prover:
             first, second = second, first
         return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
 
-    def _fractions_serve(self, powers: tuple[int, ...]) -> bool:
-        if sum(powers) > MAX_EXACT_RADIUS:
-            return False
-        return self.product.binary or count_cells(self.product, powers) <= MAX_EXACT_CELLS
-
     def _shown_by_both(self, powers: tuple[int, ...], bits: int | None, side: str) -> Exact:
         """The mass, seen from the other side, of the cells that `side` shows at all (less than 1 for one-way noise)."""
         shown = exact_number(Fraction(1), bits)
@@ -140,8 +120,7 @@ class Prover:
                 one = exact_number(Fraction(1), bits)
                 table = _with_sums(np.zeros(1), [one], [one], one - one)
             if self._stored > MAX_STORED:
-                self._tables.clear()
-                self._stored = 0
+                self._tables, self._stored = {}, 0
             self._tables[key] = table
             self._stored += len(table.clean)
         return self._tables[key]

@@ -1,13 +1,12 @@
 """The frontier of the certified radii, found without walking the box and proved where it counts.
 
-Certified radii are a down-set: what withstands an attack withstands a smaller one (`docs/mathematics.md`
-has the proof). So they are known by their maximal elements, and it is enough to prove two things: that each
-maximal radius is certified, and that each minimal radius beyond them is not.
+Certified radii are a down-set (`docs/mathematics.md` has the proof). So they are known by their maximal elements, and
+it is enough to prove that each maximal radius is certified, and that each minimal radius beyond them is not.
 
-Axes may be *alike*: what is certified depends on the sum of their counts alone. Equal channels merge
-(`Product.powers`), so a noise with many regions under one law has few axes to search: one for each factor, with the sum
-of the counts on its axes. A sum is maximal among the certified ones, or minimal beyond them, iff every way to share it
-among its axes is. On free axes any count is certified.
+Axes may be *alike*: equal channels merge (`Product.powers`), and what is certified depends on the sum of their counts
+alone. So a noise with many regions under one law has few axes to search: one for each factor, with the sum of the
+counts on its axes. A sum is maximal among the certified ones, or minimal beyond them, iff every way to share it among
+its axes is. On free axes any count is certified.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import TypeAlias
-
-import numpy as np
 
 from starcert.math.cells import count_cells
 from starcert.math.channels import MAX_RADIUS, Product
@@ -32,16 +29,11 @@ __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_
 
 Radius: TypeAlias = tuple[int, ...]
 
-MAX_RADII = 100_000
-"""The most radii that are listed on either side of a frontier."""
+MAX_RADII = 100_000  # the most radii that are listed on either side of a frontier
 
 
 def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
-    """Every way to share flips between axes with these limits.
-
-    >>> list(levels_of(2, (2, 5)))
-    [(2, 0), (1, 1), (0, 2)]
-    """
+    """Every way to share flips between axes with these limits: (2, 0), (1, 1), (0, 2) for 2 flips on 2 axes."""
     if len(limits) == 1:
         if flips <= limits[0]:
             yield (flips,)
@@ -52,11 +44,7 @@ def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
 
 
 def levels_below(level: Radius) -> Iterator[Radius]:
-    """The levels with one flip fewer, on any axis.
-
-    >>> list(levels_below((1, 0, 2)))
-    [(0, 0, 2), (1, 0, 1)]
-    """
+    """The levels with one flip fewer, on any axis."""
     for axis, number in enumerate(level):
         if number:
             yield (*level[:axis], number - 1, *level[axis + 1 :])
@@ -104,10 +92,7 @@ class Frontier:
 
 
 def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
-    """Searches the box of radii up to `limits` (None: as far as it goes), then proves what it found.
-
-    No radius beyond `MAX_RADIUS` is searched: a frontier that gets there in a larger box is incomplete.
-    """
+    """Searches the box of radii up to `limits` (None: up to `MAX_RADIUS`), then proves what it found."""
     axes = Alike(margin.product, tuple(None if limit is None else min(limit, MAX_RADIUS) for limit in limits))
     found = _search(margin, axes)
     verified = not found.incomplete
@@ -170,7 +155,7 @@ class Frontiers:
     """The frontiers of one noise in one box, each searched and proved once.
 
     A two-class frontier stays the same while the failure probability moves between two proved slacks, and a multi-class
-    one between any two bounds that share it: most graphs, and most nodes of a large one, are a look-up.
+    one between two bounds that share it: most graphs, and most nodes of a large one, are a look-up.
     """
 
     def __init__(self, slacks: Slacks, limits: tuple[int | None, ...]) -> None:
@@ -178,17 +163,29 @@ class Frontiers:
         self._limits = limits
         self._starts: list[float] = []
         self._known: list[tuple[float, Frontier]] = []
-        self._multi = _Sandwich()
+        self._by_bounds: dict[tuple[float, float], Frontier] = {}
+        self._complete: dict[Frontier, list[tuple[float, float]]] = {}  # the bounds of each multi-class one
 
     def of(self, margin: Margin) -> Frontier:
         """The frontier under either margin."""
         if isinstance(margin, TwoClass):
             return self.at(margin.failure)
-        frontier = self._multi.find(margin.failure, margin.other)
+        bounds = margin.failure, margin.other
+        frontier = self._by_bounds.get(bounds, self._between(*bounds))
         if frontier is None:
             frontier = find_frontier(margin, self._limits)
-            self._multi.add(margin.failure, margin.other, frontier)
+            if frontier.verified and not frontier.incomplete:  # otherwise a search under other bounds may find more
+                self._complete.setdefault(frontier, []).append(bounds)
+            self._by_bounds[bounds] = frontier
         return frontier
+
+    def _between(self, failure: float, other: float) -> Frontier | None:
+        """A frontier of smaller bounds and of larger ones: it is that of these, too, and its verdicts are proved."""
+        for frontier, known in self._complete.items():
+            smaller = any(one <= failure and rival <= other for one, rival in known)
+            if smaller and any(one >= failure and rival >= other for one, rival in known):
+                return frontier
+        return None
 
     def at(self, failure: float) -> Frontier:
         """The frontier of a graph with this upper bound on 1 − p_A."""
@@ -196,70 +193,19 @@ class Frontiers:
         if position and failure <= self._known[position - 1][0]:
             return self._known[position - 1][1]
         frontier = find_frontier(TwoClass(self._slacks, failure), self._limits)
-        if frontier.incomplete:  # at other probabilities the search may find more
-            self._starts.insert(position, failure)
-            self._known.insert(position, (failure, frontier))
-            return frontier
-        # It holds for every failure probability that all these proofs serve.
-        start = max((self._slacks.bracket(radius).at_least for radius in frontier.beyond), default=0.0)
-        end = min((self._slacks.bracket(radius).below for radius in frontier.radii), default=1.0)
+        start = end = failure  # at other probabilities an incomplete search may find more
+        if not frontier.incomplete:  # it holds for every failure probability that all these proofs serve
+            start = max((self._slacks.bracket(radius).at_least for radius in frontier.beyond), default=0.0)
+            end = min((self._slacks.bracket(radius).below for radius in frontier.radii), default=1.0)
         if start <= failure <= end:
             self._starts.insert(position, start)
             self._known.insert(position, (end, frontier))
         return frontier
 
 
-class _Sandwich:
-    """Multi-class frontiers by their two bounds.
-
-    Smaller bounds certify more. So a complete frontier that two pairs of bounds share is that of every pair between
-    them, and its verdicts are proved there too.
-    """
-
-    def __init__(self) -> None:
-        self._of_bounds: dict[tuple[float, float], Frontier] = {}
-        self._frontiers: list[Frontier] = []
-        self._numbers: dict[Frontier, int] = {}
-        self._known = np.empty((64, 3))  # failure, other, number of the frontier
-        self._used = 0
-
-    def find(self, failure: float, other: float) -> Frontier | None:
-        if (failure, other) in self._of_bounds:
-            return self._of_bounds[failure, other]
-        failures, others, numbers = self._known[: self._used].T
-        better = np.unique(numbers[(failures <= failure) & (others <= other)])
-        worse = numbers[(failures >= failure) & (others >= other)]
-        both = better[np.isin(better, worse)]
-        return self._frontiers[int(both[0])] if both.size else None
-
-    def add(self, failure: float, other: float, frontier: Frontier) -> None:
-        self._of_bounds[failure, other] = frontier
-        if frontier.incomplete or not frontier.verified:  # under other bounds the search may find more
-            return
-        if frontier not in self._numbers:
-            self._numbers[frontier] = len(self._frontiers)
-            self._frontiers.append(frontier)
-        if self._used == len(self._known):
-            self._known = np.concatenate([self._known, np.empty_like(self._known)])
-        self._known[self._used] = failure, other, self._numbers[frontier]
-        self._used += 1
-
-
 @dataclass(frozen=True)
 class Alike:
-    """The axes of a product, grouped by factor, in a box with one limit an axis; None: no end.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> from starcert.math.channels import Channel
-        >>> tenth, third, half = Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)
-        >>> law = Product(Channel.of_bit(p, 1 - p) for p in (tenth, half, third, tenth))
-        >>> axes = Alike(law, (2, 9, 5, 4))
-        >>> axes.groups, axes.sums, axes.radius((3, 1))
-        (((0, 3), (2,)), (6, 5), (2, 0, 1, 1))
-        >>> axes.radii_of([(3, 1)], most=10, free=True)
-        ([(0, 9, 1, 3), (1, 9, 1, 2), (2, 9, 1, 1)], True)
-    """
+    """The axes of a product, grouped by factor, in a box with one limit an axis; None: no end."""
 
     product: Product
     limits: tuple[int | None, ...]
@@ -274,7 +220,7 @@ class Alike:
         """The axes whose channel is free."""
         return self._axes_of(-1)
 
-    @cached_property
+    @property
     def endless(self) -> tuple[int, ...]:
         """The free axes without a limit: certified without end."""
         return tuple(axis for axis in self.free if self.limits[axis] is None)
@@ -285,7 +231,7 @@ class Alike:
 
     @cached_property
     def sums(self) -> tuple[int | None, ...]:
-        """The box of sums: how many sites each factor can have at most; None: no end."""
+        """How many sites each factor can have at most; None: no end."""
         limits = ([self.limits[axis] for axis in group] for group in self.groups)
         return tuple(None if None in each else sum(x for x in each if x is not None) for each in limits)
 
@@ -310,8 +256,7 @@ class Alike:
     def radii_of(self, sums: Iterable[Radius], *, most: int, free: bool) -> tuple[list[Radius], bool]:
         """The radii with these sums in lexicographic order, and whether they are all; free axes at their end, or at 0.
 
-        Where there are more than `most`, counts are thinned out evenly to every second, every fourth, …; radii that
-        attack one axis alone stay.
+        Where there are more than `most`, counts are thinned out evenly; radii that attack one axis alone stay.
         """
         powers = list(sums)
         if self.plain:

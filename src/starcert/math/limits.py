@@ -1,15 +1,27 @@
-"""Upper limits on a probability from counts: Clopper–Pearson, rounded outward and proved; and where to spend alpha.
+"""Upper limits on a probability from counts: Clopper–Pearson, proved; how alpha is divided; and what an audit shows.
 
 A limit is proved by a sum of falling terms in whole numbers. Most tries that fail are found by the same sum in pairs of
-floats: fifty times quicker than balls, with errors that are counted. A pair (x, y) stands for x + y with |y| ≤ half a
-unit in the last place of x. A product or quotient of pairs has a relative error below 2⁻¹⁰⁰, and so has a sum of
-positive ones.
+floats, fifty times quicker than balls. A pair (x, y) stands for x + y with |y| ≤ half a unit in the last place of x. A
+product or quotient of pairs has a relative error below 2⁻¹⁰⁰, and so has a sum of positive ones.
+
+This is the only place that divides alpha: between bounds on the class probabilities and evidence (`AlphaShares`), and
+between the bounds of a graph and of several graphs (`share_of_alpha`):
+
+    classes   selection votes   margin        what is bounded                           share of alpha each
+    2         separate          two-class     p_A (and with it p_B = 1 − p_A)           alpha
+    2         the same          two-class     either class from below                   alpha / 2
+    K > 2     separate          two-class     p_A                                       alpha
+    K > 2     separate          multi-class   p_A from below, K − 1 others from above   alpha / K
+    K > 2     the same          either        every class from below and from above     alpha / 2K
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +29,31 @@ from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number
 
-__all__ = ["ERROR", "MAX_TERMS", "PSEUDO_VOTES", "chooses_multi_class", "rough_limits", "tail_in_pairs", "upper_limit"]
+__all__ = [
+    "ERROR",
+    "MAX_TERMS",
+    "AlphaShares",
+    "Audit",
+    "chooses_multi_class",
+    "counts_alpha",
+    "found_share",
+    "rough_limits",
+    "share_of_alpha",
+    "tail_in_pairs",
+    "upper_limit",
+]
 
-MAX_TERMS = 2**30
-"""With at most this many terms, the error of the sum is below 2⁻⁶⁷."""
-
-ERROR = 2.0**-60
-"""More than all relative errors of such a sum together."""
-
+MAX_TERMS = 2**30  # with at most this many terms, the error of the sum is below 2⁻⁶⁷
+ERROR = 2.0**-60  # more than all relative errors of such a sum together
+PSEUDO_VOTES = 0.5  # added to the votes of each other class: few votes say little about how later ones will fall
+CHANCE = 0.99  # with this probability, at least, an audit finds a dependence of the stated share
 _BITS = 128
 _NEGLIGIBLE = 1 << (_BITS - 70)
 
 
 @lru_cache(maxsize=2**16)
 def upper_limit(count: int, total: int, share: Fraction) -> float:
-    """A float u with P(Bin(total, u) ≤ count) ≤ share, proved: the true probability exceeds u with `share`.
-
-    The Clopper–Pearson limit is the smallest such number; u is it, or a few units in the last place above.
-    """
+    """A float u with P(Bin(total, u) ≤ count) ≤ share, proved: the Clopper–Pearson limit but for its last digits."""
     if count >= total:
         return 1.0
     from scipy.special import betainccinv  # noqa: PLC0415  (a fifth of a second: only where votes are bounded)
@@ -67,8 +86,8 @@ def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
 def _relative_tail(count: int, total: int, p: float) -> arb:
     """At least P(Bin(total, p) ≤ count) / P(Bin(total, p) = count), in whole numbers that are rounded up.
 
-    From the largest term downwards, each term is the last one times j(1−p) / ((total−j+1)·p). The factors
-    fall below 1 and go on falling, so what is left out is at most a geometric series.
+    Each term is the last one times j(1−p) / ((total−j+1)·p). These factors fall, and go on falling once they are below
+    1.
     """
     yes, whole = p.as_integer_ratio()
     no = whole - yes
@@ -84,11 +103,7 @@ def _relative_tail(count: int, total: int, p: float) -> arb:
 
 
 def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) -> npt.NDArray[np.float64]:
-    """The same limits in floats and not proved, for many counts at once, which need not be whole: for predictions.
-
-    >>> rough_limits([0, 30.5, 100], 100, Fraction(1, 100)).round(4)
-    array([0.045 , 0.4234, 1.    ])
-    """
+    """The same limits in floats and not proved, for many counts at once, which need not be whole: for predictions."""
     from scipy.special import betainccinv  # noqa: PLC0415  (as above)
 
     count, total = np.broadcast_arrays(np.asarray(counts, dtype=float), np.asarray(totals, dtype=float))
@@ -98,11 +113,10 @@ def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) 
 
 
 def tail_in_pairs(count: int, total: int, p: Fraction) -> arb:
-    """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`.
+    """P(Bin(total, p) ≤ count) / P(Bin(total, p) = count) with a relative error below `ERROR`, in pairs of floats.
 
-    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts. From the
-    largest term downwards, each term is the last one times j(1−p) / ((total−j+1)·p): after m terms everything has a
-    relative error below (4m + 10)·2⁻¹⁰⁰.
+    For count / total < p, for p that is not within 2⁻⁶⁰ of 0 or 1, and for at most `MAX_TERMS` counts: after m terms
+    the error is below (4m + 10)·2⁻¹⁰⁰.
     """
     odds = (1 - p) / p
     high = float(odds)
@@ -167,14 +181,45 @@ def _over(x, y, d):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def _plus(x, y, u, v):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """A sum of positive pairs, the first no smaller than the second or not: Knuth's exact sum of the leading floats."""
+    """Knuth's exact sum of the leading floats, whichever is larger; all are positive."""
     s = x + u
     b = s - x
     return _normal(s, ((x - (s - b)) + (u - b)) + (y + v))
 
 
-PSEUDO_VOTES = 0.5
-"""Added to the votes of each other class: few votes against the class say little about how later ones will fall."""
+class AlphaShares(NamedTuple):
+    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it."""
+
+    counts: Fraction  # for the bounds on the class probabilities
+    certified: Fraction  # for what evidence certifies
+    broken: Fraction  # for the attacks that it finds
+
+    @classmethod
+    def of(cls, alpha: Fraction, *, evidence: bool = True, family_size: int = 1) -> AlphaShares:
+        """The shares of one of `family_size` certificates; without evidence the counts have all of it."""
+        own = alpha / family_size
+        return cls(own / 4, own / 2, own / 4) if evidence else cls(own, Fraction(0), Fraction(0))
+
+
+def counts_alpha(alpha: float, *, evidence: bool) -> float:
+    """The part of alpha for the bounds on class probabilities: all of it, or their share beside evidence."""
+    return float(AlphaShares.of(Fraction(alpha), evidence=evidence).counts)
+
+
+def share_of_alpha(
+    alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, family_size: int = 1
+) -> Fraction:
+    """The share of alpha that each bound may fail with, so that those of `family_size` graphs hold: the module's table.
+
+    With `selected_apart` the class is chosen on votes of its own, with `all_classes` every class is bounded, for the
+    multi-class margin. Two classes are one bound, and a class that is chosen on the same votes may be any: there
+    `all_classes` makes no difference.
+    """
+    whole = Fraction(alpha) / family_size
+    bounded = n_classes if n_classes > 2 else 1
+    if not selected_apart:
+        return whole / (2 * bounded)
+    return whole / (bounded if all_classes else 1)
 
 
 def chooses_multi_class(
@@ -182,24 +227,18 @@ def chooses_multi_class(
 ) -> npt.NDArray[np.bool_]:
     """For which graphs alpha is spent on the multi-class margin, for which (False) on the two-class margin.
 
-    The two-class margin needs one bound, that on p_A, and can spend the whole of alpha on it. The multi-class margin
-    needs a bound on every class, each with a share of alpha / K. Neither is better for all graphs: with votes that all
-    agree the first one is, with many classes of which none has a majority the second.
+    The two-class margin spends all of alpha on one bound, that on p_A; the multi-class margin needs a bound on every
+    class, each with alpha / K. With votes that all agree the first reaches further, with many classes and no majority
+    the second.
 
-    Any choice is sound that does not look at the estimation votes: given the selection votes it is fixed, and the
-    bounds that were chosen hold together with probability at least 1 − alpha. (`docs/mathematics.md` has the proof.)
-    This one predicts the estimation votes from the selection votes, computes the bounds of both margins from the
-    prediction, and compares how far they would reach. Archives rest on it: another rule must have another name there.
-
-    How far a margin reaches is compared as if the log ratio were normal. There ρ_low(p) = Φ(Φ⁻¹(p) − d) at a distance
-    d, so that the two-class margin reaches d = Φ⁻¹(p_A), and the multi-class margin d = (Φ⁻¹(p_A) + Φ⁻¹(1 − p_B)) / 2.
+    Any choice is sound that does not look at the estimation votes (`docs/mathematics.md` has the proof). This one
+    predicts them from the selection votes, computes the bounds of both margins from the prediction, and compares how
+    far they would reach if the log ratio were normal: there ρ_low(p) = Φ(Φ⁻¹(p) − d) at a distance d, so that the
+    two-class margin reaches d = Φ⁻¹(p_A), the multi-class one d = (Φ⁻¹(p_A) + Φ⁻¹(1 − p_B)) / 2. Archives rest on it:
+    another rule must have another name there.
 
     `selection` holds the selection votes, shape (graphs, classes), with three classes or more; `totals` the number of
     estimation votes of each graph; `whole` is the alpha of one graph.
-
-    >>> votes = np.array([[100, 0, 0], [60, 20, 20], [90, 10, 0]])
-    >>> chooses_multi_class(votes, np.array([1000, 1000, 1000]), Fraction(1, 100))
-    array([False,  True, False])
     """
     from scipy.special import ndtri  # noqa: PLC0415  (as above)
 
@@ -215,3 +254,64 @@ def chooses_multi_class(
     two_class = -ndtri(rough_limits(failing, totals, whole))
     multi_class = -(ndtri(failure) + ndtri(np.minimum(other, failure))) / 2
     return np.asarray(multi_class > two_class)
+
+
+def found_share(copies: int) -> float:
+    """The least share of noisy copies with answers that depend on company of which `copies` show one with `CHANCE`.
+
+    If the share is q, n independent copies show it with probability 1 − (1 − q)ⁿ.
+    """
+    return -math.expm1(math.log1p(-CHANCE) / copies) if copies else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How many noisy copies were classified again, each with the same answer: a classifier is a function of one copy.
+
+    Attributes:
+        clean, clean_alone: copies of the graphs themselves, in other company, and those of them that were alone, too.
+        attacked, attacked_alone: the same for copies of attacked graphs. They are a search: attacks are chosen, and
+            copies of one attack are alike, so no share is stated for them.
+        independent: how many copies of the graphs count as independent: all, if every graph was audited; otherwise one
+            for each graph that was, because a fault may be that of a few graphs.
+
+    Example:
+        >>> print(Audit(4_603, 150, 4_603, 150, 4_603) + Audit(attacked=100, attacked_alone=10))
+        Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in other \
+company, and 310 of them alone. An answer that depends on company for at least 0.1% of the copies of the graphs would \
+have been found with probability 99%; one that is different for a copy alone, for 3.1%.
+    """
+
+    clean: int = 0
+    clean_alone: int = 0
+    attacked: int = 0
+    attacked_alone: int = 0
+    independent: int = 0
+
+    def __add__(self, other: Audit) -> Audit:
+        return Audit(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @property
+    def share(self) -> float:
+        """The smallest share of copies of the graphs on which a dependence on company is found with `CHANCE`."""
+        return found_share(self.independent)
+
+    @property
+    def share_alone(self) -> float:
+        """The same for an answer that is different for a copy alone."""
+        return found_share(min(self.clean_alone, self.independent))
+
+    def __str__(self) -> str:
+        return (
+            f"Audited {self.clean:,} noisy copies of the graphs and {self.attacked:,} of attacked graphs: each was "
+            f"answered the same in other company, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
+            f"answer that depends on company for at least {_rounded_up(self.share)} of the copies of the graphs would "
+            f"have been found with probability {CHANCE:.0%}; one that is different for a copy alone, for "
+            f"{_rounded_up(self.share_alone)}."
+        )
+
+
+def _rounded_up(share: float) -> str:
+    """A share as a percentage of two digits, rounded up: no more is claimed than was found."""
+    digits = 10.0 ** (1 - math.floor(math.log10(share)))
+    return f"{100 * math.ceil(share * digits) / digits:.3g}%"

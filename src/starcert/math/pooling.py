@@ -7,16 +7,11 @@ sites show each outcome of a flip. For any numbers λ(K) ≥ 0,
     E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
 
 for Y ≤ 1. The right side knows flip numbers alone: it holds for every attack of that size at once. Flip numbers that
-are rare share a *bin*, and λ is one number a bin.
-
-Axes that count attacks on the same sites (edges that go, and edges that change their type) are one *pool*: their
-attacks take different sites of it, and K counts its flips once.
+are rare share a *bin*, and λ is one number a bin. Axes that count attacks on the same sites (edges that go, and edges
+that change their type) are one *pool*: their attacks take different sites of it, and K counts its flips once.
 
 Which axes of a level are listed and which are pooled is a *scheme*; alpha is shared between levels and schemes in
-advance (`level_weight`, `schemes_of`).
-
-Masses are made in ball arithmetic and rounded up, once for all objects that share them. What is summed up from them is
-rounded by less than `SUMMED`.
+advance (`level_weight`, `schemes_of`). Masses are made in ball arithmetic and rounded up.
 """
 
 from __future__ import annotations
@@ -39,41 +34,25 @@ from starcert.math.bets import growth
 
 __all__ = ["PooledAxes", "Scheme", "bins_of", "choose_limits", "level_weight", "penalty", "pool_of", "schemes_of"]
 
-MAX_COUNTED = 2**14
-"""On an axis with more sites, flip counts are not distinguished: that would take long and gain little."""
-
-MAX_MASSES = 2**18
-"""The largest table of J × bins."""
-
-RARE = 1 / 64
-"""A bin has at least this mass."""
-
-SUMMED = 1 + 2.0**-30
-"""A sum of at most MAX_MASSES positive terms, each of a few rounded operations, is below the true sum by less."""
-
-CAPS = 12
-"""How many caps of λ are tried."""
+MAX_COUNTED = 2**14  # on an axis with more sites, flip counts are not distinguished: it takes long and gains little
+MAX_MASSES = 2**18  # the largest table of J × bins
+RARE = 1 / 64  # A bin has at least this mass
+SUMMED = 1 + 2.0**-30  # more than the relative error of a sum of at most MAX_MASSES rounded positive terms
+CAPS = 12  # how many caps of λ are tried
 
 Floats = npt.NDArray[np.float64]
 
 
 class PooledAxes(NamedTuple):
-    """The pooled axes as one: upper bounds for each way in which attacked sites show outcomes.
+    """The pooled axes as one: upper bounds for each way in which attacked sites show outcomes."""
 
-    `ratios` bounds its likelihood ratio (ascending), `masses` its probability in each bin, shape (ratios, bins).
-    """
-
-    ratios: Floats
-    masses: Floats
+    ratios: Floats  # on its likelihood ratio, ascending
+    masses: Floats  # on its probability in each bin, shape (ratios, bins)
 
 
 @lru_cache(maxsize=256)
 def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
-    """Where the bins of flip numbers begin, from 0.
-
-    >>> bins_of(35, Fraction(1, 50)), bins_of(10**6, Fraction(1, 2))
-    ((0, 1, 2, 3), (0,))
-    """
+    """Where the bins of flip numbers begin, from 0."""
     if n_sites > MAX_COUNTED:
         return (0,)
     from scipy.stats import binom  # noqa: PLC0415  (half a second)
@@ -87,8 +66,7 @@ def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
     return tuple(starts[:-1] if mass < RARE and len(starts) > 1 else starts)
 
 
-Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
-"""The axes of one pool, each with its law and how many sites are attacked."""
+Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]  # of each axis of a pool: the law, and how many are attacked
 
 
 @lru_cache(maxsize=2**12)
@@ -148,8 +126,7 @@ def _binomial(n: int, p: Fraction) -> list[arb]:
 def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
     """The pooled axes, each given by law, number of sites and number of attacked ones; None: the table is too large.
 
-    Axes with one number in `pools` have the same sites; by default each has its own. Bins of several pools are in the
-    order of their product, the last pool changing first.
+    Axes with one number in `pools` have the same sites. Bins are in the order of their product, the last pool's first.
     """
     members: dict[int, list[tuple[SiteLaw, int, int]]] = {}
     for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
@@ -224,15 +201,11 @@ def level_weight(level: tuple[int, ...], box: tuple[int, ...]) -> Fraction:
     >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
     (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
     """
-    free = max(range(len(box)), key=lambda axis: box[axis])
-    return prod(
-        (
-            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
-            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
-            if axis != free
-        ),
-        start=Fraction(1),
-    )
+    free, weight = box.index(max(box)), Fraction(1)
+    for axis, (count, limit) in enumerate(zip(level, box, strict=True)):
+        if axis != free:
+            weight *= Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
+    return weight
 
 
 def schemes_of(
@@ -243,10 +216,6 @@ def schemes_of(
     An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
     of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
     axis, `pools` the number of its pool (by default its own).
-
-    >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
-    >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
-    [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
     """
     members: dict[int, list[int]] = {}
     for axis, pool in enumerate(range(len(axes)) if pools is None else pools):

@@ -1,16 +1,17 @@
 """The search for a frontier: how far each axis reaches, then what is certified inside the box of reaches.
 
-Nothing larger than the reaches needs to be looked at: certified radii are a down-set. Certified counts of one axis have
-no gaps, so doubling and bisection find the last one. Inside the box, two axes are a staircase: the *height* of a count
-on the shorter axis is the largest certified count on the other one, and heights fall, so each search starts where the
-one before ended: about R1 + R2 + 1 evaluations. More axes are searched by their borders (`find_borders`).
+Certified radii are a down-set, and those of one axis have no gaps: doubling and bisection find the last one. Inside the
+box of these reaches, two axes are a staircase: the *height* of a count on the shorter axis is the largest certified
+count on the other one, and heights fall, so each search starts where the one before ended: about R1 + R2 + 1
+evaluations. More axes are searched by their borders (`find_borders`).
 
-What that costs is counted in cells, since that is what time and memory follow, on every machine alike; a search that
-would cost too much ends early, with what it has found so far.
+What that costs is counted in cells, on every machine alike; a search that would cost too much ends early, with what it
+has found so far.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,28 +23,15 @@ from starcert.math.channels import MAX_RADIUS
 
 __all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
 
-Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]
-"""Something about a radius, usually whether it is certified."""
-
+Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]  # something about a radius, usually whether it is certified
 Counts: TypeAlias = npt.NDArray[np.int64]
 
-MAX_CELLS = 2**19
-"""Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
-
-MAX_WORK = 2**26
-"""The most cells that are looked at for one frontier, proofs included: a matter of seconds."""
-
-FLAT = 512
-"""What an evaluation costs beside its own cells, in cells."""
-
-PROOF = 8
-"""How many evaluations a proof costs, apart from its cells."""
-
-PROVED_CELL = 32
-"""How much more a cell costs in a proof, which takes it in balls, than in an evaluation."""
-
-WIDE = 8
-"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
+MAX_CELLS = 2**19  # of the halves of a radius on more than two axes: a proof holds them all in memory
+MAX_WORK = 2**26  # the most cells that are looked at for one frontier, proofs included: a matter of seconds
+FLAT = 512  # what an evaluation costs beside its own cells, in cells
+PROOF = 8  # how many evaluations a proof costs, apart from its cells
+PROVED_CELL = 32  # how much more a cell costs in a proof, which takes it in balls, than in an evaluation
+WIDE = 8  # where an axis may go further than this, a climb begins with strides on all axes at once
 
 
 @dataclass(slots=True)
@@ -56,18 +44,14 @@ class Found:
 
 
 def find_reaches(certified: Predicate, limits: tuple[int | None, ...]) -> tuple[int, ...]:
-    """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified.
+    """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified."""
 
-    >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
-    (3, 7)
-    """
-    origin = (0,) * len(limits)
+    def reach(axis: int, limit: int | None) -> int:
+        before, after = (0,) * axis, (0,) * (len(limits) - axis - 1)
+        end = MAX_RADIUS if limit is None else min(limit, MAX_RADIUS)
+        return climb(lambda count: certified((*before, count, *after)), end)
 
-    def along(axis: int) -> Callable[[int], bool]:
-        return lambda count: certified((*origin[:axis], count, *origin[axis + 1 :]))
-
-    ends = (MAX_RADIUS if limit is None else min(limit, MAX_RADIUS) for limit in limits)
-    return tuple(climb(along(axis), end) for axis, end in enumerate(ends))
+    return tuple(reach(axis, limit) for axis, limit in enumerate(limits))
 
 
 def search(
@@ -81,12 +65,14 @@ def search(
 ) -> Found:
     """The borders of the certified radii in a box, given how far each axis is certified alone.
 
-    `cells` counts the cells of a radius, which is what it costs to evaluate it; `by_proof` says whether that has taken
-    a proof. With `few`, the cells of one axis are few however far it reaches, so that none is too large to look at.
-
-    >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
-    Found(maximal=[(2, 0), (1, 1)], minimal=[(3, 0), (2, 1)], incomplete='')
+    `cells` counts the cells of a radius: what it costs to evaluate it, and more where `by_proof` says that it took a
+    proof. With `few`, the cells of one axis are few however far it reaches, so that none is too large to look at.
     """
+    too_many = f"radii with more than {MAX_CELLS:,} cells are not looked at"
+
+    def price(radius: tuple[int, ...], *, proof: bool = False) -> int:
+        return PROOF * FLAT + PROVED_CELL * cells(radius) if proof else FLAT + cells(radius)
+
     sides = [
         (*(0,) * axis, reach + 1, *(0,) * (len(limits) - axis - 1))
         for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
@@ -94,9 +80,9 @@ def search(
     ]
     found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MAX_CELLS)])
     if len(sides) > len(found.minimal):
-        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else _too_many()
+        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else too_many
     steps = min(reaches) + 1 if len(limits) == 2 else 1
-    cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
+    cost = steps * (4 * price(reaches) + 2 * price(reaches, proof=True))
     if len(limits) <= 2 and cost <= MAX_WORK and (few or cells(reaches) <= MAX_CELLS):
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
@@ -107,50 +93,34 @@ def search(
     def evaluate(radius: tuple[int, ...]) -> bool:
         nonlocal work
         if radius not in known:
-            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MAX_CELLS:
+            if not (few and len(radius) <= 2) and price(radius) > MAX_CELLS:
                 return False
             if found.maximal and work > MAX_WORK:
                 raise _SpentError
             known[radius] = certified(radius)
-            work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
+            work += price(radius, proof=by_proof(radius))
         return known[radius]
 
     try:
         for radius, verdict in find_borders(evaluate, reaches):
             if not verdict and radius not in known:
-                found.incomplete = _too_many()
+                found.incomplete = too_many
                 continue
             if found.maximal and work > MAX_WORK:
                 raise _SpentError
-            work += _proof(cells(radius)) + len(known) // 8  # it will be proved; what is known was looked through
+            work += price(radius, proof=True) + len(known) // 8  # it will be proved; what is known was looked through
             (found.maximal if verdict else found.minimal).append(radius)
     except _SpentError:
         found.incomplete = f"the search ended after {MAX_WORK:,} cells"
     return found
 
 
-def _too_many() -> str:
-    return f"radii with more than {MAX_CELLS:,} cells are not looked at"
-
-
 class _SpentError(Exception):
     """The search has cost as much as it may."""
 
 
-def _evaluation(cells: int) -> int:
-    return FLAT + cells
-
-
-def _proof(cells: int) -> int:
-    return PROOF * FLAT + PROVED_CELL * cells
-
-
 def climb(certified: Callable[[int], bool], limit: int) -> int:
-    """The largest certified count up to `limit`, zero being certified: doubling, then bisection.
-
-    >>> climb(lambda count: count <= 37, 10**9)
-    37
-    """
+    """The largest certified count up to `limit`, zero being certified: doubling, then bisection."""
     good, step = 0, 1
     while good < limit:
         probe = min(good + step, limit)
@@ -161,11 +131,7 @@ def climb(certified: Callable[[int], bool], limit: int) -> int:
 
 
 def staircase(certified: Predicate, reaches: tuple[int, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Maximal certified and minimal other radii of a box with at most two axes, each certified alone as far as it goes.
-
-    >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
-    ([(0, 8), (1, 5), (2, 2)], [(1, 6), (2, 3)])
-    """
+    """Maximal certified and minimal other radii of a box of at most two axes, as far as each is certified alone."""
     if len(reaches) < 2:
         return [reaches], []
     long = 0 if reaches[0] >= reaches[1] else 1
@@ -197,104 +163,66 @@ def _descend(certified: Callable[[int], bool], bound: int) -> int:
 
 
 def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if certified(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+    return good + bisect_left(range(good + 1, bad), True, key=lambda count: not certified(count))
 
 
 def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Maximal certified radii (with True) and minimal others (with False) of a box, as they are found.
 
-    Whether a radius is certified is asked one radius at a time, and every answer costs. So the search asks about as
-    many radii as the borders have, times a few, and never walks what lies between. At any time it knows some *maximal*
-    certified radii, and some *refuted* ones that are not certified.
+    Every answer of `certified` costs, so the search asks about as many radii as the borders have, times a few, and
+    never walks what lies between. At any time it knows some *maximal* certified radii, and some *refuted* ones.
 
     What no maximal radius covers is known by its minimal elements, the *candidates*. Each is asked about once. If it is
     not certified, it is a minimal radius beyond: all that is smaller is covered, hence certified. If it is, the search
     climbs from it to a new maximal radius y, and candidates below y give way to larger ones (`_raised`). When no
-    candidate is left, nothing is open: both borders are complete. Ended before that, what was found is still true.
+    candidate is left, both borders are complete. Ended before that, what was found is still true.
 
     `reaches` is the box: how far each axis is certified alone. First come maximal radii that reach as far, for each
     axis; then the candidates in the order in which they arose, so that the first radii are spread over the border.
-
-    >>> sorted(find_borders(lambda radius: sum(radius) <= 2, (2, 2)))
-    [((0, 2), True), ((1, 1), True), ((1, 2), False), ((2, 0), True), ((2, 1), False)]
     """
     box = np.array(reaches, np.int64)
-    maximal, refuted, candidates = (_Points(len(box)) for _ in range(3))
-    candidates.add(np.zeros((len(box), 1), np.int64))
+    maximal = refuted = np.empty((len(box), 0), np.int64)  # radii are columns
+    candidates = np.zeros((len(box), 1), np.int64)
 
     def holds(counts: Counts) -> bool:
         return certified(tuple(counts.tolist()))
 
     def climb_from(start: Counts) -> tuple[int, ...]:
-        y = _climb(holds, start, refuted, box, turn=maximal.all.shape[1])
-        below = _all_axes(candidates.all <= y[:, None])
-        raised = [_raised(candidate, y, maximal.all, box) for candidate in candidates.all[:, below].T]
-        candidates.drop(below)
-        for columns in raised:
-            candidates.add(columns)
-        maximal.add(y[:, None])
+        nonlocal maximal, refuted, candidates
+        y, refuted = _climb(holds, start, refuted, box, turn=maximal.shape[1])
+        below = _all_axes(candidates <= y[:, None])
+        raised = [_raised(candidate, y, maximal, box) for candidate in candidates[:, below].T]
+        candidates = np.concatenate([candidates[:, ~below], *raised], axis=1)
+        maximal = np.concatenate([maximal, y[:, None]], axis=1)
         return tuple(y.tolist())
 
     for axis, reach in enumerate(reaches):
         side = np.zeros_like(box)
         side[axis] = reach
-        if not _all_axes(maximal.all >= side[:, None]).any():
+        if not _all_axes(maximal >= side[:, None]).any():
             yield climb_from(side), True
-    while candidates.all.size:
-        candidate = candidates.all[:, 0].copy()
-        if not _all_axes(refuted.all <= candidate[:, None]).any() and holds(candidate):
+    while candidates.size:
+        candidate = candidates[:, 0]
+        if not _all_axes(refuted <= candidate[:, None]).any() and holds(candidate):
             yield climb_from(candidate), True
         else:
-            refuted.add(candidate[:, None])
-            candidates.drop_first()
+            refuted = np.concatenate([refuted, candidate[:, None]], axis=1)
+            candidates = candidates[:, 1:]
             yield tuple(candidate.tolist()), False
 
 
-class _Points:
-    """Radii as the columns of an array that grows."""
-
-    def __init__(self, n_axes: int) -> None:
-        self._columns = np.empty((n_axes, 64), np.int64)
-        self._start = self._stop = 0
-
-    @property
-    def all(self) -> Counts:
-        return self._columns[:, self._start : self._stop]
-
-    def add(self, columns: Counts) -> None:
-        stop = self._stop + columns.shape[1]
-        if stop > self._columns.shape[1]:
-            self._columns = np.concatenate([self.all, np.empty((len(columns), stop), np.int64)], axis=1)
-            self._start, self._stop = 0, self._stop - self._start
-            stop = self._stop + columns.shape[1]
-        self._columns[:, self._stop : stop] = columns
-        self._stop = stop
-
-    def drop_first(self) -> None:
-        self._start += 1
-
-    def drop(self, which: npt.NDArray[np.bool_]) -> None:
-        kept = np.delete(self.all, which, axis=1)
-        self._stop = self._start + kept.shape[1]
-        self._columns[:, self._start : self._stop] = kept
-
-
-def _climb(holds: Callable[[Counts], bool], start: Counts, refuted: _Points, box: Counts, *, turn: int) -> Counts:
-    """A maximal certified radius above a certified one: by strides on all axes at once, then axis by axis."""
+def _climb(
+    holds: Callable[[Counts], bool], start: Counts, refuted: Counts, box: Counts, *, turn: int
+) -> tuple[Counts, Counts]:
+    """A maximal certified radius above a certified one, by strides, then axis by axis; and all that is refuted."""
     y = start.copy()
-    stride = _ceiling(refuted.all, y, box) - y
+    stride = _ceiling(refuted, y, box) - y
     while stride.max() > WIDE:
         stride //= 2
         if holds(y + stride):
             y += stride
     for axis in (np.arange(len(y)) + turn) % len(y):  # each axis has its turn to be the first
-        ceiling = _ceiling(refuted.all, y, box)[axis]
+        ceiling = _ceiling(refuted, y, box)[axis]
         probe, bad = y.copy(), ceiling + 1
         while bad - y[axis] > 1:
             probe[axis] = (y[axis] + bad) // 2
@@ -304,8 +232,8 @@ def _climb(holds: Callable[[Counts], bool], start: Counts, refuted: _Points, box
                 bad = probe[axis]
         if bad <= ceiling:
             probe[axis] = bad
-            refuted.add(probe[:, None])
-    return y
+            refuted = np.concatenate([refuted, probe[:, None]], axis=1)
+    return y, refuted
 
 
 def _ceiling(refuted: Counts, counts: Counts, box: Counts) -> Counts:
@@ -317,11 +245,10 @@ def _ceiling(refuted: Counts, counts: Counts, box: Counts) -> Counts:
 
 
 def _raised(candidate: Counts, y: Counts, maximal: Counts, box: Counts) -> Counts:
-    """The candidates that take the place of one, c, below the new maximal radius y, as columns.
+    """The candidates that take the place of one, c, below the new maximal radius y: c with count i raised to y_i + 1.
 
-    They are c with one count, say the i-th, raised to y_i + 1. That one is minimal among the uncovered iff lowering any
-    other count c_j > 0 makes it covered: iff some maximal radius m has m_j = c_j − 1, reaches y_i + 1 on axis i, and c
-    on the other axes.
+    That one is minimal among the uncovered iff lowering any other count c_j > 0 makes it covered: iff some maximal
+    radius m has m_j = c_j − 1, reaches y_i + 1 on axis i, and c on the other axes.
     """
     axes, near = _all_axes_but_one(maximal >= candidate[:, None])
     covers = maximal[axes, near] == candidate[axes] - 1

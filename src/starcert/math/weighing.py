@@ -1,11 +1,9 @@
 """Weighing: every attack on the listed axes against the votes, by counting bits.
 
-The votes against the class are columns of bits, one a site: bit i says whether the site flipped in vote i. For an
-attack on some of these sites, all that counts is how many votes there are with each number of flips among them. Votes
-of one group (one bin of the pooled axes, one stage of the bet) lie in words of their own.
-
-With more than two values an attack chooses a site and its new value, a *choice*. What a vote shows there is one of
-several outcomes, and a choice has a column for each outcome of a flip. No two choices of an attack take one site.
+The votes against the class are columns of bits: bit i says whether a site flipped in vote i. With more than two values
+an attack chooses a site and its new value, a *choice*, which has a column for each outcome of a flip. For an attack,
+all that counts is how many votes show each number of each outcome. Votes of one group (one bin of the pooled axes, one
+stage of the bet) lie in words of their own.
 
 All attacks are visited in the order of `itertools.combinations`, axis after axis. What is known of all choices but the
 last is kept: the last one costs one AND and one count of bits a word.
@@ -27,21 +25,16 @@ from starcert.math.bets import capital_of
 __all__ = ["Columns", "Weights", "columns_of", "weigh"]
 
 WORD = 64
-
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Votes by site: `words`, shape (sites, words), has a bit for each vote.
+    """Votes by site, a bit each."""
 
-    `groups` holds the word at which each group of votes begins, and where the last one ends; `votes` its number of
-    votes.
-    """
-
-    words: npt.NDArray[np.uint64]
-    groups: Whole
-    votes: Whole
+    words: npt.NDArray[np.uint64]  # shape (sites, words)
+    groups: Whole  # the word at which each group of votes begins, and where the last one ends
+    votes: Whole  # how many each group has
 
 
 class Weights(NamedTuple):
@@ -52,12 +45,7 @@ class Weights(NamedTuple):
 
 
 def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Columns:
-    """The columns of votes, from whether each site flipped in each vote, shape (votes, sites), and each vote's group.
-
-    >>> flips = np.array([[True, False], [True, True], [False, True]])
-    >>> columns_of(flips, np.array([1, 0, 1]), 2).words.tolist()
-    [[1, 1], [1, 2]]
-    """
+    """The columns of votes, from whether each site flipped in each vote, shape (votes, sites), and their groups."""
     votes = np.bincount(groups, minlength=n_groups)
     lengths = -(-votes // WORD)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -148,10 +136,7 @@ def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: i
 
 @compiled
 def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many votes of each cell and group there are once the last site is known too.
-
-    Its votes in the first cell, where most of them are, are those that are in no other.
-    """
+    """How many votes of each cell and group there are once the last site is known too."""
     groups = starts.size - 1
     counts[:] = 0
     for group in range(groups):
@@ -160,7 +145,7 @@ def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # t
             for cell in range(known.shape[0] - 1, -1, -1):
                 if used[cell]:
                     moved = 0
-                    if cell == 0:
+                    if cell == 0:  # most votes are here: those that are in no other cell
                         moved = rest
                     elif inside[cell, group]:
                         for w in range(starts[group], starts[group + 1]):
@@ -183,10 +168,7 @@ def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noq
 
 @compiled
 def _move_on(choices, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The next combination of all choices but the last, which becomes the first that it can be; False after the last.
-
-    It may take a site twice.
-    """
+    """The next combination of all choices but the last, which becomes the first that it can be; False: none is left."""
     for d in range(choices.size - 2, -1, -1):
         end = firsts[axes[d] + 1]
         for later in range(d + 1, choices.size):

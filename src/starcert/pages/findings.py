@@ -186,7 +186,7 @@ def any_flip(archive: Archive) -> Iterator[KeyFigure]:
             one.any_flips > 0 and (labels is None or truth == one.label)
             for one, truth in zip(each, archive.labels, strict=True)
         )
-        for each in (certificates, certificates.counted)
+        for each in (certificates, certificates.by_p_A)
     )
     whole = len(archive) if labels is None else sum(label is not None for label in labels)
     what = "certified" if labels is None else "right and certified"

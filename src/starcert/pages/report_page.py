@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from starcert.certificates.metrics import right
 from starcert.files import Archive
-from starcert.math.confidence import share_of_alpha, spends_on_all_classes
+from starcert.math.confidence import spends_on_all_classes
+from starcert.math.limits import share_of_alpha
 from starcert.objects import Graph
 from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
@@ -344,7 +345,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
     everything = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, together=archive.together, all_classes=archive.all_classes
+        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
     )
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
@@ -355,7 +356,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
             counts.shape[1],
             selected_apart=archive.votes.selection is not None,
             all_classes=all_classes,
-            together=archive.together,
+            family_size=archive.together,
         )
         for all_classes in (False, True)
     ]

@@ -179,7 +179,7 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
                 cells["base_class"] = answer
             cells[name] = value
             if name == "frontier" and certificates.verdicts is not None:
-                cells["frontier_by_p_A"] = json.dumps(one.counted.radii)
+                cells["frontier_by_p_A"] = json.dumps(one.frontier_by_p_A.radii)
                 cells["broken"] = json.dumps(one.broken)
                 cells["any_flips"] = one.any_flips
             for flips in steps if name == "frontier" else ():

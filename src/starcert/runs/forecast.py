@@ -24,7 +24,7 @@ from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
 from starcert.math.confidence import clopper_pearson
-from starcert.math.evidence import counts_alpha
+from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.pages.findings import Words, fixed_pairs, quantity
 from starcert.runs.inputs import TriedModel, read_inputs, try_model

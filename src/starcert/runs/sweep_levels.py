@@ -159,7 +159,7 @@ def outcome_of(
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
             radii.append(one.frontier.radii)
-            by_counts.append(one.counted.radii)
+            by_counts.append(one.frontier_by_p_A.radii)
             advance(1)
     return LevelOutcome(
         certificates.noise,
@@ -170,7 +170,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
         None if certificates.verdicts is None else tuple(by_counts),
         tuple(metrics.flip_verdicts(certificates, truth, most=max_flips)),
     )

@@ -12,7 +12,7 @@ import starcert as sc
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.files.checker import arithmetic
 from starcert.files.checker.arithmetic import CellListing, _rough_ratio, can_list, limit_holds
-from starcert.math.confidence import upper_limit
+from starcert.math.limits import upper_limit
 from starcert.math.margins import MultiClass
 
 

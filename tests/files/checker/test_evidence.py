@@ -133,8 +133,8 @@ def test_a_choice_that_looked_ahead_is_caught(monkeypatch):
     """λ is asked of an engine that does not know the votes it is about."""
     looked = engine.Evidence._rates
 
-    def ahead(self, level, scheme, pool, bins, stage):
-        return looked(self, level, scheme, pool, bins, len(self._ends))
+    def ahead(self, level, scheme, pool, stage):
+        return looked(self, level, scheme, pool, len(self._ends))
 
     monkeypatch.setattr(engine.Evidence, "_rates", ahead)
     motif = evidence_world("motif")

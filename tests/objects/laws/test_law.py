@@ -102,4 +102,4 @@ def test_laws_that_evidence_cannot_look_at_have_the_certificate_by_counts(law, r
     with pytest.warns(StarcertWarning, match="Evidence is left out"):
         result = smoothed.certify([sc.Categories((0, 1, 2), values=3)], samples=500, seed=1, evidence=True)
     assert result.votes.records == (None,)
-    assert result[0].frontier == result[0].counted
+    assert result[0].frontier == result[0].frontier_by_p_A

@@ -40,7 +40,8 @@ from starcert.files.checker.arithmetic import (
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH
+from starcert.math.limits import AlphaShares
 from starcert.math.pooling import bins_of, level_weight
 
 if TYPE_CHECKING:

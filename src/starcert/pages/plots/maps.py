@@ -142,7 +142,7 @@ class VerdictMap:
     def from_certificate(cls, certificate: Certificate, *, max_radius: RadiusLike | None = None) -> VerdictMap:
         """Computes the map of all radii up to `max_radius`; by default one flip beyond all that is decided."""
         axes = two_axes(certificate.noise)
-        radii, counted, broken = certificate.frontier.radii, certificate.counted.radii, certificate.broken
+        radii, counted, broken = certificate.frontier.radii, certificate.frontier_by_p_A.radii, certificate.broken
         if max_radius is None:
             furthest = (max((each[axis] for each in (*radii, *broken)), default=0) + 1 for axis in range(2))
             limits = [certificate.capacity, certificate.max_radius]
