@@ -19,11 +19,11 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.objects import content
+from starcert.objects.blocks import NodePairs
 from starcert.objects.convert import Parts
 from starcert.objects.formats import Formats, graph_html
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
 from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
-from starcert.objects.pairs import NodePairs
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 
 __all__ = ["Graph", "NodeFrame"]

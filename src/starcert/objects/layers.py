@@ -5,7 +5,7 @@ subset of a layer, stored compactly and numbered from 0. A new layer is a subcla
 and an object that has it, see `CleanObject`. Samplers, votes, stores and certificates work on the numbers of sites and
 take it as it is; a classifier sees plain vectors, or a view of its own that `starcert.sampling.views` names.
 
-    Layer:  row of sites (`Layer`), node pairs or arcs (`pairs.NodePairs`), node data (`node_sites.NodeLayer`)
+    Layer:  row of sites (`Layer`), node pairs or arcs (`blocks.NodePairs`), node data (`node_sites.NodeLayer`)
     Region: any sites one by one (`Numbered`), blocks of node pairs (`blocks.Block`), listed pairs or arcs
             (`blocks.Listed`), both arcs of pairs (`blocks.BothWays`), nodes × columns (`node_sites.NodeGrid`)
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ __all__ = [
     "Region",
     "Values",
     "find_places",
+    "refuse_overlap",
 ]
 
 PAIRS, ARCS = "pairs", "arcs"
@@ -58,13 +59,13 @@ class Region(ABC):
 
     @property
     @abstractmethod
-    def size(self) -> int:
-        """How many sites there are."""
-
-    @property
-    @abstractmethod
     def content(self) -> tuple[Indices, ...]:
         """The arrays that define the sites, for a digest."""
+
+    @property
+    def size(self) -> int:
+        """How many sites there are: as many as entries of the first array, where sites come one by one."""
+        return len(self.content[0])
 
     @abstractmethod
     def coordinates(self, numbers: Indices) -> Coordinates:
@@ -128,8 +129,7 @@ class Layer:
             taken = sites[owners[sites] >= 0]
             if len(taken):
                 where = tuple(int(each[0]) for each in self.coordinates(taken[:1]))
-                got = f"{where} in both {list(regions)[owners[taken[0]]]!r} and {name!r}"
-                raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")
+                refuse_overlap(where, list(regions)[owners[taken[0]]], name)
             owners[sites] = number
 
 
@@ -167,11 +167,6 @@ class Numbered(Region):
 
     @property
     @override
-    def size(self) -> int:
-        return len(self.sites)
-
-    @property
-    @override
     def content(self) -> tuple[Indices, ...]:
         return (self.sites,)
 
@@ -195,3 +190,9 @@ def find_places(ascending: Indices, wanted: Indices) -> Indices:
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[places] == wanted, places, -1)
+
+
+def refuse_overlap(site: object, one: str, other: str) -> NoReturn:
+    """Raises the error that names a site in two regions."""
+    got = f"{site} in both {one!r} and {other!r}"
+    raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")

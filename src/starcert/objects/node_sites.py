@@ -16,7 +16,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.objects.content import as_array
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
@@ -63,8 +63,7 @@ class NodeLayer(Layer):
             node = np.intersect1d(first.chosen_nodes, second.chosen_nodes)
             column = np.intersect1d(first.chosen_columns, second.chosen_columns)
             if len(node) and len(column):
-                got = f"node {node[0]}, column {column[0]} of {self.name} in both {one!r} and {other!r}"
-                raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")
+                refuse_overlap(f"node {node[0]}, column {column[0]} of {self.name}", one, other)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ import numpy as np
 from starcert.objects.blocks import Block, BothWays, Listed
 from starcert.objects.content import is_index
 from starcert.objects.graph import Graph
-from starcert.objects.layers import Region
-from starcert.objects.pairs import refuse_overlap
+from starcert.objects.layers import Region, refuse_overlap
 from starcert.objects.site_sets import (
     Across,
     ArcSet,
