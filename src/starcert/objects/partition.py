@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from starcert.objects.site_sets import (
     Pairs,
     PairSet,
     SiteSet,
-    shared_pair,
 )
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
@@ -101,17 +100,12 @@ class Partition:
         given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
         node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
         parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
-        sides = [(region, (nodes, nodes)) for region, nodes in node_sets.items()]
         example = {"bridge": (*node_sets, "motif", "random")[:2]}
         for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
-            left, right = _two_sets(names, node_sets, f"between[{region}]")
-            parts.append((region, Across((left, right))))
-            sides.append((region, (left, right)))
-        for (region, one), (another, other) in combinations(sides, 2):
-            pair = shared_pair(one, other)
-            if pair is not None:
-                refuse_overlap(pair, region, another)
-        return cls(tuple(parts))
+            parts.append((region, Across(_two_sets(names, node_sets, f"between[{region}]"))))
+        made, nodes = cls(tuple(parts)), frozenset[Node]().union(*node_sets.values())
+        made.sites(Graph(len(nodes), (), nodes=nodes))  # overlapping regions are refused now
+        return made
 
     @classmethod
     def from_node_labels(
