@@ -31,15 +31,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class Sites:
     """Regions bound to a clean object: its sites, numbered consecutively, region after region.
 
-    However they are made, the regions are disjoint: those that share a site are refused. Nothing here is as large as
-    the number of sites: positions and coordinates are turned into one another by arithmetic.
-
-    Attributes:
-        clean: the object, whose values are the clean ones.
-        regions: the names of the regions.
-        blocks: the regions themselves, each a subset of one of the object's layers.
-        anchored: whether the regions were read off a graph's own edges.
-        reason: why they are anchored, a sentence; empty if they are not.
+    Regions that share a site are refused. Nothing here is as large as the number of sites: positions and coordinates
+    are turned into one another by arithmetic. `blocks` are the regions, each a subset of one of the object's layers,
+    and `reason` says why they are anchored, that is, read off a graph's own edges.
 
     Example:
         >>> from starcert.objects import Partition
@@ -48,8 +42,8 @@ class Sites:
         ((3, 1), (0, 3), 4, 6)
         >>> sites.coordinates([1, 3]), sites.locate([2, 2], [0, 3])
         ((array([0, 3]), array([2, 4])), array([ 1, -1]))
-        >>> sites.ones, sites.counts, sites.fixed_edges
-        ((array([1]), array([], dtype=int64)), ((2, 1), (1, 0)), array([[2, 3]]))
+        >>> sites.counts, sites.fixed_edges
+        (((2, 1), (1, 0)), array([[2, 3]]))
     """
 
     clean: CleanObject
@@ -177,9 +171,9 @@ class Sites:
 
     def _layer(self, name: str | None) -> Layer:
         known = {layer.name: layer for layer in self.clean.layers}
-        if name is None or name in known:
-            return self.clean.layers[0] if name is None else known[name]
-        raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
+        if name is not None and name not in known:
+            raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
+        return self.clean.layers[0] if name is None else known[name]
 
     @cached_property
     def _positions(self) -> tuple[Indices, ...]:
@@ -194,25 +188,14 @@ class Sites:
         order = np.argsort(positions)[int((positions < 0).sum()) :]
         return _read_only(positions[order]), _read_only(values[order])
 
-    def _of_regions(self, positions: Indices) -> list[slice]:
-        """Where in ascending positions those of each region are."""
-        bounds = [(offset, offset + size) for offset, size in zip(self.offsets, self.sizes, strict=True)]
-        return [slice(*np.searchsorted(positions, bound)) for bound in bounds]
-
-    @cached_property
-    def ones(self) -> tuple[Indices, ...]:
-        """For each region the flat positions of the sites whose clean value is 1, ascending, read-only."""
-        positions, values = self.nonzero
-        positions = positions[values == 1]
-        return tuple(_read_only(positions[part].copy()) for part in self._of_regions(positions))
-
     @cached_property
     def counts(self) -> tuple[tuple[int, ...], ...]:
         """For each region how many of its sites have each clean value, from 0 on."""
         positions, values = self.nonzero
         found = []
-        for layer, size, part in zip(self.layers, self.sizes, self._of_regions(positions), strict=True):
-            others = np.bincount(values[part], minlength=layer.alphabet)[1:].tolist()
+        for layer, offset, size in zip(self.layers, self.offsets, self.sizes, strict=True):
+            here = slice(*np.searchsorted(positions, [offset, offset + size]))
+            others = np.bincount(values[here], minlength=layer.alphabet)[1:].tolist()
             found.append((size - sum(others), *others))
         return tuple(found)
 
@@ -257,12 +240,9 @@ def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indi
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TargetNodes:
-    """The node of each row, where nodes are classified: those of the first graph, then those of the next.
+    """Index and name of the node of each row, where nodes are classified: those of the first graph, then of the next.
 
-    Attributes:
-        index: for each row, the index of its node in its graph.
-        names: for each row, the name of its node.
-        n_nodes: for each graph, how many nodes it has.
+    `n_nodes` is the number of nodes of each graph.
 
     Example:
         >>> from starcert.objects import Graph
@@ -281,8 +261,7 @@ class TargetNodes:
         parts = [_checked(number, frame, each) for number, (frame, each) in enumerate(zip(frames, nodes, strict=True))]
         names = tuple(frame.nodes[node] for frame, part in zip(frames, parts, strict=True) for node in part.tolist())
         index = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        index.setflags(write=False)
-        return cls(index, names, tuple(frame.n_nodes for frame in frames))
+        return cls(_read_only(index), names, tuple(frame.n_nodes for frame in frames))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -292,10 +271,9 @@ class TargetNodes:
         given: npt.NDArray[np.generic] = np.asarray(labels)
         if given.shape == (len(self),):
             if self.n_nodes == given.shape and not np.array_equal(self.index, np.arange(len(self))):
+                wanted = "distinguish rows from nodes, which are in another order"
                 hint = "Let target_nodes name them in ascending order."
-                raise InvalidParameterError(
-                    "labels", "distinguish rows from nodes, which are in another order", "both", hint
-                )
+                raise InvalidParameterError("labels", wanted, "both", hint)
             return given
         if len(self.n_nodes) == 1 and given.shape == self.n_nodes:
             return given[self.index]

@@ -19,6 +19,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, whole_n
 __all__ = ["communities", "explained", "with_pyg_layers"]
 
 _METHODS = ("louvain", "greedy")
+_NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"
 
 
 @builder(
@@ -29,13 +30,12 @@ _METHODS = ("louvain", "greedy")
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
     """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
 
-    Communities maximise modularity, as networkx finds them. They are read off the edges: anchored. The answer depends
-    on the edges and the names of the nodes, not on their order.
+    Communities maximise modularity, as networkx finds them, whatever the order of the nodes. They are read off the
+    edges: anchored.
 
     Args:
         resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
-        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which needs no seed and
-            takes longer.
+        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which takes longer.
         seed: of the Louvain method, which looks at nodes in a random order.
 
     Example:
@@ -47,8 +47,7 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
     if method not in _METHODS:
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
     seed = whole_number("seed", seed, 0)
-    given = {"resolution": resolution, "method": method, "seed": seed}
-    return rule_by(_divide_by_community, ("inside", "between"), **given)
+    return rule_by(_divide_by_community, ("inside", "between"), resolution=resolution, method=method, seed=seed)
 
 
 def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
@@ -82,9 +81,8 @@ def explained(
     """Regions of the pairs of two important nodes (`important`) and of all other pairs (`other`).
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
-    answer on the clean graph. A mask covers present edges only, but regions must cover absent ones too: so a node is as
-    important as the heaviest edge at it, and a pair is important if both of its nodes are. The mask is read off the
-    edges: anchored. The model is copied, and the global random numbers are left alone.
+    answer on the clean graph. A node is as important as the heaviest edge at it, and a pair is important if both of its
+    nodes are. The mask is read off the edges: anchored. The model is copied.
 
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
@@ -115,14 +113,10 @@ def explained(
         "seed": whole_number("seed", seed, 0),
     }
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
-    weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
-    named = f"{type(frozen).__name__} {weights}"
+    named = f"{type(frozen).__name__} {digest(repr(frozen), dict(frozen.state_dict()))[:16]}"
     described = f"{as_text('explained', parameters)} of {named}"
     regions = ("important", "other")
     return RegionRule("", {"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
-
-
-_NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"
 
 
 @dataclass

@@ -11,15 +11,7 @@ import numpy as np
 from starcert.objects.content import is_tensor
 from starcert.objects.graph import Graph
 from starcert.objects.partition import Partition, divide_nodes
-from starcert.objects.regions.builder import (
-    Names,
-    RegionRule,
-    builder,
-    data_of,
-    join_names,
-    rule_by,
-    split_names,
-)
+from starcert.objects.regions.builder import Names, RegionRule, builder, data_of, join_names, rule_by, split_names
 from starcert.objects.site_sets import Across, Nodes, Within
 from starcert.system.errors import InvalidParameterError
 
@@ -42,9 +34,7 @@ _LONGEST_RANGE = 10_000_000
 def node_sets(
     sets: Mapping[str, str | Iterable[Hashable]], *, between: str | Mapping[str, tuple[str, str]] | None = None
 ) -> RegionRule:
-    """Regions of the pairs inside given node sets, and of the pairs between them.
-
-    They follow from the names of the nodes alone: not anchored.
+    """Regions of the pairs inside given node sets, and of the pairs between them: not anchored.
 
     Args:
         sets: the nodes of each set by name, disjoint; the pairs inside a set are a region of the same name. Nodes are
@@ -75,8 +65,7 @@ def node_sets(
                 raise InvalidParameterError("sets", "have no common node", twice)
     more = () if between is None else (between,) if isinstance(between, str) else tuple(between)
     written = {region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()}
-    kept = between if between is None or isinstance(between, str) else dict(between)
-    divide = partial(_divide_by_sets, sets=chosen, between=kept)
+    divide = partial(_divide_by_sets, sets=chosen, between=dict(between) if isinstance(between, Mapping) else between)
     rule = RegionRule("", {**written, "between": between}, (*chosen, *more), divide)
     if not rests:
         rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
@@ -125,15 +114,10 @@ def _nodes(given: object, parameter: str) -> Nodes | None:
 
 def _text(nodes: Nodes | None) -> str:
     """Nodes as `_nodes` reads them, runs of whole numbers as ranges."""
-    numbers = sorted(node for node in nodes or () if isinstance(node, int) and node >= 0)
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
+    numbers = np.array(sorted(node for node in nodes or () if isinstance(node, int) and node >= 0), dtype=object)
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1) if len(numbers) else []
     words = sorted(str(node) for node in nodes or () if not (isinstance(node, int) and node >= 0))
-    return "+".join([f"{low}-{high}" if low < high else str(low) for low, high in runs] + words)
+    return "+".join([f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs] + words)
 
 
 @builder(
@@ -149,13 +133,11 @@ def node_labels(
 ) -> RegionRule:
     """Regions of the pairs whose nodes carry the same label, and of those whose labels differ.
 
-    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (A label that was
-    computed from the edges, such as a degree, belongs to the graph's `anchored_data`: regions of such labels are
-    anchored.)
+    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (Labels that were
+    computed from the edges, such as degrees, belong to the graph's `anchored_data`, and their regions are anchored.)
 
     A noise has the same regions for all graphs, but a graph may lack a label. One-hot rows have a region for each
-    column, used or not. For plain labels either say which have a region of their own (`labels`), or put all pairs of
-    equal labels into one region (`inside`).
+    column, used or not. For plain labels give `labels` or `inside`.
 
     Args:
         attribute: the node data with the labels: one for each node, or one-hot rows, whose label is their column.
