@@ -1,9 +1,8 @@
 """Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
 
-Every format is checked on its way in: anything but a simple graph is refused, and the error names the offending pair.
-Data of edges come along where they are named, as types or as numbers; others are left out with a warning. On the way
-out anchored data stay behind: no other format keeps them apart from the data that are safe. Each function works on the
-`Parts` of a graph and imports the other library where it needs it.
+Anything but a simple graph is refused, and the error names the offending pair. Data of edges come along where they are
+named, as types or as numbers; others are left out with a warning. On the way out anchored data stay behind: no other
+format keeps them apart from the data that are safe.
 """
 
 from __future__ import annotations
@@ -99,12 +98,8 @@ def from_networkx(
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
     if some:
-        warnings.warn(
-            f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes. Give every node a "
-            "value to keep it.",
-            StarcertWarning,
-            stacklevel=3,
-        )
+        missing = f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes."
+        warnings.warn(f"{missing} Give every node a value to keep it.", StarcertWarning, stacklevel=3)
     return Parts(
         len(nodes),
         edges,
@@ -162,12 +157,8 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
         hint = "A scipy matrix goes to Graph.from_scipy."
         raise InvalidParameterError("adjacency", "be an array of zeros and ones", adjacency, hint)
     _check_square(matrix.shape)
-    wrong = (matrix != 0) & (matrix != 1)
-    if wrong.any():
-        pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
-        raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{matrix[pair].item()!r} at {pair}")
     rows, columns = np.nonzero(matrix)
-    return Parts(len(matrix), _edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
+    return _of_entries(rows, columns, matrix[rows, columns], len(matrix), directed)
 
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
@@ -190,14 +181,17 @@ def from_scipy(source: object, directed: bool = False) -> Parts:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix = matrix.tocoo()
-    wrong = matrix.data != 1
-    if wrong.any():
-        first = int(wrong.argmax())
-        got = f"{matrix.data[first].item()!r} at {(int(matrix.row[first]), int(matrix.col[first]))}"
+    return _of_entries(matrix.row, matrix.col, matrix.data, matrix.shape[0], directed)
+
+
+def _of_entries(
+    rows: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any], n_nodes: int, directed: bool
+) -> Parts:
+    """The parts of a graph with these entries of its adjacency matrix that are not 0."""
+    for wrong in np.flatnonzero(values != 1):
+        got = f"{values[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
         raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
-    n_nodes = matrix.shape[0]
-    edges, _ = _edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
-    return Parts(n_nodes, edges, directed=directed)
+    return Parts(n_nodes, _edges_of(rows, columns, n_nodes, "adjacency", directed)[0], directed=directed)
 
 
 def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
@@ -309,10 +303,7 @@ def _of_both_ways(
     *,
     directed: bool,
 ) -> tuple[npt.NDArray[Any], int]:
-    """The data of the edges that are kept, checked to be the same both ways; of one-hot rows their column.
-
-    The second value is the number of columns of one-hot rows, 0 for other data.
-    """
+    """The data of the edges that are kept, the same both ways; of one-hot rows the column, and how many there are."""
     if name not in data or not is_tensor(data[name]) or len(data[name]) != len(ends[0]):
         raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
     values = data[name].numpy(force=True)
@@ -361,19 +352,12 @@ def _as_tensor(values: object, torch: ModuleType) -> object:
 def _edges_of(
     rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str, directed: bool
 ) -> tuple[Indices, Indices]:
-    """The edges of a list of directed pairs, and which of the pairs each is.
-
-    Of an undirected graph it must hold each direction of each edge once; its edges are those with u < v.
-    """
+    """The edges of a list of directed pairs, and which of the pairs each is; undirected, it has both directions."""
     utils = "torch_geometric.utils" if name == "edge_index" else ""
-    arcs, order = sorted_pairs(
-        np.stack([rows, columns], axis=1),
-        n_nodes,
-        name,
-        "have each direction of an edge once",
-        loops=utils and f"{utils}.remove_self_loops takes them out.",
-        twice=utils and f"{utils}.coalesce makes one of them.",
-    )
+    loops = utils and f"{utils}.remove_self_loops takes them out."
+    twice = utils and f"{utils}.coalesce makes one of them."
+    once, pairs = "have each direction of an edge once", np.stack([rows, columns], axis=1)
+    arcs, order = sorted_pairs(pairs, n_nodes, name, once, loops=loops, twice=twice)
     if directed:
         return arcs, order
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)

@@ -2,8 +2,8 @@
 
 A layer is a set of sites with coordinates: the pairs of n nodes, n × f feature bits, a row of cells. A region is a
 subset of a layer, stored compactly and numbered from 0. A new layer is a subclass of `Layer` with other coordinates,
-and an object that has it, see `CleanObject`. Samplers, votes, stores and certificates work on the numbers of sites and
-take it as it is; a classifier sees plain vectors, or a view of its own that `starcert.sampling.views` names.
+and an object that has it, see `CleanObject`; a classifier sees plain vectors, or a view that `starcert.sampling.views`
+names.
 
     Layer:  row of sites (`Layer`), node pairs or arcs (`blocks.NodePairs`), node data (`node_sites.NodeLayer`)
     Region: any sites one by one (`Numbered`), blocks of node pairs (`blocks.Block`), listed pairs or arcs
@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ __all__ = [
     "Region",
     "Values",
     "find_places",
+    "read_only",
     "refuse_overlap",
 ]
 
@@ -47,6 +48,7 @@ Coordinates: TypeAlias = Sequence[Indices]
 """One array for each coordinate, all of one length."""
 Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 class Region(ABC):
@@ -190,6 +192,12 @@ def find_places(ascending: Indices, wanted: Indices) -> Indices:
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[places] == wanted, places, -1)
+
+
+def read_only(array: Array) -> Array:
+    """The array itself, which nobody can write into any more."""
+    array.setflags(write=False)
+    return array
 
 
 def refuse_overlap(site: object, one: str, other: str) -> NoReturn:

@@ -1,13 +1,12 @@
 """Molecules of RDKit as graphs, and graphs as molecules.
 
-Atoms are nodes, bonds are edges, and orders of bonds are types of edges or anchored data. Orders that are types may be
-changed by noise and attacks. Otherwise each atom keeps what its bonds were, as pairs of the neighbour and the order;
-that reveals edges, and so does the number of its hydrogens.
+Atoms are nodes, bonds are edges, and orders of bonds are types of edges, or anchored data: for each atom the pairs of a
+neighbour and an order.
 
-Back to molecules, two kinds of graphs are understood. Those of `from_smiles` and `from_rdkit` carry all that is needed.
-Those of the TU data sets carry numbers, and a vocabulary says which number means what. A skeleton of heavy atoms that
-has neither orders nor hydrogens does not say which molecule it is: benzene and cyclohexane have the same one. Its bonds
-can be guessed, by a convention that reads as much conjugation into it as valences allow, rings of six atoms first:
+Back to molecules, graphs of `from_smiles` and `from_rdkit` carry all that is needed. Those of the TU data sets carry
+numbers, and a vocabulary says which number means what. A skeleton of heavy atoms alone does not say which molecule it
+is: benzene and cyclohexane have the same one. Its bonds can be guessed, by a convention that reads as much conjugation
+into it as valences allow, rings of six atoms first:
 
 1. Atoms have their usual valence; what bonds leave over may become double bonds, or hydrogens.
 2. Nitrogen with three bonds, one of them to an oxygen that ends there, is a nitro group or an N-oxide.
@@ -161,9 +160,8 @@ def orders_of(graph: Graph, bonds: tuple[str, ...] | None) -> Orders:
             "Graph.from_smiles makes it; sc.datasets.tu(name, edge_labels=True) reads edge labels, which bonds=MUTAG "
             "(or the like) explains; bonds=guess needs neither, and guesses."
         )
-        got = f"{graph!r} without it"
         wanted = f"have the anchored data {name!r} that says which order a bond has"
-        raise InvalidParameterError("graphs", wanted, got, hint)
+        raise InvalidParameterError("graphs", wanted, f"{graph!r} without it", hint)
     place = {node: index for index, node in enumerate(graph.nodes)}
     found: Orders = {}
     data: Any = graph.anchored_data[name]
@@ -193,17 +191,10 @@ def _order(graph: Graph, node: int, label: object, bonds: tuple[str, ...] | None
 
 
 def molecule_of(graph: Graph, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None) -> Any:  # noqa: ANN401
-    """The sanitized RDKit molecule of a graph, its atoms numbered as the nodes.
-
-    A graph that does not say which molecule it is, or that RDKit cannot sanitize, is refused.
-    """
+    """The sanitized RDKit molecule of a graph, its atoms numbered as the nodes; a graph that is none is refused."""
     chem = load_rdkit("Chem")
     numbers = _atomic_numbers(graph, elements, chem)
-    charges: list[int] | None = None
-    if bonds == (GUESS,):
-        orders, charges = _guess(graph, numbers)
-    else:
-        orders = orders_of(graph, bonds)
+    orders, charges = _guess(graph, numbers) if bonds == (GUESS,) else (orders_of(graph, bonds), None)
     molecule = chem.RWMol()
     for number in numbers:
         molecule.AddAtom(chem.Atom(number))
@@ -293,12 +284,9 @@ def _unsound(graph: Graph, molecule: Any, error: Any) -> InvalidParameterError: 
     cause = error.cause
     atoms = list(cause.GetAtomIndices()) if hasattr(cause, "GetAtomIndices") else [cause.GetAtomIdx()]
     named = ", ".join(f"{molecule.GetAtomWithIdx(atom).GetSymbol()} {graph.nodes[atom]!r}" for atom in atoms)
-    return InvalidParameterError(
-        "graphs",
-        "be molecules that RDKit can sanitize",
-        f"{graph!r}, at {named}: {cause.Message().strip()}",
-        "Leave this graph out, correct its elements and bonds, or write bonds=guess.",
-    )
+    got = f"{graph!r}, at {named}: {cause.Message().strip()}"
+    hint = "Leave this graph out, correct its elements and bonds, or write bonds=guess."
+    return InvalidParameterError("graphs", "be molecules that RDKit can sanitize", got, hint)
 
 
 def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tuple[Orders, list[int]]:
@@ -322,12 +310,8 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
             spare[oxygens[-1]], charges[oxygens[-1]] = 0, -1
     skeleton = nx.Graph(edges)
     in_ring = {frozenset(edge) for edge in skeleton.edges} - {frozenset(edge) for edge in nx.bridges(skeleton)}
-    in_six = {
-        frozenset(edge)
-        for ring in nx.minimum_cycle_basis(skeleton)
-        if len(ring) == 6
-        for edge in skeleton.subgraph(ring).edges
-    }
+    rings = [ring for ring in nx.minimum_cycle_basis(skeleton) if len(ring) == 6]
+    in_six = {frozenset(edge) for ring in rings for edge in skeleton.subgraph(ring).edges}
     candidates = nx.Graph()
     for u, v in edges:
         if spare[u] and spare[v]:

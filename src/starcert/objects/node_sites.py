@@ -16,7 +16,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.objects.content import as_array
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, refuse_overlap
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, read_only, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
@@ -24,7 +24,7 @@ __all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "co
 MAX_CATEGORIES = 256
 
 MIN_DIFFERENT = 3
-"""Data with fewer different values may agree with others by chance."""
+"""Data with fewer different values, or as many as nodes, may agree with others by chance."""
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,9 @@ class NodeGrid(Region):
 
 @dataclass(frozen=True, eq=False)
 class NodeSites:
-    """Data of nodes that are sites.
+    """Data of nodes that are sites: the clean values, shape (nodes, columns), and the form in which they came.
 
-    Attributes:
-        name: what the data are called; the layer too.
-        values: the clean values, shape (nodes, columns), read-only.
-        alphabet: how many values there are.
-        categories: what the values stand for; None for bits and for one-hot rows.
-        one_hot: whether a category is shown as a one-hot row.
-        flat: whether there is one entry for each node, no row.
-        dtype: the numbers in which they came.
+    `categories` is None for bits and for one-hot rows, and data are `flat` if each node has one entry, not a row.
     """
 
     name: str
@@ -197,20 +190,16 @@ def categories_of(name: str, data: object, categories: Sequence[Hashable] | None
         raise InvalidParameterError(parameter, "have one category for each node", data)
     number = {each: place for place, each in enumerate(names)}
     entries = list(data) if given is None else given.tolist()  # type: ignore[call-overload]
-    for entry in entries:
-        if entry not in number:
-            hint = f"They are {', '.join(map(str, names))}."
-            raise InvalidParameterError(parameter, "have the categories that are named", entry, hint)
+    for unknown in (entry for entry in entries if entry not in number):
+        hint = f"They are {', '.join(map(str, names))}."
+        raise InvalidParameterError(parameter, "have the categories that are named", unknown, hint)
     values = np.array([number[entry] for entry in entries], dtype=np.uint8)
     dtype = "uint8" if given is None else str(given.dtype)
     return NodeSites(name, _frozen(values), len(names), names, False, True, dtype)
 
 
 def copies_of(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
-    """The names of node data that hold the same information: one value for each row of the sites, and vice versa.
-
-    That is no coincidence where the nodes have three or more different values, and some nodes are alike.
-    """
+    """The names of node data that hold the same information: one value for each row of the sites, and vice versa."""
     own = [each.tobytes() for each in sites.values]
     n_different = len(set(own))
     if not MIN_DIFFERENT <= n_different < len(own):
@@ -237,6 +226,4 @@ def _numbers(name: str, data: object) -> npt.NDArray[Any] | None:
 
 
 def _frozen(values: npt.NDArray[Any]) -> Values:
-    kept = (values if values.ndim == 2 else values[:, None]).astype(np.uint8)
-    kept.setflags(write=False)
-    return kept
+    return read_only((values if values.ndim == 2 else values[:, None]).astype(np.uint8))

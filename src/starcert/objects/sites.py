@@ -9,22 +9,20 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.content import digest
 from starcert.objects.graph import Graph, NodeFrame
-from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values, read_only
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.objects.noise import Noise
 
 __all__ = ["Sites", "TargetNodes"]
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +184,7 @@ class Sites:
         positions = np.concatenate(self._positions)
         values = np.concatenate([self.clean.nonzero(layer.name)[1] for layer in self.clean.layers])
         order = np.argsort(positions)[int((positions < 0).sum()) :]
-        return _read_only(positions[order]), _read_only(values[order])
+        return read_only(positions[order]), read_only(values[order])
 
     @cached_property
     def counts(self) -> tuple[tuple[int, ...], ...]:
@@ -207,12 +205,12 @@ class Sites:
     @cached_property
     def fixed_edges(self) -> Indices:
         """The edges of a graph that lie in no region, shape (k, 2), read-only."""
-        return _read_only(self.graph.edges[self._positions[0] < 0])
+        return read_only(self.graph.edges[self._positions[0] < 0])
 
     @cached_property
     def fixed_types(self) -> Values:
         """The values of these edges: their types, or 1."""
-        return _read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
+        return read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
 
 
 def _restore(*values: object) -> Sites:
@@ -221,11 +219,6 @@ def _restore(*values: object) -> Sites:
     for field, value in zip(fields(Sites), values, strict=True):
         object.__setattr__(sites, field.name, value)
     return sites
-
-
-def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    array.setflags(write=False)
-    return array
 
 
 def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:
@@ -261,7 +254,7 @@ class TargetNodes:
         parts = [_checked(number, frame, each) for number, (frame, each) in enumerate(zip(frames, nodes, strict=True))]
         names = tuple(frame.nodes[node] for frame, part in zip(frames, parts, strict=True) for node in part.tolist())
         index = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        return cls(_read_only(index), names, tuple(frame.n_nodes for frame in frames))
+        return cls(read_only(index), names, tuple(frame.n_nodes for frame in frames))
 
     def __len__(self) -> int:
         return len(self.index)

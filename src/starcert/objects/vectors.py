@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.content import digest, is_index
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values, read_only
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -41,13 +41,9 @@ ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 
 @dataclass(frozen=True)
 class VectorFrame:
-    """What noise leaves alone of a row: how many columns it has, their names, and the values that they may take.
+    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take.
 
-    Attributes:
-        n_columns: how many columns there are.
-        names: their names; empty if they have none.
-        alphabet: how many values a column may take; in a noisy copy they are 0 … alphabet − 1.
-        categories: what these values are called; empty if they are but numbers.
+    In a noisy copy values are 0 … alphabet − 1; `categories` are their names, if they have any.
     """
 
     n_columns: int
@@ -98,8 +94,7 @@ class Vector:
         return made
 
     def _set(self, row: Values, frame: VectorFrame) -> None:
-        row.setflags(write=False)
-        object.__setattr__(self, "row", row)
+        object.__setattr__(self, "row", read_only(row))
         object.__setattr__(self, "frame", frame)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -162,13 +157,12 @@ class Bits(Vector):
 class Categories(Vector):
     """A row of categories: every column takes one of the same few values.
 
-    Where columns have different numbers of values, give the largest. Noisy copies may then show a value that a column
-    never has in the data, and an attacker may set it: certificates hold for these too.
+    Where columns have different numbers of values, give the largest: certificates then also hold for attackers who set
+    a value that a column never has in the data.
 
     Args:
         row: the values, copied. Where their names are letters, a text is a row, too.
-        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds. A
-            classifier sees numbers in any case.
+        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds.
         names: the names of the columns, if they have any.
 
     Example:
