@@ -22,16 +22,14 @@ MAX_SITES = 2**63 - 1
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
 
-
 _ONE_REGION = "Write Noise(all=0.1) for one region."
 
 
 class Noise:
     """A law for every region.
 
-    One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, one region with
-    `Flip(delete, add)` is sparsity-aware noise, and several of those are that noise region by region. `Categorical`
-    is noise on sites with more than two values.
+    One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, and one region with
+    `Flip(delete, add)` is sparsity-aware noise. `Categorical` is noise on sites with more than two values.
 
     Args:
         laws: regions and their laws as a mapping, for names that are not Python identifiers.
@@ -125,10 +123,7 @@ class Noise:
         return tuple(_count(count, f"{name}[{axis}]", unit, maximum) for axis, count in named)
 
     def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
-        """The noise whose laws know how many values their sites have; laws for other numbers of values are refused.
-
-        `layers` has for each region the name of its layer and how many values that has.
-        """
+        """The noise whose laws know how many values their sites have, given each region's layer and its alphabet."""
         laws = {
             region: law.for_alphabet(layers[region][1], f"noise[{region}]", layers[region][0])
             for region, law in self._laws.items()
@@ -136,7 +131,7 @@ class Noise:
         return self if all(laws[region] is law for region, law in self._laws.items()) else Noise(laws)
 
     def to_dict(self) -> dict[str, float | dict[str, Any]]:
-        """Regions and their laws as plain numbers, p, or delete and add for instance. `Noise.from_dict` reads it back.
+        """Regions and their laws as plain numbers. `Noise.from_dict` reads it back.
 
         Example:
             >>> Noise(a=0.1, b=Flip(delete=0.04, add=0.2)).to_dict()
@@ -156,13 +151,11 @@ class Noise:
         return hash(tuple(self._laws.items()))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row for each region."""
-        return html_table(
-            [
-                {"region": name, "noise": law.describe(), "axes": ", ".join(name + each for each in law.suffixes)}
-                for name, law in self._laws.items()
-            ]
-        )
+        rows = [
+            {"region": name, "noise": law.describe(), "axes": ", ".join(name + each for each in law.suffixes)}
+            for name, law in self._laws.items()
+        ]
+        return html_table(rows)
 
     def __repr__(self) -> str:
         plain = {region for region, law in self._laws.items() if isinstance(law, Flip) and law == Flip(law.delete)}

@@ -45,17 +45,15 @@ class Partition:
     It goes by the names of nodes, so that one partition serves every graph that has those nodes. Make one with
     `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`; of directed graphs these
     are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
-    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Regions that share a site are refused, by
-    `sites` at the latest.
+    `from_nodes` and `from_columns`, and `one | other` joins two partitions.
 
-    A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
-    off a graph's own edges are *anchored*: the certificate then holds for a classifier whose regions are frozen at
-    the clean graph.
+    Regions that were read off a graph's own edges are *anchored*: an attacked graph would have others, and the
+    certificate holds for a classifier whose regions are frozen at the clean graph.
 
     Attributes:
         parts: the regions by name, each with a description of its sites.
         anchored: whether the regions were read off a graph's own edges. None if that is not stated: then `sites` marks
-            those that look like it, see `read_off`. False is the author's statement that they were not.
+            those that look like it, see `read_off`.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -90,7 +88,7 @@ class Partition:
 
         Args:
             sets: the nodes of each set. The pairs inside it are a region of the same name.
-            between: more regions, each by the names of two sets. Its pairs have one node in either.
+            between: more regions, each by the names of two sets.
 
         Example:
             >>> atoms = {"ring": ["C1", "C2", "C3"], "tail": ["N", "O"]}
@@ -144,7 +142,7 @@ class Partition:
         Args:
             regions: the pairs of each region, each once and in either order.
             anchored: whether the pairs were read off a graph's own edges. By default regions that are all edges of the
-                graph, or all its absent ones, are taken to be; False says that they are not.
+                graph, or all its absent ones, are taken to be.
             reason: how, a sentence for every certificate.
 
         Example:
@@ -167,8 +165,6 @@ class Partition:
     @classmethod
     def from_present_edges(cls, graph: Graph, *, present: str, absent: str) -> Partition:
         """The edges of a graph in one region, all its other node pairs in another: the paper's partition of MUTAG.
-
-        It is anchored: an attacked graph has other edges, and would have other regions.
 
         Example:
             >>> partition = Partition.from_present_edges(Graph(4, [(0, 1), (1, 2)]), present="bonds", absent="gaps")
@@ -239,7 +235,7 @@ class Partition:
         """
         parts = []
         for region, columns in _by_region(sets, "sets", "its columns", {"first": [0], "second": [1]}).items():
-            listed = list(_each(columns, f"sets[{region}]", "be numbers of columns, each once"))
+            listed = list(columns) if isinstance(columns, Iterable) else [None]
             if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
                 raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
             parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))
@@ -285,8 +281,7 @@ def read_off(sites: Sites) -> str:
     """Why these sites look as if they were read off the edges of their graph; "" if they do not.
 
     Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
-    set, but for exactly the edges. Regions of node sets never do, even if the sets were found by the edges: that cannot
-    be seen.
+    set, but for exactly the edges. Of node sets it cannot be seen.
     """
     found = []
     for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
@@ -310,7 +305,6 @@ def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bo
 
 
 def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Mapping[str, object]) -> Mapping[str, Any]:
-    """What is given for each region, checked: a mapping from their names."""
     if not isinstance(given, Mapping):
         hint = f"Write {parameter}={example!r}."
         raise InvalidParameterError(parameter, f"give for the name of each region {what}", given, hint)
@@ -324,7 +318,9 @@ def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]
     for region, pairs in _by_region(regions, "regions", f"its {site}s", example).items():
         name = f"regions[{region}]"
         found[region] = []
-        for pair in _each(pairs, name, "be pairs of nodes"):
+        if not isinstance(pairs, Iterable):
+            raise InvalidParameterError(name, "be pairs of nodes", pairs)
+        for pair in pairs:
             both = _as_pair(pair, name)
             key = both if site == "pair" else tuple(pair)
             if key in home and home[key] == region:
@@ -333,12 +329,6 @@ def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]
                 refuse_overlap(tuple(pair), home[key], region)
             found[region].append(key)
     return found
-
-
-def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
-    if not isinstance(given, Iterable):
-        raise InvalidParameterError(name, requirement, given)
-    return given
 
 
 def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:

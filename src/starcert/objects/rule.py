@@ -1,8 +1,7 @@
 """Rules: a function from a graph to its partition, for graphs that do not share their nodes.
 
 Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first called with a
-graph that has nodes and their data and nothing else, so that its answer cannot depend on edges. Only a rule that fails
-then, or asks for edges, gets to see any. Watching whether it reads edges would leave ways around the watch.
+graph that has nodes and their data and nothing else. Only a rule that fails then, or asks for edges, gets to see any.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ Rule: TypeAlias = Callable[[Graph], Partition]
 READS_EDGES = "The rule for the regions reads the graph's own edges."
 """Why the regions are anchored, where the rule has no reason of its own."""
 
-
 Value = TypeVar("Value")
 
 _SHOWN = ("n_nodes", "nodes", "node_data")
@@ -58,11 +56,7 @@ class _Edgeless(Graph):
 
 
 def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value:
-    """What a function of a graph returns without seeing edges.
-
-    Raises:
-        EdgesAskedError: if the function asks for anything but the nodes and their data, or fails on a graph that has
-            nothing else.
+    """What a function of a graph returns that sees the nodes and their data; an error if it fails or asks for more.
 
     Example:
         >>> frame = NodeFrame.of(Graph(3, [(0, 1)]))
@@ -110,8 +104,7 @@ _RULES, _PARTITIONS = _Memory(), _Memory()
 def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
     """What the author of a rule states by its attribute `anchored`; None if nothing.
 
-    True is taken from anything. False must be an attribute of this very rule or its class: a property that happens to
-    be false states nothing.
+    False must be an attribute of this very rule or its class: a property that happens to be false states nothing.
     """
     if inspect.getattr_static(rule, "anchored", None) is False:
         return False
@@ -126,10 +119,9 @@ def was_seen_to_read_edges(rule: Callable[[Graph], object]) -> bool:
 def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
-    The rule is called with a graph without edges. If it answers, that is the partition, and not anchored (unless it is
-    just the edges, which a rule may have known beforehand). If it asks for edges, or fails, it is called with the graph
-    itself, and the partition is anchored; so are all later ones of the rule. Edges are not held back from a rule that
-    is known to read them, nor from one whose author states that the regions do not depend on them:
+    The answer to a graph without edges is not anchored (unless it is just the edges, which a rule may have known
+    beforehand). If the rule asks for edges, or fails, it is called with the graph itself, and the partition is
+    anchored; so are all later ones of the rule. Edges are not held back from a rule whose author states
     `rule.anchored = False`.
     """
     stated = stated_by_author(rule)

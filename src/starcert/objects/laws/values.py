@@ -20,13 +20,11 @@ __all__ = ["Categorical", "Edges"]
 class Categorical(Law):
     """A site changes its value with probability p; each other value is equally likely.
 
-    How many values there are is part of the law, as the channel depends on it; where it is left open, it is filled in
-    from the sites. The law has one axis: an attack is any change of a value.
+    The law has one axis: an attack is any change of a value.
 
     Attributes:
         p: the probability that a site shows another value.
-        values: how many values a site has, its own included; None: as many as the sites have. With two, it is
-            `Flip(p)`.
+        values: how many values a site has, its own included; None: as many as the sites have.
 
     Example:
         >>> law = Categorical(0.25, 3)
@@ -79,10 +77,6 @@ class Categorical(Law):
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
 
-    @override
-    def change(self, value: int) -> float:
-        return self.p
-
     @property
     @override
     def numbers(self) -> dict[str, float]:
@@ -112,9 +106,6 @@ class Edges(Law):
         add: the probability that an absent edge is present.
         change: the probability that an edge has another type.
         types: how many types there are, at least 2; None: as many as the graph has.
-
-    Attributes:
-        retype: the argument `change`; the other attributes are called like their arguments.
 
     Example:
         >>> law = Edges(delete=0.125, add=0.25, change=0.25, types=2)
