@@ -28,6 +28,7 @@ __all__ = [
     "from_scipy",
     "is_networkx",
     "is_pyg",
+    "load_module",
     "to_networkx",
     "to_numpy",
     "to_pyg",
@@ -134,7 +135,7 @@ def _warn_left_out(names: Sequence[str], call: str) -> None:
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
     """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
-    networkx = _load("networkx", "networkx")
+    networkx = load_module("networkx", "networkx")
     graph = networkx.DiGraph() if parts.directed else networkx.Graph()
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
@@ -323,7 +324,7 @@ def _of_both_ways(
 
 def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
     """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
-    pyg = _load("torch_geometric.data", "'starcert[torch]'")
+    pyg = load_module("torch_geometric.data", "'starcert[torch]'")
     torch = import_module("torch")
     rows, columns, order = _arcs_of(parts)
     data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
@@ -375,7 +376,8 @@ def _check_square(shape: tuple[int, ...]) -> None:
         raise InvalidParameterError("adjacency", "be square, with a row and a column for each node", shape)
 
 
-def _load(module: str, package: str) -> ModuleType:
+def load_module(module: str, package: str) -> ModuleType:
+    """A module of another library, or an error that says what to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -21,14 +21,13 @@ molecules, and in 29 of them further atoms, mostly of fused and five-membered ri
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from starcert.objects.content import canonical_order
-from starcert.objects.convert import Parts
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.objects.convert import Parts, load_module
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.objects.graph import Graph
@@ -69,10 +68,7 @@ _NITROGEN, _OXYGEN = 7, 8
 
 def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
     """A module of RDKit, or an error that names the extra to install."""
-    try:
-        return import_module(f"rdkit.{module}")
-    except ModuleNotFoundError as error:
-        raise StarcertError("Molecules need RDKit: pip install 'starcert[molecules]'") from error
+    return load_module(f"rdkit.{module}", "'starcert[molecules]'")
 
 
 def from_smiles(smiles: str, elements: Elements, bond_types: bool = False) -> Parts:
