@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -50,7 +49,7 @@ class NodeLayer(Layer):
 
     @override
     def everything(self) -> Region:
-        return NodeGrid(self)
+        return NodeGrid(self, np.arange(self.n_nodes), np.arange(self.n_columns))
 
     @override
     def check(self, regions: Mapping[str, Region]) -> None:
@@ -60,62 +59,53 @@ class NodeLayer(Layer):
             return
         # Grids are compared by their nodes and columns, never site by site.
         for (one, first), (other, second) in combinations(grids.items(), 2):
-            node = np.intersect1d(first.chosen_nodes, second.chosen_nodes)
-            column = np.intersect1d(first.chosen_columns, second.chosen_columns)
+            node = np.intersect1d(first.nodes, second.nodes)
+            column = np.intersect1d(first.columns, second.columns)
             if len(node) and len(column):
                 refuse_overlap(f"node {node[0]}, column {column[0]} of {self.name}", one, other)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeGrid(Region):
-    """Some columns of some nodes, ascending, node after node; None: all of them."""
+    """Some columns of some nodes, ascending, node after node."""
 
     of: NodeLayer
-    nodes: Indices | None = None
-    columns: Indices | None = None
+    nodes: Indices
+    columns: Indices
 
     @property
     @override
     def layer(self) -> str:
         return self.of.name
 
-    @cached_property
-    def chosen_nodes(self) -> Indices:
-        """The node indices."""
-        return np.arange(self.of.n_nodes) if self.nodes is None else self.nodes
-
-    @cached_property
-    def chosen_columns(self) -> Indices:
-        """The numbers of the columns."""
-        return np.arange(self.of.n_columns) if self.columns is None else self.columns
-
     @property
     @override
     def size(self) -> int:
-        return len(self.chosen_nodes) * len(self.chosen_columns)
+        return len(self.nodes) * len(self.columns)
 
     @property
     @override
     def content(self) -> tuple[Indices, ...]:
-        return self.chosen_nodes, self.chosen_columns
+        return self.nodes, self.columns
 
     @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        node, column = np.divmod(numbers, max(1, len(self.chosen_columns)))
-        return self.chosen_nodes[node], self.chosen_columns[column]
+        node, column = np.divmod(numbers, max(1, len(self.columns)))
+        return self.nodes[node], self.columns[column]
 
     @override
     def locate(self, *coordinates: Indices) -> Indices:
         nodes, columns = coordinates
-        row, column = find_places(self.chosen_nodes, nodes), find_places(self.chosen_columns, columns)
-        return np.where((row < 0) | (column < 0), -1, row * len(self.chosen_columns) + column)
+        row, column = find_places(self.nodes, nodes), find_places(self.columns, columns)
+        return np.where((row < 0) | (column < 0), -1, row * len(self.columns) + column)
 
     @override
     def to_json(self) -> dict[str, Any]:
         # Each number as its distance to the one before; all nodes or columns, if left out.
+        shape = [self.of.n_nodes, self.of.n_columns]
         chosen = {"nodes": self.nodes, "columns": self.columns}
-        listed = {name: np.diff(each, prepend=0).tolist() for name, each in chosen.items() if each is not None}
-        return {"layer": self.layer, "grid": [self.of.n_nodes, self.of.n_columns]} | listed
+        some = [name for name, size in zip(chosen, shape, strict=True) if len(chosen[name]) < size]
+        return {"layer": self.layer, "grid": shape} | {name: np.diff(chosen[name], prepend=0).tolist() for name in some}
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,9 +156,10 @@ class OfLayer(SiteSet):
             return layer.everything()
         if not isinstance(layer, NodeLayer):
             raise InvalidParameterError("regions", "take nodes or columns of data of nodes", self.layer)
-        nodes = None if self.nodes is None else np.sort(index.of_nodes(self.nodes))
-        columns = None if self.columns is None else np.array(sorted(self.columns), dtype=np.int64)
-        if columns is not None and len(columns) and (columns[0] < 0 or columns[-1] >= layer.n_columns):
+        nodes = np.sort(index.of_nodes(index.graph.nodes if self.nodes is None else self.nodes))
+        chosen = range(layer.n_columns) if self.columns is None else sorted(self.columns)
+        columns = np.array(chosen, dtype=np.int64)
+        if len(columns) and (columns[0] < 0 or columns[-1] >= layer.n_columns):
             wanted = f"be below {layer.n_columns}, those of {self.layer}"
             raise InvalidParameterError("columns", wanted, int(columns[-1]))
         return NodeGrid(layer, nodes, columns)

@@ -144,11 +144,6 @@ class Builder:
         """Whether it must be given a model, which text cannot express."""
         return "model" in self._signature
 
-    @property
-    def collects(self) -> bool:
-        """Whether its parameter `sets` collects all names that are not parameters."""
-        return "sets" in self._signature
-
     @cached_property
     def kinds(self) -> Mapping[str, type]:
         """The type of each parameter that text can set, from its annotation: float, int or str."""
@@ -172,7 +167,7 @@ class Builder:
     def __call__(self, **parameters: object) -> RegionRule:
         """The rule with these parameters; text is turned into numbers where numbers are meant."""
         known = [name for name in self._signature if name != "sets"]
-        if self.collects and "sets" not in parameters:
+        if "sets" in self._signature and "sets" not in parameters:  # it collects all names that are not parameters
             own = {name: value for name, value in parameters.items() if name in known}
             parameters = {"sets": {name: value for name, value in parameters.items() if name not in known}, **own}
         for name in parameters:
@@ -221,19 +216,17 @@ def as_text(name: str, parameters: Mapping[str, object]) -> str:
     return f"{name}:{given}" if given else name
 
 
-_FORM = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
-
-
 def parse_rule(text: str) -> tuple[str, dict[str, str]]:
     """The name of a builder and its parameters, as text; commas inside brackets belong to a value."""
+    form = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
     if not isinstance(text, str) or not text.strip():
-        raise InvalidParameterError("regions", _FORM, text, "Write for instance communities:resolution=1.5.")
+        raise InvalidParameterError("regions", form, text, "Write for instance communities:resolution=1.5.")
     name, colon, rest = text.partition(":")
     parameters: dict[str, str] = {}
     for item in _items(rest) if colon else []:
         parameter, equals, value = (part.strip() for part in item.partition("="))
         if not (parameter and equals and value):
-            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
+            raise InvalidParameterError("regions", form, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
         if parameter in parameters:
             raise InvalidParameterError("regions", f"give {parameter!r} once", text)
         parameters[parameter] = value
@@ -252,7 +245,7 @@ def _items(text: str) -> list[str]:
 
 
 def split_names(value: object, parameter: str) -> tuple[str, ...]:
-    """Several names in one value: separated by slashes in text, or a sequence of strings."""
+    """Several names in one value: text with slashes between them, or a sequence."""
     names = value.split("/") if isinstance(value, str) else value
     listed = isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)
     found = tuple(name.strip() for name in names) if listed else ("",)  # type: ignore[attr-defined]

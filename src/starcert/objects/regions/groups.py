@@ -145,14 +145,11 @@ def node_labels(
 ) -> RegionRule:
     """Regions of the pairs whose nodes carry the same label, and of those whose labels differ.
 
-    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (Labels that were
-    computed from the edges, such as degrees, belong to the graph's `anchored_data`, and their regions are anchored.)
-
-    A noise has the same regions for all graphs, but a graph may lack a label. One-hot rows have a region for each
-    column, used or not. For plain labels give `labels` or `inside`.
+    They follow from the data of the nodes alone: not anchored, unless the labels are `anchored_data`. A noise has the
+    same regions for all graphs, but a graph may lack a label: then give `labels` or `inside`.
 
     Args:
-        attribute: the node data with the labels: one for each node, or one-hot rows, whose label is their column.
+        attribute: the node data with the labels: one for each node, or one-hot rows, with a region for each column.
         between: the region of all pairs with different labels, which are fixed otherwise.
         inside: one region for all pairs with equal labels; by default each label has a region, called as the label.
         labels: the labels that have a region of their own in every graph, in text 0/1/2; all others share the region
@@ -168,7 +165,7 @@ def node_labels(
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute, "TU graphs have 'label', 'x'.")
     for name, region in (("between", between), ("inside", inside)):
-        if not (region is None or isinstance(region, str)):
+        if not isinstance(region, str | None):
             raise InvalidParameterError(name, "be the name of a region", region)
     listed = None if labels is None else split_names(labels, "labels")
     if inside is not None and listed is not None:
@@ -199,10 +196,8 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
     data = data_of(graph, attribute)
     rows = np.asarray(data) if isinstance(data, np.ndarray) or is_tensor(data) else None
     if rows is not None and rows.ndim == 2:
-        wrong = ~(((rows == 0) | (rows == 1)).all(axis=1) & (rows.sum(axis=1) == 1))
-        if wrong.any():
-            first = int(wrong.argmax())
-            got = f"{rows[first].tolist()} at node {graph.nodes[first]!r}"
+        for wrong in np.flatnonzero(~np.isin(rows, (0, 1)).all(axis=1) | (rows.sum(axis=1) != 1)):
+            got = f"{rows[wrong].tolist()} at node {graph.nodes[wrong]!r}"
             hint = "Features that are not labels go to the builder similar_features."
             wanted = "hold one label or one one-hot row for each node"
             raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
@@ -298,12 +293,9 @@ def explained(
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute)
-    parameters: dict[str, Any] = {
-        "quantile": check_number(quantile, "quantile", share=True),
-        "attribute": attribute,
-        "epochs": whole_number("epochs", epochs, 1),
-        "seed": whole_number("seed", seed, 0),
-    }
+    share = check_number(quantile, "quantile", share=True)
+    epochs, seed = whole_number("epochs", epochs, 1), whole_number("seed", seed, 0)
+    parameters: dict[str, Any] = {"quantile": share, "attribute": attribute, "epochs": epochs, "seed": seed}
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
     named = f"{type(frozen).__name__} {digest(repr(frozen), dict(frozen.state_dict()))[:16]}"
     described = f"{as_text('explained', parameters)} of {named}"
