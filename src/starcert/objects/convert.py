@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Parts(NamedTuple):
-    """What a graph is made of, as `Graph` takes it: edges are pairs of node indices."""
+    """What a graph is made of, as `Graph` takes it."""
 
     n_nodes: int
     edges: Indices
@@ -101,16 +101,10 @@ def from_networkx(
     if some:
         missing = f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes."
         warnings.warn(f"{missing} Give every node a value to keep it.", StarcertWarning, stacklevel=3)
-    return Parts(
-        len(nodes),
-        edges,
-        nodes,
-        {name: [record[name] for record in records] for name in names},
-        directed=graph.is_directed(),
-        edge_types=None if edge_types is None else carried[edge_types],
-        type_names=type_names,
-        edge_data={name: carried[name] for name in edge_data},
-    )
+    node_data = {name: [record[name] for record in records] for name in names}
+    types = None if edge_types is None else carried[edge_types]
+    numbers = {name: carried[name] for name in edge_data}
+    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, type_names, numbers)
 
 
 def _edge_names(edge_types: object, edge_data: object) -> list[str]:
@@ -125,12 +119,11 @@ def _edge_names(edge_types: object, edge_data: object) -> list[str]:
 def _warn_left_out(names: Sequence[str], call: str) -> None:
     """Warns of data of edges that were not requested, with the arguments of a call that keep them."""
     if names:
-        warnings.warn(
+        message = (
             f"Data of edges are left out: {', '.join(names)}. Name them to keep them: {call} takes types of edges "
-            f"(edge_types={names[0]!r}) and numbers (edge_data=[{names[0]!r}]). In a run: --edge-types {names[0]}.",
-            StarcertWarning,
-            stacklevel=4,
+            f"(edge_types={names[0]!r}) and numbers (edge_data=[{names[0]!r}]). In a run: --edge-types {names[0]}."
         )
+        warnings.warn(message, StarcertWarning, stacklevel=4)
 
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
@@ -262,15 +255,14 @@ def from_pyg(
         if is_tensor(values) and tuple(values.shape[:1]) != (n_nodes,):
             requirement = f"have a row for each of the {n_nodes} nodes"
             raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
+    keys = list(data.keys())
     # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
-    of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
+    of_nodes = [key for key in keys if data.is_node_attr(key) and len(data[key]) == n_nodes]
     # By their names: what has as many entries as there are edges may have them by chance.
-    of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
-    left_out = [key for key in of_edges if key not in wanted and key not in of_nodes]
-    _warn_left_out(left_out, "Graph.from_pyg(data, …)")
+    of_edges = [key for key in keys if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]
+    _warn_left_out([key for key in of_edges if key not in (*wanted, *of_nodes)], "Graph.from_pyg(data, …)")
     edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
-    ends = rows.tolist(), columns.tolist()
-    carried = {name: _of_both_ways(data, name, ends, kept, directed=directed) for name in wanted}
+    carried = {name: _of_both_ways(data, name, rows, columns, kept, directed) for name in wanted}
     types: list[Hashable] | None = None
     if edge_types is not None:
         given, n_columns = carried[edge_types]
@@ -284,32 +276,20 @@ def from_pyg(
             if len(type_names) != n_columns:
                 raise InvalidParameterError("type_names", f"name the {n_columns} columns of {edge_types}", type_names)
             types = [type_names[column] for column in given.tolist()]
-    return Parts(
-        n_nodes,
-        edges,
-        None,
-        {key: data[key] for key in of_nodes},
-        directed=directed,
-        edge_types=types,
-        type_names=type_names,
-        edge_data={name: data[name].numpy(force=True)[kept] for name in edge_data},
-    )
+    node_data = {key: data[key] for key in of_nodes}
+    numbers = {name: data[name].numpy(force=True)[kept] for name in edge_data}
+    return Parts(n_nodes, edges, None, node_data, None, directed, types, type_names, numbers)
 
 
 def _of_both_ways(
-    data: Any,  # noqa: ANN401  (torch may be missing)
-    name: str,
-    ends: tuple[list[int], list[int]],
-    kept: Indices,
-    *,
-    directed: bool,
+    data: Mapping[str, Any], name: str, rows: Indices, columns: Indices, kept: Indices, directed: bool
 ) -> tuple[npt.NDArray[Any], int]:
     """The data of the edges that are kept, the same both ways; of one-hot rows the column, and how many there are."""
-    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(ends[0]):
+    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(rows):
         raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
     values = data[name].numpy(force=True)
     if not directed:
-        pairs = list(zip(*ends, strict=True))
+        pairs = list(zip(rows.tolist(), columns.tolist(), strict=True))
         place = {pair: number for number, pair in enumerate(pairs)}
         back = np.array([place[v, u] for u, v in pairs], dtype=np.int64)
         differ = (values != values[back]).reshape(len(values), -1).any(axis=1)

@@ -86,12 +86,7 @@ class Region(ABC):
 class Layer:
     """A set of sites. As it is, a row of them with their number as the only coordinate; others are subclasses.
 
-    Values are 0 … alphabet − 1, and 0 is the value of most sites: objects list the others.
-
-    Attributes:
-        name: what the layer is called, one word.
-        size: how many sites there are.
-        alphabet: how many values a site has, 256 at most.
+    A site has at most 256 values, 0 … alphabet − 1, and 0 is the value of most sites: objects list the others.
 
     Example:
         >>> Layer("cells", size=4, alphabet=3).everything().to_json()

@@ -147,10 +147,7 @@ class Sites:
         return found
 
     def locate(self, *coordinates: npt.ArrayLike, layer: str | None = None) -> Indices:
-        """The flat positions of sites by their coordinates, −1 for fixed ones; by default of the object's first layer.
-
-        Of node pairs the coordinates are two rows of node indices, in either order.
-        """
+        """The flat positions of sites of a layer, by default the first, by their coordinates; −1 for fixed ones."""
         of = self._layer(layer)
         ranges = zip(coordinates, of.ranges, strict=True)
         given = [_as_indices(each, limit, name, f"coordinates of {of.name}") for each, (name, limit) in ranges]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.content import digest, is_index
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values, read_only
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -79,23 +79,21 @@ class VectorFrame:
         return numbers
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vector:
     """A row of values from a small alphabet: `Bits` or `Categories`; `row` is read-only, shape (columns,)."""
 
     row: Values
     frame: VectorFrame
 
+    def __post_init__(self) -> None:
+        self.row.setflags(write=False)
+
     @classmethod
     def _of(cls, row: Values, frame: VectorFrame) -> Self:
-        """A row that was checked."""
         made = object.__new__(cls)
-        made._set(row, frame)
+        Vector.__init__(made, row, frame)
         return made
-
-    def _set(self, row: Values, frame: VectorFrame) -> None:
-        object.__setattr__(self, "row", read_only(row))
-        object.__setattr__(self, "frame", frame)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self)._of, (self.row, self.frame)
@@ -141,11 +139,11 @@ class Bits(Vector):
     """
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        self._set(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
+        super().__init__(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
-        """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
+        """Each row of an array, or of a sparse matrix of scipy."""
         values, frame = _read(X, "X", 2, names, hint="Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
@@ -175,8 +173,8 @@ class Categories(Vector):
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        named = _alphabet(values)
-        self._set(*_read(_letters(row, named[1]), "row", 1, names, *named, "Categories.rows(X, values=…) takes many."))
+        named, hint = _alphabet(values), "Categories.rows(X, values=…) takes many."
+        super().__init__(*_read(_letters(row, named[1]), "row", 1, names, *named, hint))
 
     @classmethod
     def rows(
@@ -218,9 +216,9 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
 
 
 def join_rows(rows: Sequence[Vector]) -> Vector:
-    """All rows one after the other, as a single one; its columns have no names."""
+    """All rows one after the other, as a single one without names."""
     frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
-    return Vector._of(np.concatenate([each.row for each in rows]), frame)
+    return Vector(np.concatenate([each.row for each in rows]), frame)
 
 
 def _read(
@@ -233,10 +231,8 @@ def _read(
     hint: str = "",
 ) -> tuple[Values, VectorFrame]:
     """A row or rows of values as numbers, checked and copied, and their frame."""
-    if categories:
-        values = _categories(given, parameter, ndim, categories, hint)
-    else:
-        values = _numbers(given, parameter, ndim, alphabet, hint)
+    array = _array(given, parameter, ndim, object if categories else None, hint)
+    values = _categories(array, parameter, categories) if categories else _numbers(array, parameter, alphabet)
     n_columns = values.shape[-1]
     columns = () if names is None else tuple(names)
     if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
@@ -244,23 +240,20 @@ def _read(
     return values, VectorFrame(n_columns, columns, alphabet, categories)
 
 
-def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
+def _numbers(array: npt.NDArray[Any], parameter: str, alphabet: int) -> Values:
     """Whole numbers below `alphabet`; errors name the place of the first wrong one."""
     wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
-    array = _array(given, parameter, ndim, None, hint)
     if array.size and array.dtype.kind not in "biuf":
         got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
         hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
         raise InvalidParameterError(parameter, wanted, got, hint)
-    right = (array >= 0) & (array < alphabet)
-    right &= array == np.floor(array.astype(np.float64))
+    right = (array >= 0) & (array < alphabet) & (array == np.floor(array.astype(np.float64)))
     if not right.all():
         raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
     return array.astype(np.uint8)
 
 
-def _categories(given: object, parameter: str, ndim: int, categories: tuple[Hashable, ...], hint: str) -> Values:
-    array = _array(given, parameter, ndim, object, hint)
+def _categories(array: npt.NDArray[Any], parameter: str, categories: tuple[Hashable, ...]) -> Values:
     known = {name: number for number, name in enumerate(categories)}
     found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
     found = found.reshape(array.shape)

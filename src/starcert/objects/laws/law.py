@@ -41,9 +41,8 @@ HAVE_TEXT = "Flip, Categorical and Edges are such laws."
 class Law(ABC):
     """The noise of one region: what a site shows in a noisy copy, given the value that it has.
 
-    An axis of a law counts attacked sites, those with one of its moves. A law is immutable, hashable and picklable,
-    and equal to laws with the same content. A new law defines the four abstract members, and the rest follows from
-    them; it overrides more to be written to files, command lines and reports.
+    An axis of a law counts attacked sites, those with one of its moves. A law is immutable, hashable and picklable.
+    A new law defines the four abstract members; it overrides more to be written to files, command lines and reports.
 
     Example:
         >>> class Forget(Law):  # one of three values is forgotten: it shows as 0
@@ -102,10 +101,7 @@ class Law(ABC):
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)
 
     def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
-        """The law on sites with `alphabet` values: itself, or with that number filled in where it was left open.
-
-        Errors call the law `name` and its sites `layer`.
-        """
+        """The law on sites of a layer with `alphabet` values: itself, or with that number filled in if left open."""
         if self.alphabet != alphabet:
             got = f"{self!r} on {self.alphabet} values"
             raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got)
@@ -358,9 +354,8 @@ def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
         outcomes = np.zeros((law.alphabet, number, law.alphabet), dtype=np.uint8)
         for before, afters in targets.items():
             ranks[before] = [after - (after > before) for after in afters]
-            outcomes[before] = [
-                outcome_numbers(law.transitions(before), law.transitions(after), before) for after in afters
-            ]
+            clean = law.transitions(before)
+            outcomes[before] = [outcome_numbers(clean, law.transitions(after), before) for after in afters]
         (one,) = _site_laws(law, moves)
         found.append(AxisMoves(one._replace(moves=number), tuple(targets), ranks, outcomes))
     return tuple(found)
