@@ -235,7 +235,7 @@ class Partition:
         """
         parts = []
         for region, columns in _by_region(sets, "sets", "its columns", {"first": [0], "second": [1]}).items():
-            listed = list(columns) if isinstance(columns, Iterable) else [None]
+            listed: list[Any] = list(columns) if isinstance(columns, Iterable) else [None]
             if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
                 raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
             parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))

@@ -161,19 +161,17 @@ def _mark_unanchored(partition: Partition, graph: Graph) -> Partition:
 
 def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
-    arcs = isinstance(part, ArcSet)
     named: frozenset[object] = frozenset()
     if isinstance(part, ArcSet):
         named = frozenset(part.arcs)
     elif isinstance(part, Pairs | Inside):
         named = frozenset(part.pairs if isinstance(part, Pairs) else part.but)
     ends = [(graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist()]
-    present_ones: set[object] = set(ends) if arcs else set(map(frozenset, ends))
-    edges, n_pairs = len(present_ones), graph.n_nodes * (graph.n_nodes - 1) // (1 if arcs else 2)
-    if not 0 < edges < n_pairs or len(named) not in (edges, n_pairs - edges):
-        return False  # with no edges, or all of them, there is nothing to be read off
-    present = len(present_ones & named)
-    return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
+    edges: set[object] = set(ends) if isinstance(part, ArcSet) else set(map(frozenset, ends))
+    n_pairs = graph.n_nodes * (graph.n_nodes - 1) // (1 if isinstance(part, ArcSet) else 2)
+    if not 0 < len(edges) < n_pairs:
+        return False  # there is nothing to be read off
+    return named == edges or (len(named) == n_pairs - len(edges) and named.isdisjoint(edges))
 
 
 def _owner(rule: object) -> object:

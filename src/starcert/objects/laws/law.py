@@ -202,15 +202,6 @@ class Flip(Law):
     def moves(self) -> tuple[tuple[Move, ...], ...]:
         return (((1, 0), (0, 1)),) if self.symmetric else (((1, 0),), ((0, 1),))
 
-    @property
-    @override
-    def channels(self) -> tuple[Channel, ...]:
-        # The noisy bit agrees with the attacked graph with probability a if the clean graph was smoothed, b if the
-        # attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
-        delete, add = Fraction(self.delete), Fraction(self.add)
-        deleted = Channel.of_bit(delete, 1 - add)
-        return (deleted,) if self.symmetric else (deleted, Channel.of_bit(add, 1 - delete))
-
     @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
         flips = Fraction(self.change(value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TypeAlias
 
 from starcert.objects.graph import Graph
 from starcert.objects.molecules import GUESS, ORDERS, load_rdkit, molecule_of, orders_of
@@ -15,19 +16,22 @@ from starcert.system.errors import InvalidParameterError
 __all__ = ["GROUPS", "MATCH", "aromatic_atoms", "as_bonds", "as_elements", "functional_groups", "ring_atoms"]
 
 
+Meanings: TypeAlias = tuple[str, ...] | None
+"""What the labels 0, 1, … mean; None where the data say it themselves."""
+
 MUTAG = "MUTAG"
 """The TU data set whose files state what the labels 0, 1, … of its nodes and edges mean."""
 MUTAG_ELEMENTS = ("C", "N", "O", "F", "I", "Cl", "Br")
 MUTAG_BONDS = ("aromatic", "single", "double", "triple")
 
 
-def as_elements(value: Names) -> tuple[str, ...] | None:
+def as_elements(value: Names) -> Meanings:
     """The elements that node labels mean, from MUTAG or symbols; None for atomic numbers."""
     names = None if value is None else split_names(value, "elements")
     return MUTAG_ELEMENTS if names == (MUTAG,) else names
 
 
-def as_bonds(value: Names) -> tuple[str, ...] | None:
+def as_bonds(value: Names) -> Meanings:
     """The orders that edge labels mean, from MUTAG or orders; None for the anchored data `bonds`."""
     names = None if value is None else split_names(value, "bonds")
     if names is None or names == (GUESS,):
@@ -119,9 +123,7 @@ def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule
     return RegionRule("", given, ("aromatic", "rest", "between"), divide)
 
 
-def _divide_by_aromaticity(
-    graph: Graph, *, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None
-) -> Partition:
+def _divide_by_aromaticity(graph: Graph, *, elements: Meanings, bonds: Meanings) -> Partition:
     if bonds is None or "aromatic" in bonds:
         found = {end for pair, order in orders_of(graph, bonds).items() if order == "aromatic" for end in pair}
     else:
@@ -203,11 +205,7 @@ def _query(text: object, region: str) -> object:
 
 
 def _divide_by_groups(
-    graph: Graph,
-    *,
-    patterns: Mapping[str, tuple[str, ...]],
-    elements: tuple[str, ...] | None,
-    bonds: tuple[str, ...] | None,
+    graph: Graph, *, patterns: Mapping[str, tuple[str, ...]], elements: Meanings, bonds: Meanings
 ) -> Partition:
     molecule = molecule_of(graph, elements, bonds)
     free = set(range(graph.n_nodes))
