@@ -46,9 +46,10 @@ region; a rule from a graph to its partition; for other objects, a function from
 
 def object_word(objects: Iterable[CleanObject]) -> str:
     """What one of these is called: a graph, a row, or an object where they are neither."""
-    listed = list(objects)
-    kinds = {"graph": Graph, "row": Vector}
-    return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
+    words = {
+        "graph" if isinstance(each, Graph) else "row" if isinstance(each, Vector) else "object" for each in objects
+    }
+    return words.pop() if len(words) == 1 else "object" if words else "graph"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,10 +232,9 @@ def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
     """The sites, anchored if edges have types or numbers that noise draws and attacks do not change."""
     if not isinstance(sites.clean, Graph):
         return sites
-    graph, edges = sites.clean, sites.clean.layers[0].name
+    graph, sentences = sites.clean, []
     named = zip(sites.regions, sites.blocks, strict=True)
-    laws = [noise[region] for region, block in named if block.layer == edges and region in noise]
-    sentences = []
+    laws = [noise[region] for region, block in named if block.layer == graph.layers[0].name and region in noise]
     rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
     if graph.type_names and rules:
         sentences.append(f"{TYPES_STAY} ({' or '.join(sorted(rules))}).")

@@ -200,10 +200,9 @@ def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
 def sorted_pairs(
     pairs: npt.NDArray[Any], n_nodes: int, name: str, once: str, *, swap: bool = False, loops: str = "", twice: str = ""
 ) -> tuple[Indices, Indices]:
-    """Pairs of different nodes in lexicographic order, and the place of each before; bad ones are refused.
+    """Pairs of different nodes in lexicographic order, u < v with `swap`, and the place of each before.
 
-    With `swap`, the smaller node comes first. Errors call the pairs `name`, require `once` of pairs that come twice,
-    and end with the hints `loops` and `twice`.
+    Errors call the pairs `name`, require `once` of pairs that come twice, and end with the hints `loops` and `twice`.
     """
     wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
     if wrong.any():
@@ -224,10 +223,7 @@ def sorted_pairs(
 def types_of_edges(
     edge_types: object, type_names: Sequence[Hashable] | None, order: Indices
 ) -> tuple[Values | None, tuple[Hashable, ...]]:
-    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default.
-
-    `order` says which of the given edges, to which `edge_types` belong, each edge is.
-    """
+    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default."""
     if edge_types is None:
         if type_names is not None:
             raise InvalidParameterError("type_names", "come with edge_types", type_names)
@@ -241,9 +237,8 @@ def types_of_edges(
         hint = "Name all types there may be: type_names=('single', 'double', 'triple', 'aromatic')."
         raise InvalidParameterError("type_names", f"be 1 to {MAX_TYPES} different names", type_names or names, hint)
     number = {name: place for place, name in enumerate(names, start=1)}
-    for each in given:
-        if each not in number:
-            raise InvalidParameterError("edge_types", f"be among {', '.join(map(repr, names))}", each)
+    for unknown in (each for each in given if each not in number):
+        raise InvalidParameterError("edge_types", f"be among {', '.join(map(repr, names))}", unknown)
     return read_only(np.array([number[each] for each in given], dtype=np.uint8)[order]), names
 
 

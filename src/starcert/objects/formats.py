@@ -40,9 +40,8 @@ class Formats(ABC):
     """The conversions of a graph; see `starcert.objects.convert` and `starcert.objects.molecules`."""
 
     @classmethod
-    @abstractmethod
     def _of(cls, parts: convert.Parts) -> Self:
-        """The graph with these parts."""
+        return cls(**parts._asdict())
 
     @property
     @abstractmethod

@@ -134,14 +134,13 @@ class Graph(Formats):
     @property
     def _more(self) -> tuple[dict[str, object], ...]:
         """What the digest of a plain graph does not have."""
-        return _only_nonempty(
-            {
-                "directed": self.directed,
-                "types": () if self.edge_types is None else (self.type_names, self.edge_types),
-                "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
-                "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
-            }
-        )
+        more = {
+            "directed": self.directed,
+            "types": () if self.edge_types is None else (self.type_names, self.edge_types),
+            "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
+            "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
+        }
+        return _only_nonempty(more)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -189,10 +188,8 @@ class Graph(Formats):
     def without(self, name: str) -> Graph:
         """The graph without the node data of that name, such as classes of its nodes, which no classifier may see."""
         self._taken(name)
-        return _restore(self._without(name), self.node_sites)
-
-    def _without(self, name: str) -> Parts:
-        return self._parts._replace(node_data={key: data for key, data in self.node_data.items() if key != name})
+        kept = {key: data for key, data in self.node_data.items() if key != name}
+        return _restore(self._parts._replace(node_data=kept), self.node_sites)
 
     def _taken(self, name: str) -> object:
         if name not in self.node_data:
@@ -203,14 +200,14 @@ class Graph(Formats):
         return self.node_data[name]
 
     def _with_sites(self, more: NodeSites) -> Graph:
-        parts = self._without(more.name)
-        for name in copies_of(more, parts.node_data or {}):
+        graph = self.without(more.name)
+        for name in copies_of(more, graph.node_data):
             message = (
                 f"The node data {name!r} say the same as {more.name!r}, and noise leaves them alone: a classifier that "
                 f"reads them sees the clean values. Take them out: graph.without({name!r})."
             )
             warnings.warn(message, StarcertWarning, stacklevel=3)
-        return _restore(parts, {**self.node_sites, more.name: more})
+        return _restore(graph._parts, {**self.node_sites, more.name: more})
 
     @property
     def _parts(self) -> Parts:
@@ -220,11 +217,6 @@ class Graph(Formats):
         data = dict(self.node_data), dict(self.anchored_data)
         numbers = dict(self.edge_data), dict(self.added_edge_data)
         return Parts(self.n_nodes, self.edges, self.nodes, *data, self.directed, types, names, *numbers)
-
-    @classmethod
-    @override
-    def _of(cls, parts: Parts) -> Self:
-        return cls(**parts._asdict())
 
     @property
     @override
@@ -293,15 +285,14 @@ class NodeFrame:
     def key(self) -> str:
         """A hex digest of the names of the nodes and their data: the same for equal frames everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
-        more = _only_nonempty(
-            {
-                "directed": self.directed,
-                "types": self.type_names,
-                "edge data": self.edge_data,
-                "node sites": [each.form for each in self.node_sites.values()],
-            }
-        )
-        return content.digest("frame", self.n_nodes, self.nodes if named else None, self.node_data, *more)
+        more = {
+            "directed": self.directed,
+            "types": self.type_names,
+            "edge data": self.edge_data,
+            "node sites": [each.form for each in self.node_sites.values()],
+        }
+        nodes = self.nodes if named else None
+        return content.digest("frame", self.n_nodes, nodes, self.node_data, *_only_nonempty(more))
 
     def with_edges(
         self,

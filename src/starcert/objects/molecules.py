@@ -133,19 +133,16 @@ def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> 
 
 
 def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    if elements == "usual":
-        places = [USUAL.index(symbol) if symbol in USUAL else len(USUAL) for symbol in symbols]
-        return np.eye(len(USUAL) + 1, dtype=np.float32)[places]
-    columns = {} if isinstance(elements, str) else {symbol: column for column, symbol in enumerate(elements)}
-    if not columns or len(columns) < len(elements):
+    usual = elements == "usual"
+    listed = USUAL if usual else () if isinstance(elements, str) else tuple(elements)
+    columns = {symbol: column for column, symbol in enumerate(listed)}
+    if not columns or len(columns) < len(listed):
         raise InvalidParameterError("elements", "be different symbols, such as ('C', 'N', 'O'), or 'usual'", elements)
-    x = np.zeros((len(symbols), len(columns)), dtype=np.float32)
-    for atom, symbol in enumerate(symbols):
-        if symbol not in columns:
-            hint = f"It lists {', '.join(columns)}."
-            raise InvalidParameterError("elements", "list every element of the molecule", f"{symbol} missing", hint)
-        x[atom, columns[symbol]] = 1
-    return x
+    for missing in (symbol for symbol in symbols if symbol not in columns and not usual):
+        hint = f"It lists {', '.join(columns)}."
+        raise InvalidParameterError("elements", "list every element of the molecule", f"{missing} missing", hint)
+    places = [columns.get(symbol, len(columns)) for symbol in symbols]
+    return np.eye(len(columns) + usual, dtype=np.float32)[places]
 
 
 def orders_of(graph: Graph, bonds: tuple[str, ...] | None) -> Orders:
@@ -251,15 +248,13 @@ def _number_of(symbol: str, table: Any) -> int:  # noqa: ANN401  (RDKit may be m
 
 
 def _set_hydrogens(molecule: Any, graph: Graph) -> None:  # noqa: ANN401
-    """Charges and hydrogens, where the graph knows them; otherwise RDKit fills valences with hydrogens."""
-    if "formal_charge" in graph.node_data:
-        charges = np.asarray(graph.node_data["formal_charge"]).tolist()
-        for atom, charge in zip(molecule.GetAtoms(), charges, strict=True):
-            atom.SetFormalCharge(int(charge))
-    if "hydrogens" in graph.anchored_data:
-        hydrogens = np.asarray(graph.anchored_data["hydrogens"]).tolist()
-        for atom, number in zip(molecule.GetAtoms(), hydrogens, strict=True):
-            atom.SetNumExplicitHs(int(number))
+    """Sets charges and hydrogens where the graph knows them; otherwise RDKit fills valences with hydrogens."""
+    charges, hydrogens = graph.node_data.get("formal_charge"), graph.anchored_data.get("hydrogens")
+    for index, atom in enumerate(molecule.GetAtoms()):
+        if charges is not None:
+            atom.SetFormalCharge(int(np.asarray(charges)[index]))
+        if hydrogens is not None:
+            atom.SetNumExplicitHs(int(np.asarray(hydrogens)[index]))
             atom.SetNoImplicit(True)
 
 

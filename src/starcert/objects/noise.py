@@ -31,9 +31,7 @@ class Noise:
     One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, and one region with
     `Flip(delete, add)` is sparsity-aware noise. `Categorical` is noise on sites with more than two values.
 
-    Args:
-        laws: regions and their laws as a mapping, for names that are not Python identifiers.
-        regions: the same as keywords. A number p means `Flip(p)`.
+    Regions and their laws are given as keywords, or as a mapping; a number p means `Flip(p)`.
 
     Example:
         >>> noise = Noise(motif=0.02, random=0.45)
@@ -78,7 +76,7 @@ class Noise:
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
-        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` under two chances."""
+        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` for instance."""
         return tuple(region + suffix for region, law in self._laws.items() for suffix in law.suffixes)
 
     @property
@@ -96,7 +94,7 @@ class Noise:
         return self._counts(value, name, "flips", MAX_RADIUS)
 
     def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
-        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius."""
+        """How many sites each axis has, as a tuple in the order of `axes`, checked."""
         return self._counts(value, name, "sites", MAX_SITES)
 
     def _counts(self, value: RadiusLike, name: str, unit: str, maximum: int) -> tuple[int, ...]:
@@ -104,13 +102,12 @@ class Noise:
             unknown = [axis for axis in value if axis not in self.axes]
             missing = [axis for axis in self.axes if axis not in value]
             if unknown or missing:
-                split = [axis for axis in unknown if axis in self._laws]
-                hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped." if missing else ""
-                if split:
-                    axes = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
-                    hint = f"{split[0]!r} has separate axes: {axes}."
-                elif unknown:
+                hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped."
+                if unknown:
                     hint = f"Unknown: {', '.join(map(str, unknown))}."
+                for region in (axis for axis in unknown if axis in self._laws):
+                    axes = " and ".join(region + suffix for suffix in self._laws[region].suffixes)
+                    hint = f"{region!r} has separate axes: {axes}."
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
             counts: Sequence[object] = [value[axis] for axis in self.axes]
         else:

@@ -34,8 +34,7 @@ from starcert.system.errors import InvalidParameterError
 
 __all__ = ["Partition", "divide_nodes", "read_off"]
 
-MIN_PAIRS = 2
-"""A single pair that is an edge proves nothing."""
+MIN_PAIRS = 2  # a single pair that is an edge proves nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,8 +111,7 @@ class Partition:
         """A region for each label, of the pairs of nodes that both carry it.
 
         Args:
-            labels: the label of each node; a sequence labels the nodes 0, 1, …. The region is called str(label), and
-                regions come in the order in which labels are first seen. Pairs with a node that has none are fixed.
+            labels: the label of each node; a sequence labels the nodes 0, 1, …. The region is called str(label).
             between: a region for all pairs with different labels, which are fixed otherwise.
 
         Example:

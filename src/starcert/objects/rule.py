@@ -42,7 +42,7 @@ class EdgesAskedError(Exception):
 
 
 class _Edgeless(Graph):
-    """The nodes of a graph and their data. It remembers a request for anything else, even if its error was caught."""
+    """The nodes of a graph and their data; it remembers a request for anything else, even if its error was caught."""
 
     def __getattribute__(self, name: str) -> object:
         if name in (*_SHOWN, "__class__"):
@@ -96,8 +96,8 @@ class _Memory:
         return id(thing) in self._kept and self._kept[id(thing)]() is thing
 
 
-# A rule that remembers its answers reads edges only once: that it did must be remembered too. A partition is
-# remembered for the rule that is a new function every time around the same cache.
+# A rule that remembers its answers reads edges only once: that it did must be remembered too. Partitions are
+# remembered for a rule that is a new function every time around the same cache.
 _RULES, _PARTITIONS = _Memory(), _Memory()
 
 

@@ -83,7 +83,7 @@ class Inside(PairSet):
 
 @dataclass(frozen=True)
 class Across(PairSet):
-    """The pairs between different groups of nodes, which are disjoint."""
+    """The pairs between different groups of nodes; these are disjoint."""
 
     groups: tuple[Nodes, ...]
 

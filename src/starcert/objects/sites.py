@@ -1,7 +1,4 @@
-"""The sites of an object: those that an attacker may change, region after region, as one flat row; and target nodes.
-
-Sampling and voting work on flat positions, values and region numbers alone; what a site is, its layer knows.
-"""
+"""The sites of an object: those that an attacker may change, region after region, as one flat row; and target nodes."""
 
 from __future__ import annotations
 
@@ -139,8 +136,8 @@ class Sites:
         found = tuple(np.empty_like(flat) for _ in (layer or self.clean.layers[0]).ranges)
         for block, offset in zip(self.blocks, self.offsets, strict=True):
             where = (flat >= offset) & (flat < offset + block.size)
-            if where.all():
-                return tuple(block.coordinates(flat - offset)) if len(flat) else found
+            if len(flat) and where.all():
+                return tuple(block.coordinates(flat - offset))
             if where.any():
                 for values, part in zip(found, block.coordinates(flat[where] - offset), strict=True):
                     values[where] = part

@@ -47,14 +47,8 @@ class RegionRule:
 
     Use it as `regions` of a `SmoothedClassifier`. Rules are equal if their descriptions are, and can be pickled.
 
-    Attributes:
-        name: the builder that made it.
-        parameters: the parameters of the builder by name, read-only.
-        regions: the names of the regions, or None if they depend on the graph.
-        divide: the function from a graph to its partition.
-        why: why one would choose it, a sentence.
-        reason: how the regions follow from the graph's own edges, a sentence; empty if they do not. Regions that are
-            read off edges all the same are marked when the rule is bound to a graph.
+    `regions` is None if they depend on the graph, `divide` goes from a graph to its partition, `why` says why one would
+    choose it, and `reason` how the regions follow from the graph's own edges; it is empty if they do not.
 
     Example:
         >>> from starcert import regions
@@ -111,8 +105,8 @@ class RegionRule:
 class Builder:
     """A function that makes region rules, with what one must know to choose it.
 
-    `regions` are the names of its regions, in words where they depend on its parameters, and `example` is how to write
-    it, where its defaults do not show it; `why` and `reason` are those of its rules.
+    `regions` names its regions, in words where they depend on parameters; `example` is how to write it, where its
+    defaults do not show it; `why` and `reason` are those of its rules.
 
     Example:
         >>> from starcert.objects.regions import BUILDERS

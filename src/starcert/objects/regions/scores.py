@@ -1,7 +1,4 @@
-"""Regions by a number that each node pair has: the common features of its nodes, or what a low rank leaves over.
-
-The regions share all node pairs of a graph: the smaller one is listed, the larger one is all the others.
-"""
+"""Regions by a number that each node pair has: the smaller region is listed, the larger one is all other pairs."""
 
 from __future__ import annotations
 
@@ -25,12 +22,10 @@ RANK_REGIONS = ("residual", "captured")
 
 MAX_LISTED = 1_000_000
 """At most this many node pairs are listed one by one: each takes a few hundred bytes."""
-
 MAX_NODES = 4096
 """The adjacency of at most this many nodes is decomposed as a dense matrix."""
 
-_CHUNK = 2_000_000
-_DECIMALS = 9
+_CHUNK, _DECIMALS = 2_000_000, 9
 
 
 @builder(
@@ -50,9 +45,7 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
         attribute: the node data with the features: a row of zeros and ones for each node.
 
     Example:
-        >>> import numpy as np
-        >>> x = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        >>> graph = Graph(4, [], node_data={"x": x})
+        >>> graph = Graph(4, [], node_data={"x": np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])})
         >>> [part.sites(graph).sizes for part in (similar_features(0.5)(graph), similar_features(0.6)(graph))]
         [(2, 4), (0, 6)]
     """
