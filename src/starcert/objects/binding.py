@@ -46,10 +46,9 @@ region; a rule from a graph to its partition; for other objects, a function from
 
 def object_word(objects: Iterable[CleanObject]) -> str:
     """What one of these is called: a graph, a row, or an object where they are neither."""
-    words = {
-        "graph" if isinstance(each, Graph) else "row" if isinstance(each, Vector) else "object" for each in objects
-    }
-    return words.pop() if len(words) == 1 else "object" if words else "graph"
+    listed = list(objects)
+    kinds = {"graph": Graph, "row": Vector}
+    return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
