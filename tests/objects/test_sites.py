@@ -156,8 +156,7 @@ def test_the_key_is_of_the_sites_and_not_of_the_edges():
     assert keys == [partition.sites(noisy).key for partition in partitions]
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "2"])
-def test_numbering_does_not_depend_on_the_process(hash_seed):
+def test_numbering_does_not_depend_on_the_process():
     code = """
 import numpy as np
 from starcert.objects import Graph, Partition
@@ -175,7 +174,7 @@ for sites in (partition.sites(graph), present.sites(graph)):
             capture_output=True,
             text=True,
         ).stdout
-        for seed in ("0", hash_seed)
+        for seed in ("0", "1")
     ]
     assert outputs[0] == outputs[1] != ""
 
