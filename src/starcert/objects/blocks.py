@@ -207,12 +207,7 @@ class BothWays(Region):
 
 
 def inside(nodes: Indices) -> Block:
-    """The pairs inside a set of node indices.
-
-    Example:
-        >>> inside(np.array([4, 7, 9])).coordinates(np.arange(3))
-        (array([4, 4, 7]), array([7, 9, 9]))
-    """
+    """The pairs inside a set of node indices."""
     return Block(np.sort(nodes), np.arange(1, len(nodes) + 1))
 
 
@@ -254,8 +249,6 @@ class NodePairs(Layer):
         >>> pairs = NodePairs.of("vwxyz")
         >>> pairs.size, pairs.coordinates(np.array([0, 9])), pairs.numbers(np.array([4, 2]), np.array([3, 2]))
         (10, (array([0, 3]), array([1, 4])), array([ 9, -1]))
-        >>> NodePairs.of("xyz", directed=True).coordinates(np.array([0, 1]))
-        (array([0, 1]), array([1, 0]))
     """
 
     nodes: Sequence[Hashable]

@@ -35,7 +35,6 @@ __all__ = [
 ]
 
 EdgeNumbers = npt.NDArray[np.float64]
-
 MAX_TYPES = 255
 
 

@@ -157,8 +157,7 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
     """The dense adjacency matrix."""
-    matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
-    matrix[_arcs_of(parts)[:2]] = 1
+    matrix: npt.NDArray[np.int8] = to_scipy(parts).toarray()
     return matrix
 
 

@@ -14,8 +14,8 @@ into it as valences allow, rings of six atoms first:
    six, 10 for a bond to an oxygen that ends there, 3 for another bond in a ring, 1 for another bond with a nitrogen
    or oxygen. Bonds between carbons outside rings stay single, and no bond is triple.
 
-On MUTAG, whose files have bond orders, RDKit then finds every atom aromatic that the files call so, in all 188
-molecules, and in 29 of them further atoms, mostly of fused and five-membered rings.
+On MUTAG, whose files have bond orders, RDKit then finds every atom aromatic that the files call so, and in 29 of 188
+molecules further atoms, mostly of fused and five-membered rings.
 """
 
 from __future__ import annotations
@@ -47,10 +47,8 @@ __all__ = [
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
-
 GUESS = "guess"
 """In place of a vocabulary of bonds: orders by the convention of this module."""
-
 USUAL = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 """The elements with a column each for elements="usual"; all others share one more."""
 
@@ -59,10 +57,8 @@ Orders: TypeAlias = dict[tuple[int, int], str]
 
 MAX_ATOMIC_NUMBER = 118
 """The last element that has a name; RDKit reads higher numbers."""
-
 VALENCES: Mapping[int, int] = {1: 1, 5: 3, 6: 4, 7: 3, 8: 2, 9: 1, 14: 4, 15: 3, 16: 2, 17: 1, 34: 2, 35: 1, 53: 1}
 """The usual valence by atomic number; atoms of other elements get no double bonds."""
-
 _NITROGEN, _OXYGEN = 7, 8
 
 

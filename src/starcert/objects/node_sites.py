@@ -21,7 +21,6 @@ from starcert.system.errors import InvalidParameterError
 __all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
 
 MAX_CATEGORIES = 256
-
 MIN_DIFFERENT = 3
 """Data with fewer different values, or as many as nodes, may agree with others by chance."""
 

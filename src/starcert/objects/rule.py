@@ -59,10 +59,7 @@ def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value
     """What a function of a graph returns that sees the nodes and their data; an error if it fails or asks for more.
 
     Example:
-        >>> frame = NodeFrame.of(Graph(3, [(0, 1)]))
-        >>> without_edges(lambda graph: graph.n_nodes, frame)
-        3
-        >>> without_edges(lambda graph: graph.n_edges, frame)
+        >>> without_edges(lambda graph: graph.n_edges, Graph(3, [(0, 1)]).frame)
         Traceback (most recent call last):
         starcert.objects.rule.EdgesAskedError: n_edges
     """

@@ -33,12 +33,10 @@ class Sites:
     Example:
         >>> from starcert.objects import Partition
         >>> sites = Partition.from_node_sets({"core": range(3), "rest": range(3, 5)}).sites(Graph(5, [(0, 2), (2, 3)]))
-        >>> sites.sizes, sites.offsets, sites.n_sites, sites.n_fixed
-        ((3, 1), (0, 3), 4, 6)
+        >>> sites.sizes, sites.offsets, sites.n_fixed, sites.counts
+        ((3, 1), (0, 3), 6, ((2, 1), (1, 0)))
         >>> sites.coordinates([1, 3]), sites.locate([2, 2], [0, 3])
         ((array([0, 3]), array([2, 4])), array([ 1, -1]))
-        >>> sites.counts, sites.fixed_edges
-        (((2, 1), (1, 0)), array([[2, 3]]))
     """
 
     clean: CleanObject

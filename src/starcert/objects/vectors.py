@@ -32,7 +32,6 @@ __all__ = [
 
 COLUMNS = "columns"
 """The name of the layer."""
-
 MAX_VALUES = 256
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
@@ -128,7 +127,7 @@ class Bits(Vector):
     """A row of zeros and ones.
 
     Args:
-        row: zeros and ones, as truth values, whole numbers or floats; they are copied.
+        row: zeros and ones, copied.
         names: the names of the columns, if they have any.
 
     Example:

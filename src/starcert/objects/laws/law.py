@@ -34,7 +34,6 @@ Move: TypeAlias = tuple[int, int]
 
 Added: TypeAlias = Literal["uniform", "graph"]
 """How the type of an added edge is drawn."""
-
 HAVE_TEXT = "Flip, Categorical and Edges are such laws."
 
 

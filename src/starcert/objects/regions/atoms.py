@@ -46,7 +46,6 @@ def as_bonds(value: Names) -> Meanings:
 
 MATCH = "match"
 """The region of a SMARTS pattern of one's own."""
-
 _MAX_MATCHES = 100_000_000  # RDKit would stop after a thousand matches, and say nothing
 
 GROUPS: Mapping[str, str] = {

@@ -53,10 +53,8 @@ class RegionRule:
     Example:
         >>> from starcert import regions
         >>> rule = regions.communities(resolution=1.5)
-        >>> rule
-        RegionRule(communities:resolution=1.5,method=louvain,seed=0)
-        >>> rule.regions, rule.anchored
-        (('inside', 'between'), True)
+        >>> rule, rule.regions
+        (RegionRule(communities:resolution=1.5,method=louvain,seed=0), ('inside', 'between'))
         >>> rule(Graph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]))
         Partition(inside, between, anchored)
     """
@@ -110,11 +108,8 @@ class Builder:
 
     Example:
         >>> from starcert.objects.regions import BUILDERS
-        >>> builder = BUILDERS["communities"]
-        >>> builder.parameters, builder.anchored
-        ({'resolution': 1.0, 'method': 'louvain', 'seed': 0}, True)
-        >>> print(builder.usage)
-        communities:resolution=1.0,method=louvain,seed=0
+        >>> BUILDERS["communities"].usage, BUILDERS["communities"].anchored
+        ('communities:resolution=1.0,method=louvain,seed=0', True)
     """
 
     name: str
