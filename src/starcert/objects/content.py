@@ -131,12 +131,11 @@ def names_of_nodes(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hash
     if len(names) != n_nodes:
         raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
     try:
-        counts = Counter(names)
+        twice = [name for name, count in Counter(names).items() if count > 1]
     except TypeError:
         raise InvalidParameterError("nodes", "be hashable names", names) from None
-    for name in counts if len(counts) < n_nodes else ():
-        if counts[name] > 1:
-            raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
+    if twice:
+        raise InvalidParameterError("nodes", "name each node once", f"{twice[0]!r} twice")
     return names
 
 
@@ -277,9 +276,8 @@ def added_numbers(added: object, edge_data: Mapping[str, EdgeNumbers]) -> dict[s
         raise InvalidParameterError("added_edge_data", wanted, unknown)
     found = {}
     for name, values in edge_data.items():
-        given = _as_numbers(added[name], f"added_edge_data[{name}]") if name in added else None
         mean = values.mean(axis=0) if len(values) else np.zeros(values.shape[1:])
-        shown = np.array(mean if given is None else given, dtype=np.float64)
+        shown = np.array(_as_numbers(added.get(name, mean), f"added_edge_data[{name}]"))
         if shown.shape != values.shape[1:]:
             wanted = f"be {'a number' if values.ndim == 1 else f'{values.shape[1]} numbers'}"
             raise InvalidParameterError(f"added_edge_data[{name}]", wanted, f"shape {shown.shape}")

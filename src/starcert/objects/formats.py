@@ -71,9 +71,9 @@ class Formats(ABC):
         return cls._of(convert.from_networkx(graph, edge_types, type_names, edge_data))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
-        """A `networkx.Graph` or `DiGraph` with the names of the nodes and their data; anchored data are left out.
+        """A `networkx.Graph` or `DiGraph` with names and data of nodes and edges, but for anchored data.
 
-        The type of an edge is its attribute `type`; data of edges are attributes of their names.
+        The type of an edge is its attribute `type`.
         """
         return convert.to_networkx(self._shown_parts)
 
@@ -139,8 +139,8 @@ class Formats(ABC):
             data: the `Data`.
             directed: whether the columns of edge_index are arcs.
             edge_types: the attribute that is the type of an edge, for instance "edge_attr": one-hot rows, or numbers.
-            type_names: what the types are called, in the order of the columns; their numbers if left out. For all
-                graphs of a data set they should be the same: where types are numbers, name all that occur.
+            type_names: what the types are called, in the order of the columns; their numbers if left out. Where types
+                are numbers, name all that occur in the data set.
             edge_data: attributes that are numbers of edges.
         """
         return cls._of(convert.from_pyg(data, directed, edge_types, type_names, edge_data))
@@ -165,7 +165,6 @@ class Formats(ABC):
             molecule: an `rdkit.Chem.Mol`, sanitized.
             elements: symbols such as ("C", "N", "O"); then the node data `x` has a column for each of them, one-hot.
                 With "usual" they are B, C, N, O, F, Si, P, S, Cl, Se, Br and I, and one more column is for all others.
-                Nothing that follows from bonds is in x: all noisy copies would show that of the clean molecule.
             bond_types: whether the orders of bonds are types of edges: single, double, triple and aromatic.
         """
         return cls._of(molecules.from_rdkit(molecule, elements, bond_types))

@@ -231,16 +231,12 @@ def _atomic_numbers(graph: Graph, elements: tuple[str, ...] | None, chem: Any) -
         if not isinstance(value, int) or not 0 <= value < limit:
             requirement = f"hold whole numbers from 0 to {limit - 1}"
             raise InvalidParameterError(f"node_data[{name}]", requirement, f"{value!r} at node {node!r}")
-        numbers.append(value if elements is None else _number_of(elements[value], table))
-    return numbers
-
-
-def _number_of(symbol: str, table: Any) -> int:  # noqa: ANN401  (RDKit may be missing)
-    with load_rdkit("rdBase").BlockLogs():
         try:
-            return int(table.GetAtomicNumber(symbol))
+            with load_rdkit("rdBase").BlockLogs():
+                numbers.append(value if elements is None else int(table.GetAtomicNumber(elements[value])))
         except RuntimeError:
-            raise InvalidParameterError("elements", "be symbols of elements", symbol) from None
+            raise InvalidParameterError("elements", "be symbols of elements", elements and elements[value]) from None
+    return numbers
 
 
 def _set_hydrogens(molecule: Any, graph: Graph) -> None:  # noqa: ANN401

@@ -121,9 +121,9 @@ class Edges(Law):
     types: int | None
 
     def __init__(self, *, delete: float, add: float, change: float, types: int | None = None) -> None:
-        given = {"delete": delete, "add": add, "retype": change}
-        for name, value in given.items():
-            object.__setattr__(self, name, probability(value, "change" if name == "retype" else name))
+        object.__setattr__(self, "delete", probability(delete, "delete"))
+        object.__setattr__(self, "add", probability(add, "add"))
+        object.__setattr__(self, "retype", probability(change, "change"))
         object.__setattr__(self, "types", _as_number(types, "types"))
         if Fraction(self.delete) + Fraction(self.retype) > 1:
             raise InvalidParameterError("Edges", "have delete + change of 1 at most", (delete, change))

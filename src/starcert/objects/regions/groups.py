@@ -62,10 +62,8 @@ def node_sets(
 
     Example:
         >>> rule = node_sets({"motif": "0-9", "random": "*"}, between="bridge")
-        >>> rule.description
-        'node_sets:motif=0-9,random=*,between=bridge'
-        >>> rule(Graph(12, [])).sites(Graph(12, [])).sizes
-        (45, 1, 20)
+        >>> rule.description, rule(Graph(12, [])).sites(Graph(12, [])).sizes
+        ('node_sets:motif=0-9,random=*,between=bridge', (45, 1, 20))
     """
     if not isinstance(sets, Mapping) or not sets or not all(isinstance(region, str) for region in sets):
         hint = "Write for instance node_sets:motif=0-9,random=10-19,between=bridge."
