@@ -2,7 +2,7 @@ import pickle
 import time
 import tracemalloc
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from starcert.objects import Graph, Partition, Sites
 from starcert.objects import blocks as blocks_module
 from starcert.objects.blocks import (
     Block,
+    BothWays,
     Listed,
     NodePairs,
     across,
@@ -27,6 +28,7 @@ from starcert.system.errors import InvalidParameterError
 
 N_NODES = 9
 ALL = list(combinations(range(N_NODES), 2))
+ARCS = list(permutations(range(N_NODES), 2))
 
 
 def indices(values):
@@ -72,7 +74,7 @@ def complements(draw):
     return [one, without(inside(np.arange(N_NODES)), indices(out).reshape(-1, 2))]
 
 
-def hold_to_brute_force(some):
+def hold_to_brute_force(some, *, directed=False):
     homes = {}
     for number, block in enumerate(some):
         assert len(set(pairs_of(block))) == block.size
@@ -80,7 +82,8 @@ def hold_to_brute_force(some):
             homes.setdefault(pair, []).append(number)
     overlapping = {pair for pair, numbers in homes.items() if len(numbers) > 1}
     shared = shared_pair_of(some, N_NODES)
-    layer, named = NodePairs.of(range(N_NODES)), {f"r{number}": block for number, block in enumerate(some)}
+    layer = NodePairs.of(range(N_NODES), directed=directed)
+    named = {f"r{number}": block for number, block in enumerate(some)}
     if not overlapping:
         assert shared is None
         layer.check(named)
@@ -114,6 +117,12 @@ class TestAgainstBruteForce:
     def test_blocks_that_leave_out_each_other(self, some, more):
         hold_to_brute_force([*some, *more])
         hold_to_brute_force([*more, *some[::-1]])
+
+    @given(st.lists(blocks(), max_size=2), st.lists(st.sets(st.sampled_from(ARCS), max_size=4), max_size=2))
+    @settings(max_examples=50)
+    def test_arcs_one_by_one_and_both_ways(self, some, arcs):
+        listed = [Listed(indices(sorted(each)).reshape(-1, 2), directed=True) for each in arcs]
+        hold_to_brute_force([*map(BothWays, some), *listed], directed=True)
 
     @given(st.lists(st.sampled_from("abc"), min_size=N_NODES, max_size=N_NODES), st.data())
     @settings(max_examples=40)
