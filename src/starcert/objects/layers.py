@@ -45,7 +45,7 @@ EDGE_LAYERS = (PAIRS, ARCS)
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Coordinates: TypeAlias = Sequence[Indices]
-"""One array for each coordinate, all of one length."""
+"""One array for each coordinate."""
 Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
 Array = TypeVar("Array", bound=npt.NDArray[Any])
@@ -79,7 +79,7 @@ class Region(ABC):
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The region in JSON, in as few numbers as possible: the format that the report's page reads."""
+        """The region in JSON, as the report's page reads it: numbers as distances to the one before."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,6 @@ class Numbered(Region):
 
     @override
     def to_json(self) -> dict[str, Any]:
-        # Each number as its distance to the one before.
         return {"layer": self.layer, "sites": np.diff(self.sites, prepend=0).tolist()}
 
 

@@ -18,7 +18,6 @@ __all__ = ["MAX_SITES", "AnyFlips", "Noise", "RadiusLike", "Threat", "check_box"
 
 MAX_SITES = 2**63 - 1
 """The most sites an axis can have: the position of a site is a 64-bit integer."""
-
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
 

@@ -204,9 +204,8 @@ class Partition:
             hint = 'Write Partition.of_layers(bonds="pairs").'
             raise InvalidParameterError("layers", "give for the name of each region its layer", layers, hint)
         given = {**(layers or {}), **regions}
-        for region, layer in given.items():
-            if not isinstance(layer, str):
-                raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", layer)
+        for region in (region for region, layer in given.items() if not isinstance(layer, str)):
+            raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", given[region])
         return cls(tuple((region, OfLayer(layer)) for region, layer in given.items()))
 
     @classmethod
@@ -254,12 +253,10 @@ class Partition:
 
     def sites(self, graph: Graph) -> Sites:
         """The sites of a graph that has these nodes and layers, layer after layer; overlapping regions are refused."""
-        index = Index(graph)
-        place = {layer.name: number for number, layer in enumerate(graph.layers)}
-        bound = [(name, part.region(index)) for name, part in self.parts]
-        bound.sort(key=lambda each: place.get(each[1].layer, -1))
-        names, regions = tuple(name for name, _ in bound), tuple(region for _, region in bound)
-        sites = Sites(graph, names, regions, bool(self.anchored), self.reason)
+        index, place = Index(graph), {layer.name: number for number, layer in enumerate(graph.layers)}
+        bound = {name: part.region(index) for name, part in self.parts}
+        names = tuple(sorted(bound, key=lambda name: place.get(bound[name].layer, -1)))
+        sites = Sites(graph, names, tuple(bound[name] for name in names), bool(self.anchored), self.reason)
         reason = read_off(sites) if self.anchored is None else ""
         return sites.mark_anchored(reason) if reason else sites
 

@@ -329,7 +329,6 @@ class _Explain:
         return Partition((("important", Inside(important)), ("other", Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """How important each node is, the nodes in this order."""
         weights = np.zeros(graph.n_nodes)
         x = np.array(data_of(graph, self.attribute), dtype=np.float32)
         if not graph.n_edges:
@@ -341,8 +340,7 @@ class _Explain:
         mask = _edge_mask(self.model, x[order], arcs, self.epochs, self.seed)
         for end in (0, 1):
             np.maximum.at(weights, arcs[:, end], mask)
-        # Numbers that differ only in the last digits are equal: their order must not depend on the machine.
-        return np.round(weights, 6)
+        return np.round(weights, 6)  # the order of numbers that differ in the last digits depends on the machine
 
 
 def _edge_mask(

@@ -178,8 +178,8 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
     With A the adjacency and A_r its best approximation of rank r, that of the singular values, the residual of a pair
     is |A − A_r| there. It is computed from the edges: anchored. At most 4,096 nodes.
 
-    The answer does not depend on the order of the nodes: all singular values as large as the r-th are kept, even if the
-    rank becomes larger than r, and residuals are compared in 9 decimals.
+    All singular values as large as the r-th are kept, and residuals are compared in 9 decimals: the answer does not
+    depend on the order of the nodes.
 
     Args:
         rank: how many singular values are kept, 1 or more.
@@ -204,13 +204,9 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
 def _divide_by_residual(graph: Graph, *, rank: int, quantile: float | None, threshold: float | None) -> Partition:
     u, v = np.triu_indices(graph.n_nodes, 1)
     found = residuals(graph, rank)[u, v]
-    if threshold is not None:
-        missed = found >= threshold
-    elif quantile is not None and len(found):
-        cut = np.sort(found)[max(0, int(np.ceil(quantile * len(found) - 1e-9)) - 1)]
-        missed = found > cut
-    else:
-        missed = np.zeros(0, dtype=np.bool_)
+    missed = found >= (np.inf if threshold is None else threshold)
+    if quantile is not None and len(found):
+        missed = found > np.sort(found)[max(0, int(np.ceil(quantile * len(found) - 1e-9)) - 1)]
     few, region = (missed, "residual") if 2 * missed.sum() <= len(missed) else (~missed, "captured")
     return _list_few(graph, region, np.stack([u[few], v[few]], axis=1), RANK_REGIONS)
 
