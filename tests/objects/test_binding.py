@@ -37,7 +37,7 @@ def test_a_problem_is_what_its_graphs_are_one_by_one():
 def test_another_noise_has_other_axes_on_the_same_sites():
     problem = bind_all(GRAPHS, NOISE, halves)
     other = problem.under(sc.Noise(b=0.2, a=0.1))
-    assert other.sites is problem.sites
+    assert all(new is old for new, old in zip(other.sites, problem.sites, strict=True))
     n_edges = GRAPHS[0].to_networkx().subgraph(range(5, 12)).number_of_edges()
     assert problem.capacities[0] == (10, n_edges, 21 - n_edges)
     assert [sum(each) for each in other.capacities] == [sum(each) for each in problem.capacities] == [31] * 3

@@ -8,8 +8,8 @@ import pytest
 
 import starcert as sc
 from starcert.objects import CleanObject, Layer, Numbered, Sites
+from starcert.objects.blocks import NodePairs
 from starcert.objects.laws import Law
-from starcert.objects.pairs import NodePairs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import InvalidParameterError

@@ -97,7 +97,7 @@ def test_present_edges():
         regions = regions_of(partition, other)
         assert regions["bonds"] == [{"a", "b"}, {"b", "c"}]
         assert sorted(map(sorted, regions["gaps"])) == [["a", "c"], ["a", "d"], ["b", "d"], ["c", "d"]]
-    assert [ones.tolist() for ones in partition.sites(graph).ones] == [[0, 1], []]
+    assert partition.sites(graph).nonzero[0].tolist() == [0, 1]
     assert partition.sites(Graph(4, [], nodes="dcba")).sizes == (2, 4)
 
 

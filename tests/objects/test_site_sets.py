@@ -1,15 +1,10 @@
-from itertools import combinations, product
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from starcert.objects import Graph
-from starcert.objects.site_sets import Across, Index, Inside, Outside, Pairs, Within, shared_pair
+from starcert.objects.site_sets import Across, Index, Inside, Outside, Pairs, Within
 from starcert.system.errors import InvalidParameterError
 
 GRAPH = Graph(4, [], nodes="dbca")
-sides = st.tuples(st.frozensets(st.integers(0, 4)), st.frozensets(st.integers(0, 4)))
 
 
 def test_the_index_goes_by_name():
@@ -32,17 +27,3 @@ def test_every_kind_finds_its_pairs():
     assert Outside(abc).block(index).size == 3
     assert Outside(frozenset()).block(index).size == 6
     assert Pairs(frozenset({frozenset("ad"), frozenset("bc")})).block(index).size == 2
-
-
-@given(sides, sides)
-def test_shared_pairs_against_listing_them(one, other):
-    listed = [{frozenset(pair) for pair in product(*both) if len(set(pair)) == 2} for both in (one, other)]
-    pair = shared_pair(one, other)
-    assert (pair is not None) == bool(listed[0] & listed[1])
-    assert pair is None or frozenset(pair) in listed[0] & listed[1]
-
-
-@given(st.frozensets(st.integers(0, 4)), st.frozensets(st.integers(0, 4)))
-def test_sets_share_a_pair_if_they_share_two_nodes(one, other):
-    pair = shared_pair((one, one), (other, other))
-    assert (pair is None) == (not list(combinations(one & other, 2)))

@@ -133,7 +133,7 @@ def test_edges_have_the_colour_of_their_region(on_sure):
         "return [...document.querySelectorAll('#drawing line')]"
         ".filter((x) => !x.hasAttribute('stroke-dasharray')).map((x) => x.getAttribute('stroke'))"
     )
-    core, rest = (ones.size for ones in sites[0].ones)
+    core, rest = (present for _, present in sites[0].counts)
     assert min(core, rest, len(sites[0].fixed_edges)) > 0
     expected = {"#0072B2": core, "#D55E00": rest, "#9aa4ae": len(sites[0].fixed_edges)}
     assert {colour: lines.count(colour) for colour in set(lines)} == expected

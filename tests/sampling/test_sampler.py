@@ -37,8 +37,7 @@ def flips(noise: sc.Noise, samples: int) -> tuple[np.ndarray, np.ndarray, np.nda
     sites = PARTITION.sites(GRAPH)
     batch = sampler(sites, noise).draw(WordStream.of_chunk(2, GRAPH.key, "estimation", 0), samples)
     clean = np.zeros(sites.n_sites, dtype=int)
-    for ones in sites.ones:
-        clean[ones] = 1
+    clean[sites.nonzero[0]] = 1
     return batch.values ^ clean.astype(np.uint8), np.repeat([0, 1], sites.sizes), clean
 
 

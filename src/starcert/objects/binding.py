@@ -1,7 +1,7 @@
 """Where the regions of a noise lie in objects: found once, by a partition for all graphs or a rule for each.
 
-The result is a `Problem`. Votes, certificates, archive and report are all made from the same one: a rule that is called
-again may give other regions, or hide how it came by them.
+Votes, certificates, archive and report are all made from the same `Problem`: a rule that is called again may give other
+regions, or hide how it came by them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ __all__ = [
 ]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
-"""A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
-vectors, the columns of each region; a rule from a graph to its partition; for other objects, a function from an object
-to its sites."""
+"""A partition, if all graphs share their nodes; for each region the name of its layer; for vectors, the columns of each
+region; a rule from a graph to its partition; for other objects, a function from an object to its sites."""
 
 
 def object_word(objects: Iterable[CleanObject]) -> str:
@@ -57,10 +56,7 @@ class Problem:
     """Objects, a noise, and where its regions lie in each object: what is to be certified, bound once.
 
     Make one with `SmoothedClassifier.problem`, and give it to `vote`, `certify` and `predict` in place of the graphs.
-
-    Attributes:
-        noise: a law for every region. Laws that left open how many values there are have it filled in.
-        sites: the sites of each object.
+    Laws of the noise that left open how many values there are have it filled in.
 
     Example:
         >>> problem = bind_all([Graph(3, [(0, 1)]), Graph(4, [])], Noise(all=0.1), None)
@@ -73,9 +69,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", noise_for_sites(self.noise, self.sites))
-        marked = tuple(_with_frozen_edges(each, self.noise) for each in self.sites)
-        if any(new is not old for new, old in zip(marked, self.sites, strict=True)):
-            object.__setattr__(self, "sites", marked)
+        object.__setattr__(self, "sites", tuple(_with_frozen_edges(each, self.noise) for each in self.sites))
 
     def __len__(self) -> int:
         return len(self.sites)
@@ -114,9 +108,8 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
     if regions is None and len(noise.regions) > 1:
         hint = "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one."
-        raise InvalidParameterError(
-            "regions", f"say where the {len(noise.regions)} regions of the noise are", None, hint
-        )
+        wanted = f"say where the {len(noise.regions)} regions of the noise are"
+        raise InvalidParameterError("regions", wanted, None, hint)
     named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
     if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
         hint = 'Or name the layer of each region: {"bonds": "pairs", "atoms": "element"}.'
@@ -124,10 +117,7 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
 
 
 def noise_for_sites(noise: Noise, sites: Sequence[Sites]) -> Noise:
-    """The noise with all numbers of values filled in, the same for all sites.
-
-    Refuses sites whose regions are not those of the noise, and laws for other values than their sites have.
-    """
+    """The noise with all numbers of values filled in; refuses sites with other regions or other numbers of values."""
     for each in sites:
         if set(each.regions) != set(noise.regions):
             wanted = f"be those of the noise, {', '.join(noise.regions)}"
@@ -151,12 +141,11 @@ def _near_names(laws: Sequence[str], regions: Sequence[str]) -> str:
 
 def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     """For each region of the sites the law that is sampled there, with as many values as its sites have."""
-    present = {}
-    for layer in sites.layers:
+    laws = []
+    for region, layer in zip(sites.regions, sites.layers, strict=True):
         _, values = sites.clean.nonzero(layer.name)
-        present[layer.name] = np.bincount(values, minlength=layer.alphabet)[1:].tolist()
-    laws = zip(sites.regions, sites.layers, strict=True)
-    return [noise[region].acting(present[layer.name]) for region, layer in laws]
+        laws.append(noise[region].acting(np.bincount(values, minlength=layer.alphabet)[1:].tolist()))
+    return laws
 
 
 MAX_EVIDENCE_SITES = 2**22
@@ -178,13 +167,9 @@ NO_AXIS = 2**16 - 1
 
 
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
-    """For every site the number of the axis that counts an attack on it, in the order of `noise.axes`.
-
-    Of a site with more than two values that lies on several axes, it is the first; sites on no axis have `NO_AXIS`.
-    """
+    """For every site the number of the first axis of `noise.axes` that counts an attack on it, `NO_AXIS` for none."""
     found = np.zeros(sites.n_sites, dtype=np.uint16)
-    n_axes = [len(noise[region].moves) for region in noise]
-    first = dict(zip(noise, accumulate(n_axes, initial=0), strict=False))
+    first = dict(zip(noise, accumulate((len(noise[region].moves) for region in noise), initial=0), strict=False))
     positions, values = sites.nonzero
     for region, offset, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
         law = noise[region]
@@ -214,8 +199,7 @@ def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | No
 def anchor_all(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
     """The sites from a rule, all of them anchored if the rule was seen to read the edges of any graph.
 
-    A rule that remembers its answers may have read off one graph what it says of another. And marks that depend on
-    which graph came first would change when the same graphs are bound again.
+    A rule that remembers its answers may have read off one graph what it says of another.
     """
     if regions is None or not callable(regions) or not was_seen_to_read_edges(regions):
         return tuple(sites)
@@ -247,10 +231,9 @@ def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
     """The sites, anchored if edges have types or numbers that noise draws and attacks do not change."""
     if not isinstance(sites.clean, Graph):
         return sites
-    graph, edges = sites.clean, sites.clean.layers[0].name
+    graph, sentences = sites.clean, []
     named = zip(sites.regions, sites.blocks, strict=True)
-    laws = [noise[region] for region, block in named if block.layer == edges and region in noise]
-    sentences = []
+    laws = [noise[region] for region, block in named if block.layer == graph.layers[0].name and region in noise]
     rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
     if graph.type_names and rules:
         sentences.append(f"{TYPES_STAY} ({' or '.join(sorted(rules))}).")

@@ -1,8 +1,4 @@
-"""What a graph contains, checked and copied on its way in; and the digest of any content.
-
-starcert never looks into the data of a node: it hands them to a classifier unchanged and compares graphs by a digest,
-which is the same in every process and on every machine.
-"""
+"""What a graph contains, checked and copied on its way in; and a digest of any content, the same on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.layers import Indices, Values
+from starcert.objects.layers import Indices, Values, read_only
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
@@ -39,7 +35,6 @@ __all__ = [
 ]
 
 EdgeNumbers = npt.NDArray[np.float64]
-
 MAX_TYPES = 255
 
 
@@ -63,10 +58,7 @@ def as_array(values: Any) -> npt.NDArray[Any] | None:  # noqa: ANN401  (whatever
 
 
 def digest(*values: object) -> str:
-    """The hex digest of the content of some values.
-
-    Arrays count by dtype, shape and bytes, tensors as the arrays they convert to, sequences and mappings by what
-    they hold, everything else by its repr.
+    """The hex digest of some values: arrays by dtype, shape and bytes, containers by content, all else by repr.
 
     Example:
         >>> digest(1, "a") == digest(1, "a"), digest({"x": 1, "y": 2}) == digest({"y": 2, "x": 1})
@@ -139,12 +131,11 @@ def names_of_nodes(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hash
     if len(names) != n_nodes:
         raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
     try:
-        counts = Counter(names)
+        twice = [name for name, count in Counter(names).items() if count > 1]
     except TypeError:
         raise InvalidParameterError("nodes", "be hashable names", names) from None
-    for name in counts if len(counts) < n_nodes else ():
-        if counts[name] > 1:
-            raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
+    if twice:
+        raise InvalidParameterError("nodes", "name each node once", f"{twice[0]!r} twice")
     return names
 
 
@@ -163,8 +154,7 @@ def frozen_copy(values: object, n_nodes: int, name: str) -> object:
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         copy, shape = tuple(values), (len(values),)
     elif hasattr(values, "__array__"):
-        array = np.array(values)
-        array.setflags(write=False)
+        array = read_only(np.array(values))
         copy, shape = array, array.shape
     else:
         wanted = "be a sequence or an array with one entry for each node"
@@ -180,7 +170,7 @@ def edges_of_pairs(
 ) -> tuple[Indices, Indices]:
     """The edges, sorted and read-only, and which of the given pairs each is; the first bad pair is named in an error.
 
-    The nodes of an undirected edge are put in order, u < v; arcs stay source and target.
+    Undirected edges become u < v; arcs stay source and target.
     """
     if not isinstance(values, Iterable):
         raise InvalidParameterError("edges", "be pairs of node indices", values)
@@ -190,8 +180,7 @@ def edges_of_pairs(
         pairs = _pairs_one_by_one(listed)
     once = "hold each arc once" if directed else "hold each pair once, in one orientation"
     edges, order = sorted_pairs(pairs, n_nodes, "edges", once, swap=not directed)
-    edges.setflags(write=False)
-    return edges, order
+    return read_only(edges), order
 
 
 def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
@@ -209,10 +198,9 @@ def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
 def sorted_pairs(
     pairs: npt.NDArray[Any], n_nodes: int, name: str, once: str, *, swap: bool = False, loops: str = "", twice: str = ""
 ) -> tuple[Indices, Indices]:
-    """Pairs of different nodes in lexicographic order, and the place of each before; bad ones are refused.
+    """Pairs of different nodes in lexicographic order, u < v with `swap`, and the place of each before.
 
-    With `swap`, the smaller node comes first. Errors call the pairs `name`, require `once` of pairs that come twice,
-    and end with the hints `loops` and `twice`.
+    Errors call the pairs `name`, require `once` of pairs that come twice, and end with the hints `loops` and `twice`.
     """
     wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
     if wrong.any():
@@ -233,10 +221,7 @@ def sorted_pairs(
 def types_of_edges(
     edge_types: object, type_names: Sequence[Hashable] | None, order: Indices
 ) -> tuple[Values | None, tuple[Hashable, ...]]:
-    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default.
-
-    `order` says which of the given edges, to which `edge_types` belong, each edge is.
-    """
+    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default."""
     if edge_types is None:
         if type_names is not None:
             raise InvalidParameterError("type_names", "come with edge_types", type_names)
@@ -250,20 +235,15 @@ def types_of_edges(
         hint = "Name all types there may be: type_names=('single', 'double', 'triple', 'aromatic')."
         raise InvalidParameterError("type_names", f"be 1 to {MAX_TYPES} different names", type_names or names, hint)
     number = {name: place for place, name in enumerate(names, start=1)}
-    for each in given:
-        if each not in number:
-            raise InvalidParameterError("edge_types", f"be among {', '.join(map(repr, names))}", each)
-    values = np.array([number[each] for each in given], dtype=np.uint8)[order]
-    values.setflags(write=False)
-    return values, names
+    for unknown in (each for each in given if each not in number):
+        raise InvalidParameterError("edge_types", f"be among {', '.join(map(repr, names))}", unknown)
+    return read_only(np.array([number[each] for each in given], dtype=np.uint8)[order]), names
 
 
 def _listed(values: Any) -> list[Any] | None:  # noqa: ANN401  (whatever a user has)
-    if isinstance(values, str | bytes):
-        return None
     if is_tensor(values) or isinstance(values, np.ndarray):
         return list(values.tolist())
-    return list(values) if isinstance(values, Sequence) else None
+    return list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else None
 
 
 def _sorted(given: Sequence[Any]) -> tuple[Hashable, ...]:
@@ -283,8 +263,7 @@ def numbers_of_edges(edge_data: object, order: Indices) -> dict[str, EdgeNumbers
         if array.ndim not in (1, 2) or len(array) != len(order):
             wanted = f"have a number or a row of numbers for each of the {len(order)} edges"
             raise InvalidParameterError(f"edge_data[{name}]", wanted, f"shape {array.shape}")
-        found[name] = array[order]
-        found[name].setflags(write=False)
+        found[name] = read_only(array[order])
     return found
 
 
@@ -297,14 +276,12 @@ def added_numbers(added: object, edge_data: Mapping[str, EdgeNumbers]) -> dict[s
         raise InvalidParameterError("added_edge_data", wanted, unknown)
     found = {}
     for name, values in edge_data.items():
-        given = _as_numbers(added[name], f"added_edge_data[{name}]") if name in added else None
         mean = values.mean(axis=0) if len(values) else np.zeros(values.shape[1:])
-        shown = np.array(mean if given is None else given, dtype=np.float64)
+        shown = np.array(_as_numbers(added.get(name, mean), f"added_edge_data[{name}]"))
         if shown.shape != values.shape[1:]:
             wanted = f"be {'a number' if values.ndim == 1 else f'{values.shape[1]} numbers'}"
             raise InvalidParameterError(f"added_edge_data[{name}]", wanted, f"shape {shown.shape}")
-        shown.setflags(write=False)
-        found[name] = shown
+        found[name] = read_only(shown)
     return found
 
 

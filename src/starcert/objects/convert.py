@@ -1,9 +1,8 @@
 """Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
 
-Every format is checked on its way in: anything but a simple graph is refused, and the error names the offending pair.
-Data of edges come along where they are named, as types or as numbers; others are left out with a warning. On the way
-out anchored data stay behind: no other format keeps them apart from the data that are safe. Each function works on the
-`Parts` of a graph and imports the other library where it needs it.
+Anything but a simple graph is refused, and the error names the offending pair. Data of edges come along where they are
+named, as types or as numbers; others are left out with a warning. On the way out anchored data stay behind: no other
+format keeps them apart from the data that are safe.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ __all__ = [
     "from_scipy",
     "is_networkx",
     "is_pyg",
+    "load_module",
     "to_networkx",
     "to_numpy",
     "to_pyg",
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Parts(NamedTuple):
-    """What a graph is made of, as `Graph` takes it: edges are pairs of node indices."""
+    """What a graph is made of, as `Graph` takes it."""
 
     n_nodes: int
     edges: Indices
@@ -99,22 +99,12 @@ def from_networkx(
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
     if some:
-        warnings.warn(
-            f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes. Give every node a "
-            "value to keep it.",
-            StarcertWarning,
-            stacklevel=3,
-        )
-    return Parts(
-        len(nodes),
-        edges,
-        nodes,
-        {name: [record[name] for record in records] for name in names},
-        directed=graph.is_directed(),
-        edge_types=None if edge_types is None else carried[edge_types],
-        type_names=type_names,
-        edge_data={name: carried[name] for name in edge_data},
-    )
+        missing = f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes."
+        warnings.warn(f"{missing} Give every node a value to keep it.", StarcertWarning, stacklevel=3)
+    node_data = {name: [record[name] for record in records] for name in names}
+    types = None if edge_types is None else carried[edge_types]
+    numbers = {name: carried[name] for name in edge_data}
+    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, type_names, numbers)
 
 
 def _edge_names(edge_types: object, edge_data: object) -> list[str]:
@@ -129,17 +119,16 @@ def _edge_names(edge_types: object, edge_data: object) -> list[str]:
 def _warn_left_out(names: Sequence[str], call: str) -> None:
     """Warns of data of edges that were not requested, with the arguments of a call that keep them."""
     if names:
-        warnings.warn(
+        message = (
             f"Data of edges are left out: {', '.join(names)}. Name them to keep them: {call} takes types of edges "
-            f"(edge_types={names[0]!r}) and numbers (edge_data=[{names[0]!r}]). In a run: --edge-types {names[0]}.",
-            StarcertWarning,
-            stacklevel=4,
+            f"(edge_types={names[0]!r}) and numbers (edge_data=[{names[0]!r}]). In a run: --edge-types {names[0]}."
         )
+        warnings.warn(message, StarcertWarning, stacklevel=4)
 
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
     """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
-    networkx = _load("networkx", "networkx")
+    networkx = load_module("networkx", "networkx")
     graph = networkx.DiGraph() if parts.directed else networkx.Graph()
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
@@ -162,18 +151,13 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
         hint = "A scipy matrix goes to Graph.from_scipy."
         raise InvalidParameterError("adjacency", "be an array of zeros and ones", adjacency, hint)
     _check_square(matrix.shape)
-    wrong = (matrix != 0) & (matrix != 1)
-    if wrong.any():
-        pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
-        raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{matrix[pair].item()!r} at {pair}")
     rows, columns = np.nonzero(matrix)
-    return Parts(len(matrix), _edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
+    return _of_entries(rows, columns, matrix[rows, columns], len(matrix), directed)
 
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
     """The dense adjacency matrix."""
-    matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
-    matrix[_arcs_of(parts)[:2]] = 1
+    matrix: npt.NDArray[np.int8] = to_scipy(parts).toarray()
     return matrix
 
 
@@ -190,14 +174,17 @@ def from_scipy(source: object, directed: bool = False) -> Parts:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix = matrix.tocoo()
-    wrong = matrix.data != 1
-    if wrong.any():
-        first = int(wrong.argmax())
-        got = f"{matrix.data[first].item()!r} at {(int(matrix.row[first]), int(matrix.col[first]))}"
+    return _of_entries(matrix.row, matrix.col, matrix.data, matrix.shape[0], directed)
+
+
+def _of_entries(
+    rows: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any], n_nodes: int, directed: bool
+) -> Parts:
+    """The parts of a graph with these entries of its adjacency matrix that are not 0."""
+    for wrong in np.flatnonzero(values != 1):
+        got = f"{values[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
         raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
-    n_nodes = matrix.shape[0]
-    edges, _ = _edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
-    return Parts(n_nodes, edges, directed=directed)
+    return Parts(n_nodes, _edges_of(rows, columns, n_nodes, "adjacency", directed)[0], directed=directed)
 
 
 def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
@@ -267,15 +254,14 @@ def from_pyg(
         if is_tensor(values) and tuple(values.shape[:1]) != (n_nodes,):
             requirement = f"have a row for each of the {n_nodes} nodes"
             raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
+    keys = list(data.keys())
     # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
-    of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
+    of_nodes = [key for key in keys if data.is_node_attr(key) and len(data[key]) == n_nodes]
     # By their names: what has as many entries as there are edges may have them by chance.
-    of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
-    left_out = [key for key in of_edges if key not in wanted and key not in of_nodes]
-    _warn_left_out(left_out, "Graph.from_pyg(data, …)")
+    of_edges = [key for key in keys if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]
+    _warn_left_out([key for key in of_edges if key not in (*wanted, *of_nodes)], "Graph.from_pyg(data, …)")
     edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
-    ends = rows.tolist(), columns.tolist()
-    carried = {name: _of_both_ways(data, name, ends, kept, directed=directed) for name in wanted}
+    carried = {name: _of_both_ways(data, name, rows, columns, kept, directed) for name in wanted}
     types: list[Hashable] | None = None
     if edge_types is not None:
         given, n_columns = carried[edge_types]
@@ -289,35 +275,20 @@ def from_pyg(
             if len(type_names) != n_columns:
                 raise InvalidParameterError("type_names", f"name the {n_columns} columns of {edge_types}", type_names)
             types = [type_names[column] for column in given.tolist()]
-    return Parts(
-        n_nodes,
-        edges,
-        None,
-        {key: data[key] for key in of_nodes},
-        directed=directed,
-        edge_types=types,
-        type_names=type_names,
-        edge_data={name: data[name].numpy(force=True)[kept] for name in edge_data},
-    )
+    node_data = {key: data[key] for key in of_nodes}
+    numbers = {name: data[name].numpy(force=True)[kept] for name in edge_data}
+    return Parts(n_nodes, edges, None, node_data, None, directed, types, type_names, numbers)
 
 
 def _of_both_ways(
-    data: Any,  # noqa: ANN401  (torch may be missing)
-    name: str,
-    ends: tuple[list[int], list[int]],
-    kept: Indices,
-    *,
-    directed: bool,
+    data: Mapping[str, Any], name: str, rows: Indices, columns: Indices, kept: Indices, directed: bool
 ) -> tuple[npt.NDArray[Any], int]:
-    """The data of the edges that are kept, checked to be the same both ways; of one-hot rows their column.
-
-    The second value is the number of columns of one-hot rows, 0 for other data.
-    """
-    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(ends[0]):
+    """The data of the edges that are kept, the same both ways; of one-hot rows the column, and how many there are."""
+    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(rows):
         raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
     values = data[name].numpy(force=True)
     if not directed:
-        pairs = list(zip(*ends, strict=True))
+        pairs = list(zip(rows.tolist(), columns.tolist(), strict=True))
         place = {pair: number for number, pair in enumerate(pairs)}
         back = np.array([place[v, u] for u, v in pairs], dtype=np.int64)
         differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
@@ -332,7 +303,7 @@ def _of_both_ways(
 
 def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
     """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
-    pyg = _load("torch_geometric.data", "'starcert[torch]'")
+    pyg = load_module("torch_geometric.data", "'starcert[torch]'")
     torch = import_module("torch")
     rows, columns, order = _arcs_of(parts)
     data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
@@ -361,19 +332,12 @@ def _as_tensor(values: object, torch: ModuleType) -> object:
 def _edges_of(
     rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str, directed: bool
 ) -> tuple[Indices, Indices]:
-    """The edges of a list of directed pairs, and which of the pairs each is.
-
-    Of an undirected graph it must hold each direction of each edge once; its edges are those with u < v.
-    """
+    """The edges of a list of directed pairs, and which of the pairs each is; undirected, it has both directions."""
     utils = "torch_geometric.utils" if name == "edge_index" else ""
-    arcs, order = sorted_pairs(
-        np.stack([rows, columns], axis=1),
-        n_nodes,
-        name,
-        "have each direction of an edge once",
-        loops=utils and f"{utils}.remove_self_loops takes them out.",
-        twice=utils and f"{utils}.coalesce makes one of them.",
-    )
+    loops = utils and f"{utils}.remove_self_loops takes them out."
+    twice = utils and f"{utils}.coalesce makes one of them."
+    once, pairs = "have each direction of an edge once", np.stack([rows, columns], axis=1)
+    arcs, order = sorted_pairs(pairs, n_nodes, name, once, loops=loops, twice=twice)
     if directed:
         return arcs, order
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
@@ -391,7 +355,8 @@ def _check_square(shape: tuple[int, ...]) -> None:
         raise InvalidParameterError("adjacency", "be square, with a row and a column for each node", shape)
 
 
-def _load(module: str, package: str) -> ModuleType:
+def load_module(module: str, package: str) -> ModuleType:
+    """A module of another library, or an error that says what to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -29,6 +29,10 @@ SYMBOLS = (
 )
 """The elements, from atomic number 1 on."""
 SIZE, MARGIN = (320, 220), 16
+HEAD = (
+    '<defs><marker id="head" viewBox="0 0 8 8" refX="16" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0L8 4L0 8z" fill="#56616e"/></marker></defs>'
+)
 ELEMENT = "atomic_number"
 
 
@@ -36,9 +40,8 @@ class Formats(ABC):
     """The conversions of a graph; see `starcert.objects.convert` and `starcert.objects.molecules`."""
 
     @classmethod
-    @abstractmethod
     def _of(cls, parts: convert.Parts) -> Self:
-        """The graph with these parts."""
+        return cls(**parts._asdict())
 
     @property
     @abstractmethod
@@ -56,9 +59,8 @@ class Formats(ABC):
     ) -> Self:
         """The graph of a `networkx.Graph`, or the directed one of a `networkx.DiGraph`.
 
-        The nodes keep their names and their order. Attributes that all nodes carry become node data. Edge attributes
-        that are not named here are left out with a warning; a weight other than 1 is refused, and so are multigraphs
-        and self-loops.
+        Attributes that all nodes carry become node data. Edge attributes that are not named here are left out with a
+        warning; a weight other than 1 is refused, and so are multigraphs and self-loops.
 
         Args:
             graph: the networkx graph.
@@ -69,9 +71,9 @@ class Formats(ABC):
         return cls._of(convert.from_networkx(graph, edge_types, type_names, edge_data))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
-        """A `networkx.Graph` or `DiGraph` with the names of the nodes and their data; anchored data are left out.
+        """A `networkx.Graph` or `DiGraph` with names and data of nodes and edges, but for anchored data.
 
-        The type of an edge is its attribute `type`; data of edges are attributes of their names.
+        The type of an edge is its attribute `type`.
         """
         return convert.to_networkx(self._shown_parts)
 
@@ -137,8 +139,8 @@ class Formats(ABC):
             data: the `Data`.
             directed: whether the columns of edge_index are arcs.
             edge_types: the attribute that is the type of an edge, for instance "edge_attr": one-hot rows, or numbers.
-            type_names: what the types are called, in the order of the columns; their numbers if left out. For all
-                graphs of a data set they should be the same: where types are numbers, name all that occur.
+            type_names: what the types are called, in the order of the columns; their numbers if left out. Where types
+                are numbers, name all that occur in the data set.
             edge_data: attributes that are numbers of edges.
         """
         return cls._of(convert.from_pyg(data, directed, edge_types, type_names, edge_data))
@@ -146,8 +148,8 @@ class Formats(ABC):
     def to_pyg(self) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
         """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors.
 
-        Arcs come in their own direction. Types are one-hot rows of `edge_attr`; data of edges keep their names. PyG has
-        no names for nodes: they are left out, and so are anchored data. Data that are not numbers become lists.
+        Types are one-hot rows of `edge_attr`; data of edges keep their names. The names of nodes and anchored data are
+        left out. Data that are not numbers become lists.
         """
         return convert.to_pyg(self._shown_parts)
 
@@ -155,16 +157,14 @@ class Formats(ABC):
     def from_rdkit(cls, molecule: object, *, elements: molecules.Elements = None, bond_types: bool = False) -> Self:
         """The graph of an RDKit molecule: atoms are nodes, bonds are edges. It needs the extra `molecules`.
 
-        The node data are `atomic_number` and `formal_charge`, whole numbers. What follows from the bonds is anchored
-        data: `hydrogens`, the number of an atom's hydrogens that are not nodes, and `bonds`, for each atom the pairs
+        The node data are `atomic_number` and `formal_charge`. What follows from the bonds is anchored data:
+        `hydrogens`, the number of an atom's hydrogens that are not nodes, and `bonds`, for each atom the pairs
         (neighbour, order), where an order is single, double, triple or aromatic.
 
         Args:
             molecule: an `rdkit.Chem.Mol`, sanitized.
             elements: symbols such as ("C", "N", "O"); then the node data `x` has a column for each of them, one-hot.
                 With "usual" they are B, C, N, O, F, Si, P, S, Cl, Se, Br and I, and one more column is for all others.
-                Nothing else is in x: degree, hydrogens, hybridisation, aromaticity and rings follow from bonds. All
-                noisy copies would show those of the clean molecule, and certificates would be false.
             bond_types: whether the orders of bonds are types of edges: single, double, triple and aromatic.
         """
         return cls._of(molecules.from_rdkit(molecule, elements, bond_types))
@@ -188,14 +188,11 @@ class Formats(ABC):
 
 def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
     """The element of each node, if node data or sites have `atomic_number`; None where they do not."""
-    if ELEMENT in sites:
-        found: object = sites[ELEMENT].shown(sites[ELEMENT].values)
-    else:
-        found = data.get(ELEMENT)
-    numbers = np.asarray(found if found is not None else ())
+    own = sites.get(ELEMENT)
+    numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
+    symbols = SYMBOLS.split()
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
         return None
-    symbols = SYMBOLS.split()
     if numbers.min() < 1 or numbers.max() > len(symbols):
         return None
     return [symbols[number - 1] for number in numbers.tolist()]
@@ -213,16 +210,10 @@ def graph_html(graph: Graph) -> str:
 def _svg(n_nodes: int, edges: npt.NDArray[np.int64], directed: bool, texts: Sequence[str]) -> str:
     """The drawing, with a text in each node; texts of more than two characters show on hovering."""
     points = _points(n_nodes, edges)
-    marker = ' marker-end="url(#head)"' if directed else ""
+    head, marker = (HEAD, ' marker-end="url(#head)"') if directed else ("", "")
     ends = ((*points[u], *points[v]) for u, v in edges.tolist())
     lines = "".join(f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}"{marker}/>' for a, b, c, d in ends)
     nodes = "".join(_node(*point, text) for point, text in zip(points, texts, strict=True))
-    head = (
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="16" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" fill="#56616e"/></marker></defs>'
-        if directed
-        else ""
-    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE[0]}" height="{SIZE[1]}" '
         f'viewBox="0 0 {SIZE[0]} {SIZE[1]}" role="img">{head}'

@@ -1,8 +1,7 @@
 """The graph: nodes with opaque data, edges or arcs, perhaps of several types; and its frame.
 
-The frame is what noise leaves alone: all that a classifier receives beside the noisy edges. An answer that looks at the
-clean graph's edges is not a function of the noisy copy, and a certificate for it would be false. So whatever answers
-for noisy copies gets a frame, and whatever needs a graph gets the copy itself.
+The frame is what noise leaves alone: all that a classifier receives beside the noisy edges. A certificate for an answer
+that looks at the clean graph's edges would be false, so whatever answers for noisy copies gets a frame.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.objects import content
+from starcert.objects.blocks import NodePairs
 from starcert.objects.convert import Parts
 from starcert.objects.formats import Formats, graph_html
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
 from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
-from starcert.objects.pairs import NodePairs
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 
 __all__ = ["Graph", "NodeFrame"]
@@ -37,24 +36,19 @@ class Graph(Formats):
         n_nodes: how many nodes there are.
         edges: pairs of node indices, in any order and orientation, each once; of a directed graph source and target.
         nodes: the names of the nodes; their indices if left out.
-        node_data: data by attribute name, a sequence or an array with one entry for each node. They are copied:
-            sequences become tuples, arrays read-only arrays, tensors stay tensors. Every noisy copy has them as they
-            are: they must not reveal edges. Data that do (degrees, bonds, labels of edges) belong to:
+        node_data: data by attribute name, a sequence or an array with one entry for each node, copied. Every noisy copy
+            has them as they are: they must not reveal edges. Data that do (degrees, bonds, labels of edges) belong to:
         anchored_data: data of the nodes that reveal this graph's own edges, by other names. Noisy copies come
             without them, and regions that are read off them are anchored.
         directed: whether edges are arcs.
-        edge_types: for each of the given edges the name of its type. A node pair then has a value for each type beside
-            that of no edge, and the law `Edges` says how noise changes them.
+        edge_types: for each of the given edges the name of its type; the law `Edges` says how noise changes them.
         type_names: the names of all types there may be, 255 at most; those that occur if left out.
         edge_data: numbers of edges by name: one, or a row, for each of the given edges.
         added_edge_data: what an edge that noise adds has in their place; the mean of this graph's edges if left out.
 
     Attributes:
         edges: read-only, shape (n_edges, 2), rows in lexicographic order, u < v in every row if it is undirected.
-        edge_types: the type of each row of `edges`, a whole number from 1; None if they have none.
-        type_names: the name of type i + 1 is entry i.
-        edge_data: numbers of each row of `edges`, by name.
-        added_edge_data: what an added edge shows, by name.
+        edge_types: the type of each row of `edges`, a whole number from 1, as in `type_names`; None if they have none.
         node_sites: data of nodes that are sites, by name: see `with_bits` and `with_categories`.
 
     Example:
@@ -140,14 +134,13 @@ class Graph(Formats):
     @property
     def _more(self) -> tuple[dict[str, object], ...]:
         """What the digest of a plain graph does not have."""
-        return _only_nonempty(
-            {
-                "directed": self.directed,
-                "types": () if self.edge_types is None else (self.type_names, self.edge_types),
-                "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
-                "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
-            }
-        )
+        more = {
+            "directed": self.directed,
+            "types": () if self.edge_types is None else (self.type_names, self.edge_types),
+            "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
+            "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
+        }
+        return _only_nonempty(more)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -170,8 +163,7 @@ class Graph(Formats):
     def with_bits(self, name: str) -> Graph:
         """The graph whose node data of that name, zeros and ones, are sites: noise and attacks may flip them.
 
-        They leave the node data and become a layer of their own, with nodes and columns as coordinates. Noisy copies
-        have them, as noise left them.
+        They leave the node data and become a layer of their own, with nodes and columns as coordinates.
 
         Example:
             >>> graph = Graph(2, [(0, 1)], node_data={"x": [[0, 1, 1], [1, 0, 0]]}).with_bits("x")
@@ -183,10 +175,8 @@ class Graph(Formats):
     def with_categories(self, name: str, categories: Sequence[Hashable] | None = None) -> Graph:
         """The graph whose node data of that name are sites, each a category: noise and attacks may change them.
 
-        Args:
-            name: the node data. They leave it and become a layer of their own. Noisy copies have them, as noise left
-                them, in the form in which they came.
-            categories: all categories there may be; without them the data must be one-hot rows.
+        They become a layer of their own, and noisy copies show them in the form in which they came. `categories` are
+        all that there may be; without them the data must be one-hot rows.
 
         Example:
             >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]})
@@ -198,10 +188,8 @@ class Graph(Formats):
     def without(self, name: str) -> Graph:
         """The graph without the node data of that name, such as classes of its nodes, which no classifier may see."""
         self._taken(name)
-        return _restore(self._without(name), self.node_sites)
-
-    def _without(self, name: str) -> Parts:
-        return self._parts._replace(node_data={key: data for key, data in self.node_data.items() if key != name})
+        kept = {key: data for key, data in self.node_data.items() if key != name}
+        return _restore(self._parts._replace(node_data=kept), self.node_sites)
 
     def _taken(self, name: str) -> object:
         if name not in self.node_data:
@@ -212,37 +200,23 @@ class Graph(Formats):
         return self.node_data[name]
 
     def _with_sites(self, more: NodeSites) -> Graph:
-        parts = self._without(more.name)
-        for name in copies_of(more, parts.node_data or {}):
-            warnings.warn(
+        graph = self.without(more.name)
+        for name in copies_of(more, graph.node_data):
+            message = (
                 f"The node data {name!r} say the same as {more.name!r}, and noise leaves them alone: a classifier that "
-                f"reads them sees the clean values. Take them out: graph.without({name!r}).",
-                StarcertWarning,
-                stacklevel=3,
+                f"reads them sees the clean values. Take them out: graph.without({name!r})."
             )
-        return _restore(parts, {**self.node_sites, more.name: more})
+            warnings.warn(message, StarcertWarning, stacklevel=3)
+        return _restore(graph._parts, {**self.node_sites, more.name: more})
 
     @property
     def _parts(self) -> Parts:
         """What the graph is made from again."""
+        names = None if self.edge_types is None else self.type_names
         types = None if self.edge_types is None else [self.type_names[each - 1] for each in self.edge_types.tolist()]
-        return Parts(
-            self.n_nodes,
-            self.edges,
-            self.nodes,
-            dict(self.node_data),
-            dict(self.anchored_data),
-            self.directed,
-            types,
-            None if types is None else self.type_names,
-            dict(self.edge_data),
-            dict(self.added_edge_data),
-        )
-
-    @classmethod
-    @override
-    def _of(cls, parts: Parts) -> Self:
-        return cls(**parts._asdict())
+        data = dict(self.node_data), dict(self.anchored_data)
+        numbers = dict(self.edge_data), dict(self.added_edge_data)
+        return Parts(self.n_nodes, self.edges, self.nodes, *data, self.directed, types, names, *numbers)
 
     @property
     @override
@@ -281,14 +255,8 @@ class Graph(Formats):
 class NodeFrame:
     """The nodes of a graph, their names and their data, without any edge: the same for all its noisy copies.
 
-    Attributes:
-        n_nodes: how many nodes there are.
-        nodes: the names of the nodes.
-        node_data: the data of the nodes by attribute name.
-        directed: whether edges are arcs.
-        type_names: the names of the types of edges; empty if they have none.
-        edge_data: the names of the numbers that edges have, and how many each is: (), or a number of columns.
-        node_sites: data of nodes that are sites, by name, without their values: 0 stands for all of them.
+    Its attributes are those of the graph, but `edge_data` has just the shapes of the numbers that edges have, and
+    `node_sites` zeros in place of all values.
 
     Example:
         >>> frame = NodeFrame.of(Graph(3, [(0, 1), (1, 2)], node_data={"element": ["C", "N", "O"]}))
@@ -317,15 +285,14 @@ class NodeFrame:
     def key(self) -> str:
         """A hex digest of the names of the nodes and their data: the same for equal frames everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
-        more = _only_nonempty(
-            {
-                "directed": self.directed,
-                "types": self.type_names,
-                "edge data": self.edge_data,
-                "node sites": [each.form for each in self.node_sites.values()],
-            }
-        )
-        return content.digest("frame", self.n_nodes, self.nodes if named else None, self.node_data, *more)
+        more = {
+            "directed": self.directed,
+            "types": self.type_names,
+            "edge data": self.edge_data,
+            "node sites": [each.form for each in self.node_sites.values()],
+        }
+        nodes = self.nodes if named else None
+        return content.digest("frame", self.n_nodes, nodes, self.node_data, *_only_nonempty(more))
 
     def with_edges(
         self,
@@ -336,11 +303,7 @@ class NodeFrame:
     ) -> Graph:
         """The graph that has these edges, pairs of node indices, in this frame.
 
-        Args:
-            pairs: the edges.
-            types: their types, whole numbers from 1, if they have any.
-            edge_data: their numbers by name.
-            node_values: values of the data of nodes that are sites, shape (nodes, columns). They are node data again.
+        Types are whole numbers from 1, and values of the data of nodes that are sites have the shape (nodes, columns).
         """
         shown = {name: self.node_sites[name].shown(values) for name, values in (node_values or {}).items()}
         return Graph(

@@ -2,10 +2,10 @@
 
 A layer is a set of sites with coordinates: the pairs of n nodes, n × f feature bits, a row of cells. A region is a
 subset of a layer, stored compactly and numbered from 0. A new layer is a subclass of `Layer` with other coordinates,
-and an object that has it, see `CleanObject`. Samplers, votes, stores and certificates work on the numbers of sites and
-take it as it is; a classifier sees plain vectors, or a view of its own that `starcert.sampling.views` names.
+and an object that has it, see `CleanObject`; a classifier sees plain vectors, or a view that `starcert.sampling.views`
+names.
 
-    Layer:  row of sites (`Layer`), node pairs or arcs (`pairs.NodePairs`), node data (`node_sites.NodeLayer`)
+    Layer:  row of sites (`Layer`), node pairs or arcs (`blocks.NodePairs`), node data (`node_sites.NodeLayer`)
     Region: any sites one by one (`Numbered`), blocks of node pairs (`blocks.Block`), listed pairs or arcs
             (`blocks.Listed`), both arcs of pairs (`blocks.BothWays`), nodes × columns (`node_sites.NodeGrid`)
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ __all__ = [
     "Region",
     "Values",
     "find_places",
+    "read_only",
+    "refuse_overlap",
 ]
 
 PAIRS, ARCS = "pairs", "arcs"
@@ -43,9 +45,10 @@ EDGE_LAYERS = (PAIRS, ARCS)
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Coordinates: TypeAlias = Sequence[Indices]
-"""One array for each coordinate, all of one length."""
+"""One array for each coordinate."""
 Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 class Region(ABC):
@@ -58,13 +61,13 @@ class Region(ABC):
 
     @property
     @abstractmethod
-    def size(self) -> int:
-        """How many sites there are."""
-
-    @property
-    @abstractmethod
     def content(self) -> tuple[Indices, ...]:
         """The arrays that define the sites, for a digest."""
+
+    @property
+    def size(self) -> int:
+        """How many sites there are: as many as entries of the first array, where sites come one by one."""
+        return len(self.content[0])
 
     @abstractmethod
     def coordinates(self, numbers: Indices) -> Coordinates:
@@ -76,19 +79,14 @@ class Region(ABC):
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The region in JSON, in as few numbers as possible: the format that the report's page reads."""
+        """The region in JSON, as the report's page reads it: numbers as distances to the one before."""
 
 
 @dataclass(frozen=True)
 class Layer:
     """A set of sites. As it is, a row of them with their number as the only coordinate; others are subclasses.
 
-    Values are 0 … alphabet − 1, and 0 is the value of most sites: objects list the others.
-
-    Attributes:
-        name: what the layer is called, one word.
-        size: how many sites there are.
-        alphabet: how many values a site has, 256 at most.
+    A site has at most 256 values, 0 … alphabet − 1, and 0 is the value of most sites: objects list the others.
 
     Example:
         >>> Layer("cells", size=4, alphabet=3).everything().to_json()
@@ -128,8 +126,7 @@ class Layer:
             taken = sites[owners[sites] >= 0]
             if len(taken):
                 where = tuple(int(each[0]) for each in self.coordinates(taken[:1]))
-                got = f"{where} in both {list(regions)[owners[taken[0]]]!r} and {name!r}"
-                raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")
+                refuse_overlap(where, list(regions)[owners[taken[0]]], name)
             owners[sites] = number
 
 
@@ -167,11 +164,6 @@ class Numbered(Region):
 
     @property
     @override
-    def size(self) -> int:
-        return len(self.sites)
-
-    @property
-    @override
     def content(self) -> tuple[Indices, ...]:
         return (self.sites,)
 
@@ -185,7 +177,6 @@ class Numbered(Region):
 
     @override
     def to_json(self) -> dict[str, Any]:
-        # Each number as its distance to the one before.
         return {"layer": self.layer, "sites": np.diff(self.sites, prepend=0).tolist()}
 
 
@@ -195,3 +186,15 @@ def find_places(ascending: Indices, wanted: Indices) -> Indices:
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[places] == wanted, places, -1)
+
+
+def read_only(array: Array) -> Array:
+    """The array itself, which nobody can write into any more."""
+    array.setflags(write=False)
+    return array
+
+
+def refuse_overlap(site: object, one: str, other: str) -> NoReturn:
+    """Raises the error that names a site in two regions."""
+    got = f"{site} in both {one!r} and {other!r}"
+    raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")

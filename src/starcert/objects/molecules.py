@@ -1,13 +1,12 @@
 """Molecules of RDKit as graphs, and graphs as molecules.
 
-Atoms are nodes, bonds are edges, and orders of bonds are types of edges or anchored data. Orders that are types may be
-changed by noise and attacks. Otherwise each atom keeps what its bonds were, as pairs of the neighbour and the order;
-that reveals edges, and so does the number of its hydrogens.
+Atoms are nodes, bonds are edges, and orders of bonds are types of edges, or anchored data: for each atom the pairs of a
+neighbour and an order.
 
-Back to molecules, two kinds of graphs are understood. Those of `from_smiles` and `from_rdkit` carry all that is needed.
-Those of the TU data sets carry numbers, and a vocabulary says which number means what. A skeleton of heavy atoms that
-has neither orders nor hydrogens does not say which molecule it is: benzene and cyclohexane have the same one. Its bonds
-can be guessed, by a convention that reads as much conjugation into it as valences allow, rings of six atoms first:
+Back to molecules, graphs of `from_smiles` and `from_rdkit` carry all that is needed. Those of the TU data sets carry
+numbers, and a vocabulary says which number means what. A skeleton of heavy atoms alone does not say which molecule it
+is: benzene and cyclohexane have the same one. Its bonds can be guessed, by a convention that reads as much conjugation
+into it as valences allow, rings of six atoms first:
 
 1. Atoms have their usual valence; what bonds leave over may become double bonds, or hydrogens.
 2. Nitrogen with three bonds, one of them to an oxygen that ends there, is a nitro group or an N-oxide.
@@ -15,21 +14,20 @@ can be guessed, by a convention that reads as much conjugation into it as valenc
    six, 10 for a bond to an oxygen that ends there, 3 for another bond in a ring, 1 for another bond with a nitrogen
    or oxygen. Bonds between carbons outside rings stay single, and no bond is triple.
 
-On MUTAG, whose files have bond orders, RDKit then finds every atom aromatic that the files call so, in all 188
-molecules, and in 29 of them further atoms, mostly of fused and five-membered rings.
+On MUTAG, whose files have bond orders, RDKit then finds every atom aromatic that the files call so, and in 29 of 188
+molecules further atoms, mostly of fused and five-membered rings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from starcert.objects.content import canonical_order
-from starcert.objects.convert import Parts
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.objects.convert import Parts, load_module
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.objects.graph import Graph
@@ -49,10 +47,8 @@ __all__ = [
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
-
 GUESS = "guess"
 """In place of a vocabulary of bonds: orders by the convention of this module."""
-
 USUAL = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 """The elements with a column each for elements="usual"; all others share one more."""
 
@@ -61,19 +57,14 @@ Orders: TypeAlias = dict[tuple[int, int], str]
 
 MAX_ATOMIC_NUMBER = 118
 """The last element that has a name; RDKit reads higher numbers."""
-
 VALENCES: Mapping[int, int] = {1: 1, 5: 3, 6: 4, 7: 3, 8: 2, 9: 1, 14: 4, 15: 3, 16: 2, 17: 1, 34: 2, 35: 1, 53: 1}
 """The usual valence by atomic number; atoms of other elements get no double bonds."""
-
 _NITROGEN, _OXYGEN = 7, 8
 
 
 def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
     """A module of RDKit, or an error that names the extra to install."""
-    try:
-        return import_module(f"rdkit.{module}")
-    except ModuleNotFoundError as error:
-        raise StarcertError("Molecules need RDKit: pip install 'starcert[molecules]'") from error
+    return load_module(f"rdkit.{module}", "'starcert[molecules]'")
 
 
 def from_smiles(smiles: str, elements: Elements, bond_types: bool = False) -> Parts:
@@ -138,19 +129,16 @@ def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> 
 
 
 def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    if elements == "usual":
-        places = [USUAL.index(symbol) if symbol in USUAL else len(USUAL) for symbol in symbols]
-        return np.eye(len(USUAL) + 1, dtype=np.float32)[places]
-    columns = {} if isinstance(elements, str) else {symbol: column for column, symbol in enumerate(elements)}
-    if not columns or len(columns) < len(elements):
+    usual = elements == "usual"
+    listed = USUAL if usual else () if isinstance(elements, str) else tuple(elements)
+    columns = {symbol: column for column, symbol in enumerate(listed)}
+    if not columns or len(columns) < len(listed):
         raise InvalidParameterError("elements", "be different symbols, such as ('C', 'N', 'O'), or 'usual'", elements)
-    x = np.zeros((len(symbols), len(columns)), dtype=np.float32)
-    for atom, symbol in enumerate(symbols):
-        if symbol not in columns:
-            hint = f"It lists {', '.join(columns)}."
-            raise InvalidParameterError("elements", "list every element of the molecule", f"{symbol} missing", hint)
-        x[atom, columns[symbol]] = 1
-    return x
+    for missing in (symbol for symbol in symbols if symbol not in columns and not usual):
+        hint = f"It lists {', '.join(columns)}."
+        raise InvalidParameterError("elements", "list every element of the molecule", f"{missing} missing", hint)
+    places = [columns.get(symbol, len(columns)) for symbol in symbols]
+    return np.eye(len(columns) + usual, dtype=np.float32)[places]
 
 
 def orders_of(graph: Graph, bonds: tuple[str, ...] | None) -> Orders:
@@ -161,9 +149,8 @@ def orders_of(graph: Graph, bonds: tuple[str, ...] | None) -> Orders:
             "Graph.from_smiles makes it; sc.datasets.tu(name, edge_labels=True) reads edge labels, which bonds=MUTAG "
             "(or the like) explains; bonds=guess needs neither, and guesses."
         )
-        got = f"{graph!r} without it"
         wanted = f"have the anchored data {name!r} that says which order a bond has"
-        raise InvalidParameterError("graphs", wanted, got, hint)
+        raise InvalidParameterError("graphs", wanted, f"{graph!r} without it", hint)
     place = {node: index for index, node in enumerate(graph.nodes)}
     found: Orders = {}
     data: Any = graph.anchored_data[name]
@@ -193,17 +180,10 @@ def _order(graph: Graph, node: int, label: object, bonds: tuple[str, ...] | None
 
 
 def molecule_of(graph: Graph, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None) -> Any:  # noqa: ANN401
-    """The sanitized RDKit molecule of a graph, its atoms numbered as the nodes.
-
-    A graph that does not say which molecule it is, or that RDKit cannot sanitize, is refused.
-    """
+    """The sanitized RDKit molecule of a graph, its atoms numbered as the nodes; a graph that is none is refused."""
     chem = load_rdkit("Chem")
     numbers = _atomic_numbers(graph, elements, chem)
-    charges: list[int] | None = None
-    if bonds == (GUESS,):
-        orders, charges = _guess(graph, numbers)
-    else:
-        orders = orders_of(graph, bonds)
+    orders, charges = _guess(graph, numbers) if bonds == (GUESS,) else (orders_of(graph, bonds), None)
     molecule = chem.RWMol()
     for number in numbers:
         molecule.AddAtom(chem.Atom(number))
@@ -251,28 +231,22 @@ def _atomic_numbers(graph: Graph, elements: tuple[str, ...] | None, chem: Any) -
         if not isinstance(value, int) or not 0 <= value < limit:
             requirement = f"hold whole numbers from 0 to {limit - 1}"
             raise InvalidParameterError(f"node_data[{name}]", requirement, f"{value!r} at node {node!r}")
-        numbers.append(value if elements is None else _number_of(elements[value], table))
+        try:
+            with load_rdkit("rdBase").BlockLogs():
+                numbers.append(value if elements is None else int(table.GetAtomicNumber(elements[value])))
+        except RuntimeError:
+            raise InvalidParameterError("elements", "be symbols of elements", elements and elements[value]) from None
     return numbers
 
 
-def _number_of(symbol: str, table: Any) -> int:  # noqa: ANN401  (RDKit may be missing)
-    with load_rdkit("rdBase").BlockLogs():
-        try:
-            return int(table.GetAtomicNumber(symbol))
-        except RuntimeError:
-            raise InvalidParameterError("elements", "be symbols of elements", symbol) from None
-
-
 def _set_hydrogens(molecule: Any, graph: Graph) -> None:  # noqa: ANN401
-    """Charges and hydrogens, where the graph knows them; otherwise RDKit fills valences with hydrogens."""
-    if "formal_charge" in graph.node_data:
-        charges = np.asarray(graph.node_data["formal_charge"]).tolist()
-        for atom, charge in zip(molecule.GetAtoms(), charges, strict=True):
-            atom.SetFormalCharge(int(charge))
-    if "hydrogens" in graph.anchored_data:
-        hydrogens = np.asarray(graph.anchored_data["hydrogens"]).tolist()
-        for atom, number in zip(molecule.GetAtoms(), hydrogens, strict=True):
-            atom.SetNumExplicitHs(int(number))
+    """Sets charges and hydrogens where the graph knows them; otherwise RDKit fills valences with hydrogens."""
+    charges, hydrogens = graph.node_data.get("formal_charge"), graph.anchored_data.get("hydrogens")
+    for index, atom in enumerate(molecule.GetAtoms()):
+        if charges is not None:
+            atom.SetFormalCharge(int(np.asarray(charges)[index]))
+        if hydrogens is not None:
+            atom.SetNumExplicitHs(int(np.asarray(hydrogens)[index]))
             atom.SetNoImplicit(True)
 
 
@@ -293,12 +267,9 @@ def _unsound(graph: Graph, molecule: Any, error: Any) -> InvalidParameterError: 
     cause = error.cause
     atoms = list(cause.GetAtomIndices()) if hasattr(cause, "GetAtomIndices") else [cause.GetAtomIdx()]
     named = ", ".join(f"{molecule.GetAtomWithIdx(atom).GetSymbol()} {graph.nodes[atom]!r}" for atom in atoms)
-    return InvalidParameterError(
-        "graphs",
-        "be molecules that RDKit can sanitize",
-        f"{graph!r}, at {named}: {cause.Message().strip()}",
-        "Leave this graph out, correct its elements and bonds, or write bonds=guess.",
-    )
+    got = f"{graph!r}, at {named}: {cause.Message().strip()}"
+    hint = "Leave this graph out, correct its elements and bonds, or write bonds=guess."
+    return InvalidParameterError("graphs", "be molecules that RDKit can sanitize", got, hint)
 
 
 def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tuple[Orders, list[int]]:
@@ -322,12 +293,8 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
             spare[oxygens[-1]], charges[oxygens[-1]] = 0, -1
     skeleton = nx.Graph(edges)
     in_ring = {frozenset(edge) for edge in skeleton.edges} - {frozenset(edge) for edge in nx.bridges(skeleton)}
-    in_six = {
-        frozenset(edge)
-        for ring in nx.minimum_cycle_basis(skeleton)
-        if len(ring) == 6
-        for edge in skeleton.subgraph(ring).edges
-    }
+    rings = [ring for ring in nx.minimum_cycle_basis(skeleton) if len(ring) == 6]
+    in_six = {frozenset(edge) for ring in rings for edge in skeleton.subgraph(ring).edges}
     candidates = nx.Graph()
     for u, v in edges:
         if spare[u] and spare[v]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,15 +15,14 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.objects.content import as_array
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, read_only, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
 
 MAX_CATEGORIES = 256
-
 MIN_DIFFERENT = 3
-"""Data with fewer different values may agree with others by chance."""
+"""Data with fewer different values, or as many as nodes, may agree with others by chance."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class NodeLayer(Layer):
 
     @override
     def everything(self) -> Region:
-        return NodeGrid(self)
+        return NodeGrid(self, np.arange(self.n_nodes), np.arange(self.n_columns))
 
     @override
     def check(self, regions: Mapping[str, Region]) -> None:
@@ -60,77 +58,60 @@ class NodeLayer(Layer):
             return
         # Grids are compared by their nodes and columns, never site by site.
         for (one, first), (other, second) in combinations(grids.items(), 2):
-            node = np.intersect1d(first.chosen_nodes, second.chosen_nodes)
-            column = np.intersect1d(first.chosen_columns, second.chosen_columns)
+            node = np.intersect1d(first.nodes, second.nodes)
+            column = np.intersect1d(first.columns, second.columns)
             if len(node) and len(column):
-                got = f"node {node[0]}, column {column[0]} of {self.name} in both {one!r} and {other!r}"
-                raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")
+                refuse_overlap(f"node {node[0]}, column {column[0]} of {self.name}", one, other)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeGrid(Region):
-    """Some columns of some nodes, ascending, node after node; None: all of them."""
+    """Some columns of some nodes, ascending, node after node."""
 
     of: NodeLayer
-    nodes: Indices | None = None
-    columns: Indices | None = None
+    nodes: Indices
+    columns: Indices
 
     @property
     @override
     def layer(self) -> str:
         return self.of.name
 
-    @cached_property
-    def chosen_nodes(self) -> Indices:
-        """The node indices."""
-        return np.arange(self.of.n_nodes) if self.nodes is None else self.nodes
-
-    @cached_property
-    def chosen_columns(self) -> Indices:
-        """The numbers of the columns."""
-        return np.arange(self.of.n_columns) if self.columns is None else self.columns
-
     @property
     @override
     def size(self) -> int:
-        return len(self.chosen_nodes) * len(self.chosen_columns)
+        return len(self.nodes) * len(self.columns)
 
     @property
     @override
     def content(self) -> tuple[Indices, ...]:
-        return self.chosen_nodes, self.chosen_columns
+        return self.nodes, self.columns
 
     @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        node, column = np.divmod(numbers, max(1, len(self.chosen_columns)))
-        return self.chosen_nodes[node], self.chosen_columns[column]
+        node, column = np.divmod(numbers, max(1, len(self.columns)))
+        return self.nodes[node], self.columns[column]
 
     @override
     def locate(self, *coordinates: Indices) -> Indices:
         nodes, columns = coordinates
-        row, column = find_places(self.chosen_nodes, nodes), find_places(self.chosen_columns, columns)
-        return np.where((row < 0) | (column < 0), -1, row * len(self.chosen_columns) + column)
+        row, column = find_places(self.nodes, nodes), find_places(self.columns, columns)
+        return np.where((row < 0) | (column < 0), -1, row * len(self.columns) + column)
 
     @override
     def to_json(self) -> dict[str, Any]:
         # Each number as its distance to the one before; all nodes or columns, if left out.
+        shape = [self.of.n_nodes, self.of.n_columns]
         chosen = {"nodes": self.nodes, "columns": self.columns}
-        listed = {name: np.diff(each, prepend=0).tolist() for name, each in chosen.items() if each is not None}
-        return {"layer": self.layer, "grid": [self.of.n_nodes, self.of.n_columns]} | listed
+        some = [name for name, size in zip(chosen, shape, strict=True) if len(chosen[name]) < size]
+        return {"layer": self.layer, "grid": shape} | {name: np.diff(chosen[name], prepend=0).tolist() for name in some}
 
 
 @dataclass(frozen=True, eq=False)
 class NodeSites:
-    """Data of nodes that are sites.
+    """Data of nodes that are sites: the clean values, shape (nodes, columns), and the form in which they came.
 
-    Attributes:
-        name: what the data are called; the layer too.
-        values: the clean values, shape (nodes, columns), read-only.
-        alphabet: how many values there are.
-        categories: what the values stand for; None for bits and for one-hot rows.
-        one_hot: whether a category is shown as a one-hot row.
-        flat: whether there is one entry for each node, no row.
-        dtype: the numbers in which they came.
+    `categories` is None for bits and for one-hot rows, and data are `flat` if each node has one entry, not a row.
     """
 
     name: str
@@ -198,20 +179,16 @@ def categories_of(name: str, data: object, categories: Sequence[Hashable] | None
         raise InvalidParameterError(parameter, "have one category for each node", data)
     number = {each: place for place, each in enumerate(names)}
     entries = list(data) if given is None else given.tolist()  # type: ignore[call-overload]
-    for entry in entries:
-        if entry not in number:
-            hint = f"They are {', '.join(map(str, names))}."
-            raise InvalidParameterError(parameter, "have the categories that are named", entry, hint)
+    for unknown in (entry for entry in entries if entry not in number):
+        hint = f"They are {', '.join(map(str, names))}."
+        raise InvalidParameterError(parameter, "have the categories that are named", unknown, hint)
     values = np.array([number[entry] for entry in entries], dtype=np.uint8)
     dtype = "uint8" if given is None else str(given.dtype)
     return NodeSites(name, _frozen(values), len(names), names, False, True, dtype)
 
 
 def copies_of(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
-    """The names of node data that hold the same information: one value for each row of the sites, and vice versa.
-
-    That is no coincidence where the nodes have three or more different values, and some nodes are alike.
-    """
+    """The names of node data that hold the same information: one value for each row of the sites, and vice versa."""
     own = [each.tobytes() for each in sites.values]
     n_different = len(set(own))
     if not MIN_DIFFERENT <= n_different < len(own):
@@ -238,6 +215,4 @@ def _numbers(name: str, data: object) -> npt.NDArray[Any] | None:
 
 
 def _frozen(values: npt.NDArray[Any]) -> Values:
-    kept = (values if values.ndim == 2 else values[:, None]).astype(np.uint8)
-    kept.setflags(write=False)
-    return kept
+    return read_only((values if values.ndim == 2 else values[:, None]).astype(np.uint8))

@@ -18,10 +18,8 @@ __all__ = ["MAX_SITES", "AnyFlips", "Noise", "RadiusLike", "Threat", "check_box"
 
 MAX_SITES = 2**63 - 1
 """The most sites an axis can have: the position of a site is a 64-bit integer."""
-
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
-
 
 _ONE_REGION = "Write Noise(all=0.1) for one region."
 
@@ -29,13 +27,10 @@ _ONE_REGION = "Write Noise(all=0.1) for one region."
 class Noise:
     """A law for every region.
 
-    One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, one region with
-    `Flip(delete, add)` is sparsity-aware noise, and several of those are that noise region by region. `Categorical`
-    is noise on sites with more than two values.
+    One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, and one region with
+    `Flip(delete, add)` is sparsity-aware noise. `Categorical` is noise on sites with more than two values.
 
-    Args:
-        laws: regions and their laws as a mapping, for names that are not Python identifiers.
-        regions: the same as keywords. A number p means `Flip(p)`.
+    Regions and their laws are given as keywords, or as a mapping; a number p means `Flip(p)`.
 
     Example:
         >>> noise = Noise(motif=0.02, random=0.45)
@@ -80,7 +75,7 @@ class Noise:
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
-        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` under two chances."""
+        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` for instance."""
         return tuple(region + suffix for region, law in self._laws.items() for suffix in law.suffixes)
 
     @property
@@ -98,7 +93,7 @@ class Noise:
         return self._counts(value, name, "flips", MAX_RADIUS)
 
     def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
-        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius."""
+        """How many sites each axis has, as a tuple in the order of `axes`, checked."""
         return self._counts(value, name, "sites", MAX_SITES)
 
     def _counts(self, value: RadiusLike, name: str, unit: str, maximum: int) -> tuple[int, ...]:
@@ -106,13 +101,12 @@ class Noise:
             unknown = [axis for axis in value if axis not in self.axes]
             missing = [axis for axis in self.axes if axis not in value]
             if unknown or missing:
-                split = [axis for axis in unknown if axis in self._laws]
-                hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped." if missing else ""
-                if split:
-                    axes = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
-                    hint = f"{split[0]!r} has separate axes: {axes}."
-                elif unknown:
+                hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped."
+                if unknown:
                     hint = f"Unknown: {', '.join(map(str, unknown))}."
+                for region in (axis for axis in unknown if axis in self._laws):
+                    axes = " and ".join(region + suffix for suffix in self._laws[region].suffixes)
+                    hint = f"{region!r} has separate axes: {axes}."
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
             counts: Sequence[object] = [value[axis] for axis in self.axes]
         else:
@@ -125,10 +119,7 @@ class Noise:
         return tuple(_count(count, f"{name}[{axis}]", unit, maximum) for axis, count in named)
 
     def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
-        """The noise whose laws know how many values their sites have; laws for other numbers of values are refused.
-
-        `layers` has for each region the name of its layer and how many values that has.
-        """
+        """The noise whose laws know how many values their sites have, given each region's layer and its alphabet."""
         laws = {
             region: law.for_alphabet(layers[region][1], f"noise[{region}]", layers[region][0])
             for region, law in self._laws.items()
@@ -136,7 +127,7 @@ class Noise:
         return self if all(laws[region] is law for region, law in self._laws.items()) else Noise(laws)
 
     def to_dict(self) -> dict[str, float | dict[str, Any]]:
-        """Regions and their laws as plain numbers, p, or delete and add for instance. `Noise.from_dict` reads it back.
+        """Regions and their laws as plain numbers. `Noise.from_dict` reads it back.
 
         Example:
             >>> Noise(a=0.1, b=Flip(delete=0.04, add=0.2)).to_dict()
@@ -156,13 +147,11 @@ class Noise:
         return hash(tuple(self._laws.items()))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row for each region."""
-        return html_table(
-            [
-                {"region": name, "noise": law.describe(), "axes": ", ".join(name + each for each in law.suffixes)}
-                for name, law in self._laws.items()
-            ]
-        )
+        rows = [
+            {"region": name, "noise": law.describe(), "axes": ", ".join(name + each for each in law.suffixes)}
+            for name, law in self._laws.items()
+        ]
+        return html_table(rows)
 
     def __repr__(self) -> str:
         plain = {region for region, law in self._laws.items() if isinstance(law, Flip) and law == Flip(law.delete)}

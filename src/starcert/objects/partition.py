@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ import numpy as np
 from starcert.objects.blocks import Block, BothWays, Listed
 from starcert.objects.content import is_index
 from starcert.objects.graph import Graph
-from starcert.objects.layers import Region
-from starcert.objects.pairs import refuse_overlap
+from starcert.objects.layers import Region, refuse_overlap
 from starcert.objects.site_sets import (
     Across,
     ArcSet,
@@ -29,15 +28,13 @@ from starcert.objects.site_sets import (
     Pairs,
     PairSet,
     SiteSet,
-    shared_pair,
 )
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["Partition", "divide_nodes", "read_off"]
 
-MIN_PAIRS = 2
-"""A single pair that is an edge proves nothing."""
+MIN_PAIRS = 2  # a single pair that is an edge proves nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,17 +44,15 @@ class Partition:
     It goes by the names of nodes, so that one partition serves every graph that has those nodes. Make one with
     `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`; of directed graphs these
     are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
-    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Regions that share a site are refused, by
-    `sites` at the latest.
+    `from_nodes` and `from_columns`, and `one | other` joins two partitions.
 
-    A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
-    off a graph's own edges are *anchored*: the certificate then holds for a classifier whose regions are frozen at
-    the clean graph.
+    Regions that were read off a graph's own edges are *anchored*: an attacked graph would have others, and the
+    certificate holds for a classifier whose regions are frozen at the clean graph.
 
     Attributes:
         parts: the regions by name, each with a description of its sites.
         anchored: whether the regions were read off a graph's own edges. None if that is not stated: then `sites` marks
-            those that look like it, see `read_off`. False is the author's statement that they were not.
+            those that look like it, see `read_off`.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -92,7 +87,7 @@ class Partition:
 
         Args:
             sets: the nodes of each set. The pairs inside it are a region of the same name.
-            between: more regions, each by the names of two sets. Its pairs have one node in either.
+            between: more regions, each by the names of two sets.
 
         Example:
             >>> atoms = {"ring": ["C1", "C2", "C3"], "tail": ["N", "O"]}
@@ -102,17 +97,12 @@ class Partition:
         given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
         node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
         parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
-        sides = [(region, (nodes, nodes)) for region, nodes in node_sets.items()]
         example = {"bridge": (*node_sets, "motif", "random")[:2]}
         for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
-            left, right = _two_sets(names, node_sets, f"between[{region}]")
-            parts.append((region, Across((left, right))))
-            sides.append((region, (left, right)))
-        for (region, one), (another, other) in combinations(sides, 2):
-            pair = shared_pair(one, other)
-            if pair is not None:
-                refuse_overlap(pair, region, another)
-        return cls(tuple(parts))
+            parts.append((region, Across(_two_sets(names, node_sets, f"between[{region}]"))))
+        made, nodes = cls(tuple(parts)), frozenset[Node]().union(*node_sets.values())
+        made.sites(Graph(len(nodes), (), nodes=nodes))  # overlapping regions are refused now
+        return made
 
     @classmethod
     def from_node_labels(
@@ -121,8 +111,7 @@ class Partition:
         """A region for each label, of the pairs of nodes that both carry it.
 
         Args:
-            labels: the label of each node; a sequence labels the nodes 0, 1, …. The region is called str(label), and
-                regions come in the order in which labels are first seen. Pairs with a node that has none are fixed.
+            labels: the label of each node; a sequence labels the nodes 0, 1, …. The region is called str(label).
             between: a region for all pairs with different labels, which are fixed otherwise.
 
         Example:
@@ -151,7 +140,7 @@ class Partition:
         Args:
             regions: the pairs of each region, each once and in either order.
             anchored: whether the pairs were read off a graph's own edges. By default regions that are all edges of the
-                graph, or all its absent ones, are taken to be; False says that they are not.
+                graph, or all its absent ones, are taken to be.
             reason: how, a sentence for every certificate.
 
         Example:
@@ -174,8 +163,6 @@ class Partition:
     @classmethod
     def from_present_edges(cls, graph: Graph, *, present: str, absent: str) -> Partition:
         """The edges of a graph in one region, all its other node pairs in another: the paper's partition of MUTAG.
-
-        It is anchored: an attacked graph has other edges, and would have other regions.
 
         Example:
             >>> partition = Partition.from_present_edges(Graph(4, [(0, 1), (1, 2)]), present="bonds", absent="gaps")
@@ -217,9 +204,8 @@ class Partition:
             hint = 'Write Partition.of_layers(bonds="pairs").'
             raise InvalidParameterError("layers", "give for the name of each region its layer", layers, hint)
         given = {**(layers or {}), **regions}
-        for region, layer in given.items():
-            if not isinstance(layer, str):
-                raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", layer)
+        for region in (region for region, layer in given.items() if not isinstance(layer, str)):
+            raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", given[region])
         return cls(tuple((region, OfLayer(layer)) for region, layer in given.items()))
 
     @classmethod
@@ -246,7 +232,7 @@ class Partition:
         """
         parts = []
         for region, columns in _by_region(sets, "sets", "its columns", {"first": [0], "second": [1]}).items():
-            listed = list(_each(columns, f"sets[{region}]", "be numbers of columns, each once"))
+            listed: list[Any] = list(columns) if isinstance(columns, Iterable) else [None]
             if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
                 raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
             parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))
@@ -267,12 +253,10 @@ class Partition:
 
     def sites(self, graph: Graph) -> Sites:
         """The sites of a graph that has these nodes and layers, layer after layer; overlapping regions are refused."""
-        index = Index(graph)
-        place = {layer.name: number for number, layer in enumerate(graph.layers)}
-        bound = [(name, part.region(index)) for name, part in self.parts]
-        bound.sort(key=lambda each: place.get(each[1].layer, -1))
-        names, regions = tuple(name for name, _ in bound), tuple(region for _, region in bound)
-        sites = Sites(graph, names, regions, bool(self.anchored), self.reason)
+        index, place = Index(graph), {layer.name: number for number, layer in enumerate(graph.layers)}
+        bound = {name: part.region(index) for name, part in self.parts}
+        names = tuple(sorted(bound, key=lambda name: place.get(bound[name].layer, -1)))
+        sites = Sites(graph, names, tuple(bound[name] for name in names), bool(self.anchored), self.reason)
         reason = read_off(sites) if self.anchored is None else ""
         return sites.mark_anchored(reason) if reason else sites
 
@@ -292,8 +276,7 @@ def read_off(sites: Sites) -> str:
     """Why these sites look as if they were read off the edges of their graph; "" if they do not.
 
     Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
-    set, but for exactly the edges. Regions of node sets never do, even if the sets were found by the edges: that cannot
-    be seen.
+    set, but for exactly the edges. Of node sets it cannot be seen.
     """
     found = []
     for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
@@ -317,7 +300,6 @@ def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bo
 
 
 def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Mapping[str, object]) -> Mapping[str, Any]:
-    """What is given for each region, checked: a mapping from their names."""
     if not isinstance(given, Mapping):
         hint = f"Write {parameter}={example!r}."
         raise InvalidParameterError(parameter, f"give for the name of each region {what}", given, hint)
@@ -331,7 +313,9 @@ def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]
     for region, pairs in _by_region(regions, "regions", f"its {site}s", example).items():
         name = f"regions[{region}]"
         found[region] = []
-        for pair in _each(pairs, name, "be pairs of nodes"):
+        if not isinstance(pairs, Iterable):
+            raise InvalidParameterError(name, "be pairs of nodes", pairs)
+        for pair in pairs:
             both = _as_pair(pair, name)
             key = both if site == "pair" else tuple(pair)
             if key in home and home[key] == region:
@@ -340,12 +324,6 @@ def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]
                 refuse_overlap(tuple(pair), home[key], region)
             found[region].append(key)
     return found
-
-
-def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
-    if not isinstance(given, Iterable):
-        raise InvalidParameterError(name, requirement, given)
-    return given
 
 
 def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:

@@ -1,8 +1,7 @@
 """Rules: a function from a graph to its partition, for graphs that do not share their nodes.
 
 Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first called with a
-graph that has nodes and their data and nothing else, so that its answer cannot depend on edges. Only a rule that fails
-then, or asks for edges, gets to see any. Watching whether it reads edges would leave ways around the watch.
+graph that has nodes and their data and nothing else. Only a rule that fails then, or asks for edges, gets to see any.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ Rule: TypeAlias = Callable[[Graph], Partition]
 READS_EDGES = "The rule for the regions reads the graph's own edges."
 """Why the regions are anchored, where the rule has no reason of its own."""
 
-
 Value = TypeVar("Value")
 
 _SHOWN = ("n_nodes", "nodes", "node_data")
@@ -44,7 +42,7 @@ class EdgesAskedError(Exception):
 
 
 class _Edgeless(Graph):
-    """The nodes of a graph and their data. It remembers a request for anything else, even if its error was caught."""
+    """The nodes of a graph and their data; it remembers a request for anything else, even if its error was caught."""
 
     def __getattribute__(self, name: str) -> object:
         if name in (*_SHOWN, "__class__"):
@@ -58,17 +56,10 @@ class _Edgeless(Graph):
 
 
 def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value:
-    """What a function of a graph returns without seeing edges.
-
-    Raises:
-        EdgesAskedError: if the function asks for anything but the nodes and their data, or fails on a graph that has
-            nothing else.
+    """What a function of a graph returns that sees the nodes and their data; an error if it fails or asks for more.
 
     Example:
-        >>> frame = NodeFrame.of(Graph(3, [(0, 1)]))
-        >>> without_edges(lambda graph: graph.n_nodes, frame)
-        3
-        >>> without_edges(lambda graph: graph.n_edges, frame)
+        >>> without_edges(lambda graph: graph.n_edges, Graph(3, [(0, 1)]).frame)
         Traceback (most recent call last):
         starcert.objects.rule.EdgesAskedError: n_edges
     """
@@ -102,16 +93,15 @@ class _Memory:
         return id(thing) in self._kept and self._kept[id(thing)]() is thing
 
 
-# A rule that remembers its answers reads edges only once: that it did must be remembered too. A partition is
-# remembered for the rule that is a new function every time around the same cache.
+# A rule that remembers its answers reads edges only once: that it did must be remembered too. Partitions are
+# remembered for a rule that is a new function every time around the same cache.
 _RULES, _PARTITIONS = _Memory(), _Memory()
 
 
 def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
     """What the author of a rule states by its attribute `anchored`; None if nothing.
 
-    True is taken from anything. False must be an attribute of this very rule or its class: a property that happens to
-    be false states nothing.
+    False must be an attribute of this very rule or its class: a property that happens to be false states nothing.
     """
     if inspect.getattr_static(rule, "anchored", None) is False:
         return False
@@ -126,10 +116,9 @@ def was_seen_to_read_edges(rule: Callable[[Graph], object]) -> bool:
 def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
-    The rule is called with a graph without edges. If it answers, that is the partition, and not anchored (unless it is
-    just the edges, which a rule may have known beforehand). If it asks for edges, or fails, it is called with the graph
-    itself, and the partition is anchored; so are all later ones of the rule. Edges are not held back from a rule that
-    is known to read them, nor from one whose author states that the regions do not depend on them:
+    The answer to a graph without edges is not anchored (unless it is just the edges, which a rule may have known
+    beforehand). If the rule asks for edges, or fails, it is called with the graph itself, and the partition is
+    anchored; so are all later ones of the rule. Edges are not held back from a rule whose author states
     `rule.anchored = False`.
     """
     stated = stated_by_author(rule)
@@ -169,19 +158,17 @@ def _mark_unanchored(partition: Partition, graph: Graph) -> Partition:
 
 def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
-    arcs = isinstance(part, ArcSet)
     named: frozenset[object] = frozenset()
     if isinstance(part, ArcSet):
         named = frozenset(part.arcs)
     elif isinstance(part, Pairs | Inside):
         named = frozenset(part.pairs if isinstance(part, Pairs) else part.but)
     ends = [(graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist()]
-    present_ones: set[object] = set(ends) if arcs else set(map(frozenset, ends))
-    edges, n_pairs = len(present_ones), graph.n_nodes * (graph.n_nodes - 1) // (1 if arcs else 2)
-    if not 0 < edges < n_pairs or len(named) not in (edges, n_pairs - edges):
-        return False  # with no edges, or all of them, there is nothing to be read off
-    present = len(present_ones & named)
-    return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
+    edges: set[object] = set(ends) if isinstance(part, ArcSet) else set(map(frozenset, ends))
+    n_pairs = graph.n_nodes * (graph.n_nodes - 1) // (1 if isinstance(part, ArcSet) else 2)
+    if not 0 < len(edges) < n_pairs:
+        return False  # there is nothing to be read off
+    return named == edges or (len(named) == n_pairs - len(edges) and named.isdisjoint(edges))
 
 
 def _owner(rule: object) -> object:

@@ -11,27 +11,13 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects import blocks
+from starcert.objects.blocks import AnyBlock
 from starcert.objects.graph import Graph
 from starcert.objects.layers import Indices, Region
 from starcert.objects.node_sites import NodeGrid, NodeLayer
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "Across",
-    "ArcSet",
-    "Index",
-    "Inside",
-    "Node",
-    "Nodes",
-    "OfLayer",
-    "Outside",
-    "Pair",
-    "PairSet",
-    "Pairs",
-    "SiteSet",
-    "Within",
-    "shared_pair",
-]
+__all__ = ["Across", "ArcSet", "Index", "Inside", "OfLayer", "Outside", "PairSet", "Pairs", "SiteSet", "Within"]
 
 Node: TypeAlias = Hashable
 Nodes: TypeAlias = frozenset[Node]
@@ -73,7 +59,7 @@ class PairSet(SiteSet):
     """A set of node pairs; of a directed graph, both arcs of each pair."""
 
     @abstractmethod
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         """These pairs in a graph."""
 
     @override
@@ -90,19 +76,19 @@ class Inside(PairSet):
     but: frozenset[Pair] = frozenset()
 
     @override
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         block = blocks.inside(index.of_nodes(self.nodes))
         return blocks.without(block, index.of_pairs(self.but)) if self.but else block
 
 
 @dataclass(frozen=True)
 class Across(PairSet):
-    """The pairs between different groups of nodes, which are disjoint."""
+    """The pairs between different groups of nodes; these are disjoint."""
 
     groups: tuple[Nodes, ...]
 
     @override
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         return blocks.across([index.of_nodes(group) for group in self.groups])
 
 
@@ -113,7 +99,7 @@ class Within(PairSet):
     groups: tuple[Nodes, ...]
 
     @override
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         return blocks.within([index.of_nodes(group) for group in self.groups])
 
 
@@ -124,7 +110,7 @@ class Outside(PairSet):
     nodes: Nodes = frozenset()
 
     @override
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         ours = index.of_nodes(self.nodes)
         return blocks.outside(ours, np.setdiff1d(np.arange(index.graph.n_nodes), ours))
 
@@ -136,7 +122,7 @@ class Pairs(PairSet):
     pairs: frozenset[Pair]
 
     @override
-    def block(self, index: Index) -> blocks.AnyBlock:
+    def block(self, index: Index) -> AnyBlock:
         return blocks.Listed(index.of_pairs(self.pairs))
 
 
@@ -170,22 +156,10 @@ class OfLayer(SiteSet):
             return layer.everything()
         if not isinstance(layer, NodeLayer):
             raise InvalidParameterError("regions", "take nodes or columns of data of nodes", self.layer)
-        nodes = None if self.nodes is None else np.sort(index.of_nodes(self.nodes))
-        columns = None if self.columns is None else np.array(sorted(self.columns), dtype=np.int64)
-        if columns is not None and len(columns) and (columns[0] < 0 or columns[-1] >= layer.n_columns):
+        nodes = np.sort(index.of_nodes(index.graph.nodes if self.nodes is None else self.nodes))
+        chosen = range(layer.n_columns) if self.columns is None else sorted(self.columns)
+        columns = np.array(chosen, dtype=np.int64)
+        if len(columns) and (columns[0] < 0 or columns[-1] >= layer.n_columns):
             wanted = f"be below {layer.n_columns}, those of {self.layer}"
             raise InvalidParameterError("columns", wanted, int(columns[-1]))
         return NodeGrid(layer, nodes, columns)
-
-
-def shared_pair(one: tuple[Nodes, Nodes], other: tuple[Nodes, Nodes]) -> tuple[Node, Node] | None:
-    """Two different nodes that lie on the two sides of one and also on the two sides of the other, if there are any.
-
-    The sides of the pairs between two sets are those sets; pairs inside a set have it on both sides.
-    """
-    for first, second in (other, other[::-1]):
-        left, right = one[0] & first, one[1] & second
-        pair = next(((u, v) for u in left for v in right if u != v), None)
-        if pair is not None:
-            return pair
-    return None

@@ -1,7 +1,4 @@
-"""The sites of an object: those that an attacker may change, region after region, as one flat row; and target nodes.
-
-Sampling and voting work on flat positions, values and region numbers alone; what a site is, its layer knows.
-"""
+"""The sites of an object: those that an attacker may change, region after region, as one flat row; and target nodes."""
 
 from __future__ import annotations
 
@@ -9,14 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.content import digest
 from starcert.objects.graph import Graph, NodeFrame
-from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values, read_only
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -24,32 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Sites", "TargetNodes"]
 
-Scalar = TypeVar("Scalar", bound=np.generic)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sites:
     """Regions bound to a clean object: its sites, numbered consecutively, region after region.
 
-    However they are made, the regions are disjoint: those that share a site are refused. Nothing here is as large as
-    the number of sites: positions and coordinates are turned into one another by arithmetic.
-
-    Attributes:
-        clean: the object, whose values are the clean ones.
-        regions: the names of the regions.
-        blocks: the regions themselves, each a subset of one of the object's layers.
-        anchored: whether the regions were read off a graph's own edges.
-        reason: why they are anchored, a sentence; empty if they are not.
+    Regions that share a site are refused. Nothing here is as large as the number of sites: positions and coordinates
+    are turned into one another by arithmetic. `blocks` are the regions, each a subset of one of the object's layers,
+    and `reason` says why they are anchored, that is, read off a graph's own edges.
 
     Example:
         >>> from starcert.objects import Partition
         >>> sites = Partition.from_node_sets({"core": range(3), "rest": range(3, 5)}).sites(Graph(5, [(0, 2), (2, 3)]))
-        >>> sites.sizes, sites.offsets, sites.n_sites, sites.n_fixed
-        ((3, 1), (0, 3), 4, 6)
+        >>> sites.sizes, sites.offsets, sites.n_fixed, sites.counts
+        ((3, 1), (0, 3), 6, ((2, 1), (1, 0)))
         >>> sites.coordinates([1, 3]), sites.locate([2, 2], [0, 3])
         ((array([0, 3]), array([2, 4])), array([ 1, -1]))
-        >>> sites.ones, sites.counts, sites.fixed_edges
-        ((array([1]), array([], dtype=int64)), ((2, 1), (1, 0)), array([[2, 3]]))
     """
 
     clean: CleanObject
@@ -147,18 +134,15 @@ class Sites:
         found = tuple(np.empty_like(flat) for _ in (layer or self.clean.layers[0]).ranges)
         for block, offset in zip(self.blocks, self.offsets, strict=True):
             where = (flat >= offset) & (flat < offset + block.size)
-            if where.all():
-                return tuple(block.coordinates(flat - offset)) if len(flat) else found
+            if len(flat) and where.all():
+                return tuple(block.coordinates(flat - offset))
             if where.any():
                 for values, part in zip(found, block.coordinates(flat[where] - offset), strict=True):
                     values[where] = part
         return found
 
     def locate(self, *coordinates: npt.ArrayLike, layer: str | None = None) -> Indices:
-        """The flat positions of sites by their coordinates, −1 for fixed ones; by default of the object's first layer.
-
-        Of node pairs the coordinates are two rows of node indices, in either order.
-        """
+        """The flat positions of sites of a layer, by default the first, by their coordinates; −1 for fixed ones."""
         of = self._layer(layer)
         ranges = zip(coordinates, of.ranges, strict=True)
         given = [_as_indices(each, limit, name, f"coordinates of {of.name}") for each, (name, limit) in ranges]
@@ -177,9 +161,9 @@ class Sites:
 
     def _layer(self, name: str | None) -> Layer:
         known = {layer.name: layer for layer in self.clean.layers}
-        if name is None or name in known:
-            return self.clean.layers[0] if name is None else known[name]
-        raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
+        if name is not None and name not in known:
+            raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
+        return self.clean.layers[0] if name is None else known[name]
 
     @cached_property
     def _positions(self) -> tuple[Indices, ...]:
@@ -192,27 +176,16 @@ class Sites:
         positions = np.concatenate(self._positions)
         values = np.concatenate([self.clean.nonzero(layer.name)[1] for layer in self.clean.layers])
         order = np.argsort(positions)[int((positions < 0).sum()) :]
-        return _read_only(positions[order]), _read_only(values[order])
-
-    def _of_regions(self, positions: Indices) -> list[slice]:
-        """Where in ascending positions those of each region are."""
-        bounds = [(offset, offset + size) for offset, size in zip(self.offsets, self.sizes, strict=True)]
-        return [slice(*np.searchsorted(positions, bound)) for bound in bounds]
-
-    @cached_property
-    def ones(self) -> tuple[Indices, ...]:
-        """For each region the flat positions of the sites whose clean value is 1, ascending, read-only."""
-        positions, values = self.nonzero
-        positions = positions[values == 1]
-        return tuple(_read_only(positions[part].copy()) for part in self._of_regions(positions))
+        return read_only(positions[order]), read_only(values[order])
 
     @cached_property
     def counts(self) -> tuple[tuple[int, ...], ...]:
         """For each region how many of its sites have each clean value, from 0 on."""
         positions, values = self.nonzero
         found = []
-        for layer, size, part in zip(self.layers, self.sizes, self._of_regions(positions), strict=True):
-            others = np.bincount(values[part], minlength=layer.alphabet)[1:].tolist()
+        for layer, offset, size in zip(self.layers, self.offsets, self.sizes, strict=True):
+            here = slice(*np.searchsorted(positions, [offset, offset + size]))
+            others = np.bincount(values[here], minlength=layer.alphabet)[1:].tolist()
             found.append((size - sum(others), *others))
         return tuple(found)
 
@@ -224,12 +197,12 @@ class Sites:
     @cached_property
     def fixed_edges(self) -> Indices:
         """The edges of a graph that lie in no region, shape (k, 2), read-only."""
-        return _read_only(self.graph.edges[self._positions[0] < 0])
+        return read_only(self.graph.edges[self._positions[0] < 0])
 
     @cached_property
     def fixed_types(self) -> Values:
         """The values of these edges: their types, or 1."""
-        return _read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
+        return read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
 
 
 def _restore(*values: object) -> Sites:
@@ -238,11 +211,6 @@ def _restore(*values: object) -> Sites:
     for field, value in zip(fields(Sites), values, strict=True):
         object.__setattr__(sites, field.name, value)
     return sites
-
-
-def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    array.setflags(write=False)
-    return array
 
 
 def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:
@@ -257,12 +225,9 @@ def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indi
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TargetNodes:
-    """The node of each row, where nodes are classified: those of the first graph, then those of the next.
+    """Index and name of the node of each row, where nodes are classified: those of the first graph, then of the next.
 
-    Attributes:
-        index: for each row, the index of its node in its graph.
-        names: for each row, the name of its node.
-        n_nodes: for each graph, how many nodes it has.
+    `n_nodes` is the number of nodes of each graph.
 
     Example:
         >>> from starcert.objects import Graph
@@ -281,8 +246,7 @@ class TargetNodes:
         parts = [_checked(number, frame, each) for number, (frame, each) in enumerate(zip(frames, nodes, strict=True))]
         names = tuple(frame.nodes[node] for frame, part in zip(frames, parts, strict=True) for node in part.tolist())
         index = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        index.setflags(write=False)
-        return cls(index, names, tuple(frame.n_nodes for frame in frames))
+        return cls(read_only(index), names, tuple(frame.n_nodes for frame in frames))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -292,10 +256,9 @@ class TargetNodes:
         given: npt.NDArray[np.generic] = np.asarray(labels)
         if given.shape == (len(self),):
             if self.n_nodes == given.shape and not np.array_equal(self.index, np.arange(len(self))):
+                wanted = "distinguish rows from nodes, which are in another order"
                 hint = "Let target_nodes name them in ascending order."
-                raise InvalidParameterError(
-                    "labels", "distinguish rows from nodes, which are in another order", "both", hint
-                )
+                raise InvalidParameterError("labels", wanted, "both", hint)
             return given
         if len(self.n_nodes) == 1 and given.shape == self.n_nodes:
             return given[self.index]

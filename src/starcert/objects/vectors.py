@@ -32,7 +32,6 @@ __all__ = [
 
 COLUMNS = "columns"
 """The name of the layer."""
-
 MAX_VALUES = 256
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
@@ -41,13 +40,9 @@ ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 
 @dataclass(frozen=True)
 class VectorFrame:
-    """What noise leaves alone of a row: how many columns it has, their names, and the values that they may take.
+    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take.
 
-    Attributes:
-        n_columns: how many columns there are.
-        names: their names; empty if they have none.
-        alphabet: how many values a column may take; in a noisy copy they are 0 … alphabet − 1.
-        categories: what these values are called; empty if they are but numbers.
+    In a noisy copy values are 0 … alphabet − 1; `categories` are their names, if they have any.
     """
 
     n_columns: int
@@ -83,24 +78,21 @@ class VectorFrame:
         return numbers
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vector:
     """A row of values from a small alphabet: `Bits` or `Categories`; `row` is read-only, shape (columns,)."""
 
     row: Values
     frame: VectorFrame
 
+    def __post_init__(self) -> None:
+        self.row.setflags(write=False)
+
     @classmethod
     def _of(cls, row: Values, frame: VectorFrame) -> Self:
-        """A row that was checked."""
         made = object.__new__(cls)
-        made._set(row, frame)
+        Vector.__init__(made, row, frame)
         return made
-
-    def _set(self, row: Values, frame: VectorFrame) -> None:
-        row.setflags(write=False)
-        object.__setattr__(self, "row", row)
-        object.__setattr__(self, "frame", frame)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self)._of, (self.row, self.frame)
@@ -135,7 +127,7 @@ class Bits(Vector):
     """A row of zeros and ones.
 
     Args:
-        row: zeros and ones, as truth values, whole numbers or floats; they are copied.
+        row: zeros and ones, copied.
         names: the names of the columns, if they have any.
 
     Example:
@@ -146,11 +138,11 @@ class Bits(Vector):
     """
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        self._set(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
+        super().__init__(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
-        """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
+        """Each row of an array, or of a sparse matrix of scipy."""
         values, frame = _read(X, "X", 2, names, hint="Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
@@ -162,13 +154,12 @@ class Bits(Vector):
 class Categories(Vector):
     """A row of categories: every column takes one of the same few values.
 
-    Where columns have different numbers of values, give the largest. Noisy copies may then show a value that a column
-    never has in the data, and an attacker may set it: certificates hold for these too.
+    Where columns have different numbers of values, give the largest: certificates then also hold for attackers who set
+    a value that a column never has in the data.
 
     Args:
         row: the values, copied. Where their names are letters, a text is a row, too.
-        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds. A
-            classifier sees numbers in any case.
+        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds.
         names: the names of the columns, if they have any.
 
     Example:
@@ -181,8 +172,8 @@ class Categories(Vector):
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        named = _alphabet(values)
-        self._set(*_read(_letters(row, named[1]), "row", 1, names, *named, "Categories.rows(X, values=…) takes many."))
+        named, hint = _alphabet(values), "Categories.rows(X, values=…) takes many."
+        super().__init__(*_read(_letters(row, named[1]), "row", 1, names, *named, hint))
 
     @classmethod
     def rows(
@@ -224,9 +215,9 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
 
 
 def join_rows(rows: Sequence[Vector]) -> Vector:
-    """All rows one after the other, as a single one; its columns have no names."""
+    """All rows one after the other, as a single one without names."""
     frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
-    return Vector._of(np.concatenate([each.row for each in rows]), frame)
+    return Vector(np.concatenate([each.row for each in rows]), frame)
 
 
 def _read(
@@ -239,10 +230,8 @@ def _read(
     hint: str = "",
 ) -> tuple[Values, VectorFrame]:
     """A row or rows of values as numbers, checked and copied, and their frame."""
-    if categories:
-        values = _categories(given, parameter, ndim, categories, hint)
-    else:
-        values = _numbers(given, parameter, ndim, alphabet, hint)
+    array = _array(given, parameter, ndim, object if categories else None, hint)
+    values = _categories(array, parameter, categories) if categories else _numbers(array, parameter, alphabet)
     n_columns = values.shape[-1]
     columns = () if names is None else tuple(names)
     if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
@@ -250,23 +239,20 @@ def _read(
     return values, VectorFrame(n_columns, columns, alphabet, categories)
 
 
-def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
+def _numbers(array: npt.NDArray[Any], parameter: str, alphabet: int) -> Values:
     """Whole numbers below `alphabet`; errors name the place of the first wrong one."""
     wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
-    array = _array(given, parameter, ndim, None, hint)
     if array.size and array.dtype.kind not in "biuf":
         got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
         hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
         raise InvalidParameterError(parameter, wanted, got, hint)
-    right = (array >= 0) & (array < alphabet)
-    right &= array == np.floor(array.astype(np.float64))
+    right = (array >= 0) & (array < alphabet) & (array == np.floor(array.astype(np.float64)))
     if not right.all():
         raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
     return array.astype(np.uint8)
 
 
-def _categories(given: object, parameter: str, ndim: int, categories: tuple[Hashable, ...], hint: str) -> Values:
-    array = _array(given, parameter, ndim, object, hint)
+def _categories(array: npt.NDArray[Any], parameter: str, categories: tuple[Hashable, ...]) -> Values:
     known = {name: number for number, name in enumerate(categories)}
     found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
     found = found.reshape(array.shape)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from starcert.objects.laws.flip import Flip, TypedFlip
-from starcert.objects.laws.law import Law, Move, axis_moves, probability, real_number, why_not_alike
+from starcert.objects.laws.law import Flip, Law, Move, TypedFlip, axis_moves, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 

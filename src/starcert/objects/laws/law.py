@@ -1,4 +1,4 @@
-"""What a law is: the noise of one region, a transition law on the alphabet of its sites.
+"""What a law is, the noise of one region; and flips of bits.
 
 A law knows its axes, its channels, its transitions, its capacity, and how it is written and read; nothing else does.
 The p of the certificate is the p of the sampler: the exact value of the float given, never a rounded neighbour.
@@ -14,30 +14,34 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from typing_extensions import override
 
 from starcert.math.attacked_sites import AxisMoves, SiteLaw, outcome_numbers
 from starcert.math.channels import Channel
+from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Law", "Move", "axis_moves", "probability", "real_number", "why_not_alike"]
+__all__ = ["Flip", "Law", "Move", "TypedFlip", "axis_moves", "probability", "real_number", "why_not_alike"]
 
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
 
+Added: TypeAlias = Literal["uniform", "graph"]
+"""How the type of an added edge is drawn."""
 HAVE_TEXT = "Flip, Categorical and Edges are such laws."
 
 
 class Law(ABC):
     """The noise of one region: what a site shows in a noisy copy, given the value that it has.
 
-    Values are 0 … alphabet − 1. An axis of a law counts attacked sites, those with one of its moves. A law is
-    immutable, hashable and picklable, and equal to laws with the same content. A new law defines the four abstract
-    members, and the rest follows from them; it overrides more to be written to files, command lines and reports.
+    An axis of a law counts attacked sites, those with one of its moves. A law is immutable, hashable and picklable.
+    A new law defines the four abstract members; it overrides more to be written to files, command lines and reports.
 
     Example:
         >>> class Forget(Law):  # one of three values is forgotten: it shows as 0
@@ -77,12 +81,9 @@ class Law(ABC):
         for suffix, moves in zip(self.suffixes, self.moves, strict=True):
             channels = {Channel(zip(*map(self.transitions, move), strict=True)) for move in moves}
             if len(channels) != 1:
-                raise InvalidParameterError(
-                    type(self).__name__ + suffix,
-                    "have one channel for all moves of an axis",
-                    f"{len(channels)} channels",
-                    "Give moves that the noise treats differently an axis each.",
-                )
+                name, hint = type(self).__name__ + suffix, "Give moves that the noise treats differently an axis each."
+                got = f"{len(channels)} channels"
+                raise InvalidParameterError(name, "have one channel for all moves of an axis", got, hint)
             found.extend(channels)
         return tuple(found)
 
@@ -99,10 +100,7 @@ class Law(ABC):
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)
 
     def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
-        """The law on sites with `alphabet` values: itself, or with that number filled in where it was left open.
-
-        Errors call the law `name` and its sites `layer`.
-        """
+        """The law on sites of a layer with `alphabet` values: itself, or with that number filled in if left open."""
         if self.alphabet != alphabet:
             got = f"{self!r} on {self.alphabet} values"
             raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got)
@@ -148,6 +146,191 @@ def probability(value: object, name: str) -> float:
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Flip(Law):
+    """Flips of bits: `Flip(p)` has one axis, and `Flip(delete=d, add=s)` two, deletions and additions.
+
+    On edges of several types it flips their presence, and types are not attacked: an edge of the clean graph keeps its
+    type, and an added one draws its own (see `TypedFlip`). `Edges` is the law under which types are attacked too.
+
+    Args:
+        p: the probability of any flip.
+        delete: that of a 1.
+        add: that of a 0.
+        added: how an added edge of a typed graph draws its type: "uniform", "graph" (as often as the types are in the
+            clean graph), or the share of each type.
+
+    Example:
+        >>> Flip(0.1), Flip(delete=0.04, add=0.2), Flip(0.1, added="graph")
+        (Flip(0.1), Flip(delete=0.04, add=0.2), Flip(0.1, added='graph'))
+    """
+
+    symmetric: bool
+    delete: float
+    add: float
+    added: Added | tuple[float, ...]
+
+    def __init__(
+        self,
+        p: float | None = None,
+        *,
+        delete: float | None = None,
+        add: float | None = None,
+        added: Added | Sequence[float] = "uniform",
+    ) -> None:
+        if (p is None) == (delete is None and add is None) or (delete is None) != (add is None):
+            given, hint = {"p": p, "delete": delete, "add": add}, "Write Flip(0.1) or Flip(delete=0.04, add=0.2)."
+            raise InvalidParameterError("Flip", "be given either one probability p or both delete and add", given, hint)
+        object.__setattr__(self, "symmetric", p is not None)
+        object.__setattr__(self, "delete", probability(p, "p") if p is not None else probability(delete, "delete"))
+        object.__setattr__(self, "add", self.delete if p is not None else probability(add, "add"))
+        object.__setattr__(self, "added", _as_rule(added))
+
+    @property
+    @override
+    def alphabet(self) -> int:
+        return 2
+
+    @property
+    @override
+    def suffixes(self) -> tuple[str, ...]:
+        return ("",) if self.symmetric else (".delete", ".add")
+
+    @property
+    @override
+    def moves(self) -> tuple[tuple[Move, ...], ...]:
+        return (((1, 0), (0, 1)),) if self.symmetric else (((1, 0),), ((0, 1),))
+
+    @override
+    def transitions(self, value: int) -> tuple[Fraction, ...]:
+        flips = Fraction(self.change(value))
+        return (flips, 1 - flips) if value else (1 - flips, flips)
+
+    @override
+    def change(self, value: int) -> float:
+        return self.delete if value else self.add
+
+    @override
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
+        # Presence flips, however many types of edges there are.
+        if alphabet > 2 and layer not in EDGE_LAYERS:
+            return Law.for_alphabet(self, alphabet, name, layer)
+        if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
+            hint = "Types are those of graph.type_names, in their order."
+            wanted = f"have a share for each of the {alphabet - 1} types of {layer}"
+            raise InvalidParameterError(name, wanted, self, hint)
+        return self
+
+    @override
+    def acting(self, present: Sequence[int]) -> Law:
+        if len(present) == 1:
+            return self
+        weights = [Fraction(1)] * len(present)
+        if not isinstance(self.added, str):
+            weights = [Fraction(share) for share in self.added]
+        elif self.added == "graph" and any(present):
+            weights = [Fraction(count) for count in present]
+        return TypedFlip(self, tuple(weight / sum(weights) for weight in weights))
+
+    @override
+    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
+        return (sum(counts),) if self.symmetric else (sum(counts[1:]), counts[0])
+
+    @property
+    @override
+    def numbers(self) -> dict[str, float]:
+        return {"flip": self.delete} if self.symmetric else {"delete": self.delete, "add": self.add}
+
+    @override
+    def to_json(self) -> float | dict[str, Any]:
+        if self.added != "uniform":
+            return self.numbers | {"added": self.added if isinstance(self.added, str) else list(self.added)}
+        return self.delete if self.symmetric else self.numbers
+
+    @override
+    def to_text(self) -> str:
+        text = "/".join(map(repr, self.numbers.values()))
+        if self.added == "uniform":
+            return text
+        return f"{text}@{self.added if isinstance(self.added, str) else ':'.join(map(repr, self.added))}"
+
+    @override
+    def describe(self) -> str:
+        if self.symmetric:
+            return f"flips with probability {self.delete:g}"
+        return f"an edge is deleted with probability {self.delete:g}, an absent one added with {self.add:g}"
+
+    def adding_at_most(self, add: float) -> Flip:
+        """The law itself if it adds no more than that; otherwise one that does, and deletes as it did."""
+        return self if self.add <= add else Flip(delete=self.delete, add=add, added=self.added)
+
+    def __repr__(self) -> str:
+        chances = repr(self.delete) if self.symmetric else f"delete={self.delete!r}, add={self.add!r}"
+        return f"Flip({chances})" if self.added == "uniform" else f"Flip({chances}, added={self.added!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFlip(Law):
+    """Flips of presence on edges of several types: what `Flip` draws there.
+
+    Which type a present edge has is frozen for each pair at the clean graph: its type, or a draw by the shares of the
+    types. An attack changes only whether it is present, and given that, the type has the same law on either side. So
+    the type carries no information, and the channels are those of the flips.
+    """
+
+    flip: Flip
+    shares: tuple[Fraction, ...]
+
+    @property
+    @override
+    def alphabet(self) -> int:
+        return 1 + len(self.shares)
+
+    @property
+    @override
+    def suffixes(self) -> tuple[str, ...]:
+        return self.flip.suffixes
+
+    @property
+    @override
+    def moves(self) -> tuple[tuple[Move, ...], ...]:
+        # The attacker does not choose the type of an added edge.
+        types = range(1, self.alphabet)
+        deleted, added = tuple((value, 0) for value in types), tuple((0, value) for value in types)
+        return (deleted + added,) if self.flip.symmetric else (deleted, added)
+
+    @property
+    @override
+    def channels(self) -> tuple[Channel, ...]:
+        return self.flip.channels
+
+    @override
+    def transitions(self, value: int) -> tuple[Fraction, ...]:
+        chance = Fraction(self.flip.change(value))
+        if not value:
+            return (1 - chance, *(chance * share for share in self.shares))
+        return (chance, *((1 - chance) * (shown == value) for shown in range(1, self.alphabet)))
+
+    @override
+    def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
+        # A deleted edge keeps its type where it is present, and an added one draws its own.
+        chance = Fraction(self.flip.change(after))
+        if after:
+            return (chance, *((1 - chance) * share for share in self.shares))
+        return (1 - chance, *(chance * (shown == before) for shown in range(1, self.alphabet)))
+
+
+def _as_rule(added: object) -> Added | tuple[float, ...]:
+    if isinstance(added, str) and added in ("uniform", "graph"):
+        return added  # type: ignore[return-value]  # mypy does not narrow to the literal
+    listed = [] if isinstance(added, str) or not isinstance(added, Sequence) else list(added)
+    shares = [real_number(share) for share in listed]
+    if not shares or not all(0 <= share < float("inf") for share in shares) or not sum(shares):
+        wanted = "be 'uniform', 'graph' or a share for each type"
+        raise InvalidParameterError("added", wanted, added, "Shares are numbers of 0 or more, such as (0.7, 0.2, 0.1).")
+    return tuple(shares)
+
+
 @lru_cache(maxsize=256)
 def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
     """The axes of a law, in their order."""
@@ -161,9 +344,8 @@ def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
         outcomes = np.zeros((law.alphabet, number, law.alphabet), dtype=np.uint8)
         for before, afters in targets.items():
             ranks[before] = [after - (after > before) for after in afters]
-            outcomes[before] = [
-                outcome_numbers(law.transitions(before), law.transitions(after), before) for after in afters
-            ]
+            clean = law.transitions(before)
+            outcomes[before] = [outcome_numbers(clean, law.transitions(after), before) for after in afters]
         (one,) = _site_laws(law, moves)
         found.append(AxisMoves(one._replace(moves=number), tuple(targets), ranks, outcomes))
     return tuple(found)

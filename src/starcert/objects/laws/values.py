@@ -20,13 +20,11 @@ __all__ = ["Categorical", "Edges"]
 class Categorical(Law):
     """A site changes its value with probability p; each other value is equally likely.
 
-    How many values there are is part of the law, as the channel depends on it; where it is left open, it is filled in
-    from the sites. The law has one axis: an attack is any change of a value.
+    The law has one axis: an attack is any change of a value.
 
     Attributes:
         p: the probability that a site shows another value.
-        values: how many values a site has, its own included; None: as many as the sites have. With two, it is
-            `Flip(p)`.
+        values: how many values a site has, its own included; None: as many as the sites have.
 
     Example:
         >>> law = Categorical(0.25, 3)
@@ -79,10 +77,6 @@ class Categorical(Law):
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
 
-    @override
-    def change(self, value: int) -> float:
-        return self.p
-
     @property
     @override
     def numbers(self) -> dict[str, float]:
@@ -113,9 +107,6 @@ class Edges(Law):
         change: the probability that an edge has another type.
         types: how many types there are, at least 2; None: as many as the graph has.
 
-    Attributes:
-        retype: the argument `change`; the other attributes are called like their arguments.
-
     Example:
         >>> law = Edges(delete=0.125, add=0.25, change=0.25, types=2)
         >>> law.transitions(0), law.transitions(1)
@@ -130,9 +121,9 @@ class Edges(Law):
     types: int | None
 
     def __init__(self, *, delete: float, add: float, change: float, types: int | None = None) -> None:
-        given = {"delete": delete, "add": add, "retype": change}
-        for name, value in given.items():
-            object.__setattr__(self, name, probability(value, "change" if name == "retype" else name))
+        object.__setattr__(self, "delete", probability(delete, "delete"))
+        object.__setattr__(self, "add", probability(add, "add"))
+        object.__setattr__(self, "retype", probability(change, "change"))
         object.__setattr__(self, "types", _as_number(types, "types"))
         if Fraction(self.delete) + Fraction(self.retype) > 1:
             raise InvalidParameterError("Edges", "have delete + change of 1 at most", (delete, change))

@@ -1,8 +1,4 @@
-"""Region builders: from a name or a function to a rule that divides the node pairs of any graph.
-
-Each states whether its regions are anchored, that is, read off the graph's own edges, and why one would choose it; see
-`BUILDERS`. Heavy libraries are imported when they are needed.
-"""
+"""Region builders: from a name or a function to a rule that divides the node pairs of any graph; see `BUILDERS`."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from types import MappingProxyType
 
 from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
 from starcert.objects.regions.builder import BUILT, Builder, RegionRule, parse_rule
-from starcert.objects.regions.groups import communities, explained
-from starcert.objects.regions.nodes import node_labels, node_sets
+from starcert.objects.regions.groups import communities, explained, node_labels, node_sets
 from starcert.objects.regions.scores import low_rank, similar_features
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
@@ -43,9 +38,7 @@ BUILDERS: Mapping[str, Builder] = MappingProxyType({name: BUILT[name] for name i
 def build(text: str, **parameters: object) -> RegionRule:
     """The region rule that a line of text describes: NAME, or NAME:PARAMETER=VALUE,PARAMETER=VALUE.
 
-    Args:
-        text: the name of a builder, with parameters or without.
-        parameters: more parameters, for values that text cannot express.
+    `parameters` are more of them, for values that text cannot express.
 
     Example:
         >>> build("communities:resolution=1.5") == build("communities", resolution=1.5)

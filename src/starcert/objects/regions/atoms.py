@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TypeAlias
 
 from starcert.objects.graph import Graph
 from starcert.objects.molecules import GUESS, ORDERS, load_rdkit, molecule_of, orders_of
@@ -16,44 +16,36 @@ from starcert.system.errors import InvalidParameterError
 __all__ = ["GROUPS", "MATCH", "aromatic_atoms", "as_bonds", "as_elements", "functional_groups", "ring_atoms"]
 
 
-class Vocabulary(NamedTuple):
-    """What the labels 0, 1, … of nodes and edges mean."""
+Meanings: TypeAlias = tuple[str, ...] | None
+"""What the labels 0, 1, … mean; None where the data say it themselves."""
 
-    elements: tuple[str, ...]
-    bonds: tuple[str, ...]
-
-
-VOCABULARIES: Mapping[str, Vocabulary] = {
-    "MUTAG": Vocabulary(("C", "N", "O", "F", "I", "Cl", "Br"), ("aromatic", "single", "double", "triple")),
-}
-"""The vocabularies of TU data sets whose files state them."""
+MUTAG = "MUTAG"
+"""The TU data set whose files state what the labels 0, 1, … of its nodes and edges mean."""
+MUTAG_ELEMENTS = ("C", "N", "O", "F", "I", "Cl", "Br")
+MUTAG_BONDS = ("aromatic", "single", "double", "triple")
 
 
-def as_elements(value: Names) -> tuple[str, ...] | None:
-    """The elements that node labels mean, from a name in `VOCABULARIES` or symbols; None for atomic numbers."""
-    if value is None:
-        return None
-    names = split_names(value, "elements")
-    return VOCABULARIES[names[0]].elements if len(names) == 1 and names[0] in VOCABULARIES else names
+def as_elements(value: Names) -> Meanings:
+    """The elements that node labels mean, from MUTAG or symbols; None for atomic numbers."""
+    names = None if value is None else split_names(value, "elements")
+    return MUTAG_ELEMENTS if names == (MUTAG,) else names
 
 
-def as_bonds(value: Names) -> tuple[str, ...] | None:
-    """The orders that edge labels mean, from a name in `VOCABULARIES` or orders; None for the anchored data `bonds`."""
-    if value is None or value == GUESS:
-        return None if value is None else (GUESS,)
-    names = split_names(value, "bonds")
-    names = VOCABULARIES[names[0]].bonds if len(names) == 1 and names[0] in VOCABULARIES else names
+def as_bonds(value: Names) -> Meanings:
+    """The orders that edge labels mean, from MUTAG or orders; None for the anchored data `bonds`."""
+    names = None if value is None else split_names(value, "bonds")
+    if names is None or names == (GUESS,):
+        return names
+    names = MUTAG_BONDS if names == (MUTAG,) else names
     unknown = [name for name in names if name not in ORDERS]
     if unknown:
-        known = ", ".join([*map(repr, VOCABULARIES), repr(GUESS)])
-        hint = f"Write for instance aromatic/single/double/triple, for the labels 0 to 3, or one of {known}."
+        hint = f"Write for example aromatic/single/double/triple for the labels 0 to 3, or one of {MUTAG!r}, {GUESS!r}."
         raise InvalidParameterError("bonds", f"be orders of bonds ({', '.join(ORDERS)})", unknown[0], hint)
     return names
 
 
 MATCH = "match"
 """The region of a SMARTS pattern of one's own."""
-
 _MAX_MATCHES = 100_000_000  # RDKit would stop after a thousand matches, and say nothing
 
 GROUPS: Mapping[str, str] = {
@@ -81,8 +73,7 @@ GROUPS: Mapping[str, str] = {
 def ring_atoms() -> RegionRule:
     """Regions of the pairs of two ring atoms (`ring`), of two others (`rest`), and of one of each (`between`).
 
-    A node is a ring atom if it lies on a cycle of the graph. That needs neither elements nor bond orders nor RDKit, and
-    works on any graph. Rings are made of edges: anchored.
+    A node is a ring atom if it lies on a cycle of the graph, whatever graph it is. Rings are made of edges: anchored.
 
     Example:
         >>> toluene = Graph(7, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (5, 6)])
@@ -110,9 +101,8 @@ def _divide_by_rings(graph: Graph) -> Partition:
 def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule:
     """Regions of the pairs of two aromatic atoms (`aromatic`), of two others (`rest`), and of one of each (`between`).
 
-    Where the bonds are called aromatic in the data, their atoms are: in graphs of `Graph.from_smiles` and
-    `Graph.from_rdkit` these are RDKit's aromatic atoms, in graphs of `sc.datasets.tu("MUTAG", edge_labels=True)` those
-    of the files. Where the data only say single and double, or nothing, RDKit perceives aromaticity. Aromatic
+    Where the data call bonds aromatic, as those of `Graph.from_smiles` and `sc.datasets.tu("MUTAG", edge_labels=True)`
+    do, their atoms are. Where the data only say single and double, or nothing, RDKit perceives aromaticity. Aromatic
     bonds are edges: anchored.
 
     Args:
@@ -132,9 +122,7 @@ def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule
     return RegionRule("", given, ("aromatic", "rest", "between"), divide)
 
 
-def _divide_by_aromaticity(
-    graph: Graph, *, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None
-) -> Partition:
+def _divide_by_aromaticity(graph: Graph, *, elements: Meanings, bonds: Meanings) -> Partition:
     if bonds is None or "aromatic" in bonds:
         found = {end for pair, order in orders_of(graph, bonds).items() if order == "aromatic" for end in pair}
     else:
@@ -160,8 +148,7 @@ def functional_groups(
 
     RDKit finds the groups, which needs the extra `molecules` and graphs that are molecules: those of
     `Graph.from_smiles` and `Graph.from_rdkit`, and those of the TU data sets with `elements` and `bonds`. Groups are
-    made of bonds: anchored. An atom belongs to the first group that has it; two atoms of the same kind of group are
-    in that region also if they belong to different groups.
+    made of bonds: anchored. An atom belongs to the first group that has it.
 
     Args:
         groups: names from `GROUPS`, in text nitro/amine, each a region; or patterns of one's own by name of the region.
@@ -217,11 +204,7 @@ def _query(text: object, region: str) -> object:
 
 
 def _divide_by_groups(
-    graph: Graph,
-    *,
-    patterns: Mapping[str, tuple[str, ...]],
-    elements: tuple[str, ...] | None,
-    bonds: tuple[str, ...] | None,
+    graph: Graph, *, patterns: Mapping[str, tuple[str, ...]], elements: Meanings, bonds: Meanings
 ) -> Partition:
     molecule = molecule_of(graph, elements, bonds)
     free = set(range(graph.n_nodes))

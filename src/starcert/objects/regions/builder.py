@@ -1,11 +1,8 @@
 """Region rules, and builders that make them.
 
-A rule is a function from a graph to its partition that knows its name, its parameters and its regions. A builder is a
-function that makes rules; in text it is NAME or NAME:PARAMETER=VALUE,PARAMETER=VALUE. Parameters are checked once, when
-the rule is made.
-
-A new builder is one function with the decorator `@builder(…)`, which checks its parameters and returns a rule, and its
-name in `starcert.regions.BUILDERS`. Text form, usage and docs follow from its signature and the decorator.
+A rule is a function from a graph to its partition that knows its name, its parameters and its regions. A builder makes
+rules; in text it is NAME or NAME:PARAMETER=VALUE,PARAMETER=VALUE. A new one is a function with the decorator
+`@builder(…)`, which checks its parameters and returns a rule, and its name in `starcert.regions.BUILDERS`.
 """
 
 from __future__ import annotations
@@ -48,25 +45,16 @@ P = ParamSpec("P")
 class RegionRule:
     """A rule for the regions of any graph, made by one of the builders of `starcert.regions`.
 
-    Use it as `regions` of a `SmoothedClassifier`. Rules are equal if their descriptions are, and can be sent to other
-    processes.
+    Use it as `regions` of a `SmoothedClassifier`. Rules are equal if their descriptions are, and can be pickled.
 
-    Attributes:
-        name: the builder that made it.
-        parameters: the parameters of the builder by name, read-only.
-        regions: the names of the regions, or None if they depend on the graph.
-        divide: the function from a graph to its partition; it can be pickled.
-        why: why one would choose it, a sentence.
-        reason: how the regions follow from the graph's own edges, a sentence; empty if they do not. An empty one is no
-            proof: regions that are read off edges all the same are marked when the rule is bound to a graph.
+    `regions` is None if they depend on the graph, `divide` goes from a graph to its partition, `why` says why one would
+    choose it, and `reason` how the regions follow from the graph's own edges; it is empty if they do not.
 
     Example:
         >>> from starcert import regions
         >>> rule = regions.communities(resolution=1.5)
-        >>> rule
-        RegionRule(communities:resolution=1.5,method=louvain,seed=0)
-        >>> rule.regions, rule.anchored
-        (('inside', 'between'), True)
+        >>> rule, rule.regions
+        (RegionRule(communities:resolution=1.5,method=louvain,seed=0), ('inside', 'between'))
         >>> rule(Graph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]))
         Partition(inside, between, anchored)
     """
@@ -81,6 +69,10 @@ class RegionRule:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = (self.name, dict(self.parameters), self.regions, self.divide, self.why, self.reason)
+        return partial(RegionRule, described=self.described), fields
 
     @property
     def anchored(self) -> bool:
@@ -106,30 +98,18 @@ class RegionRule:
     def __hash__(self) -> int:
         return hash(self.description)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        fields = (self.name, dict(self.parameters), self.regions, self.divide, self.why, self.reason)
-        return partial(RegionRule, described=self.described), fields
-
 
 @dataclass(frozen=True)
 class Builder:
     """A function that makes region rules, with what one must know to choose it.
 
-    Attributes:
-        name: what it is called, in text and as a function of `starcert.regions`.
-        make: the function.
-        regions: the names of its regions, in words where they depend on its parameters.
-        why: why one would choose it, a sentence.
-        reason: how its regions follow from the graph's own edges, a sentence; empty if they do not.
-        example: how to write it, where its defaults do not show it.
+    `regions` names its regions, in words where they depend on parameters; `example` is how to write it, where its
+    defaults do not show it; `why` and `reason` are those of its rules.
 
     Example:
         >>> from starcert.objects.regions import BUILDERS
-        >>> builder = BUILDERS["communities"]
-        >>> builder.parameters, builder.anchored
-        (mappingproxy({'resolution': 1.0, 'method': 'louvain', 'seed': 0}), True)
-        >>> print(builder.usage)
-        communities:resolution=1.0,method=louvain,seed=0
+        >>> BUILDERS["communities"].usage, BUILDERS["communities"].anchored
+        ('communities:resolution=1.0,method=louvain,seed=0', True)
     """
 
     name: str
@@ -153,11 +133,6 @@ class Builder:
         """Whether it must be given a model, which text cannot express."""
         return "model" in self._signature
 
-    @property
-    def collects(self) -> bool:
-        """Whether its parameter `sets` collects all names that are not parameters."""
-        return "sets" in self._signature
-
     @cached_property
     def kinds(self) -> Mapping[str, type]:
         """The type of each parameter that text can set, from its annotation: float, int or str."""
@@ -171,7 +146,7 @@ class Builder:
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that text can set, with their defaults; None where leaving it out means something else."""
-        return MappingProxyType({name: self._signature[name].default for name in self.kinds})
+        return {name: self._signature[name].default for name in self.kinds}
 
     @property
     def usage(self) -> str:
@@ -180,29 +155,27 @@ class Builder:
 
     def __call__(self, **parameters: object) -> RegionRule:
         """The rule with these parameters; text is turned into numbers where numbers are meant."""
-        known = [*self.kinds, *(["model"] if self.needs_model else [])]
-        if self.collects and "sets" not in parameters:
+        known = [name for name in self._signature if name != "sets"]
+        if "sets" in self._signature and "sets" not in parameters:  # it collects all names that are not parameters
             own = {name: value for name, value in parameters.items() if name in known}
             parameters = {"sets": {name: value for name, value in parameters.items() if name not in known}, **own}
         for name in parameters:
-            if name not in known and not (self.collects and name == "sets"):
+            if name not in self._signature:
                 listed = f"It has {', '.join(known)}." if known else "It has no parameters."
                 raise InvalidParameterError("regions", f"use parameters that {self.name!r} has", name, listed)
         return self.make(**{name: self._read(name, value) for name, value in parameters.items()})
 
     def _read(self, name: str, value: object) -> object:
         kind = self.kinds.get(name, str)
-        if not isinstance(value, str) or kind is str:
-            return value
         try:
-            return kind(value)
+            return kind(value) if isinstance(value, str) else value
         except ValueError:
             what = "a whole number" if kind is int else "a number"
             raise InvalidParameterError(f"regions {self.name}:{name}", f"be {what}", value) from None
 
 
 BUILT: dict[str, Builder] = {}
-"""All builders by name, as `builder` has made them."""
+"""All builders by name, as `builder` made them."""
 
 
 def builder(
@@ -232,19 +205,17 @@ def as_text(name: str, parameters: Mapping[str, object]) -> str:
     return f"{name}:{given}" if given else name
 
 
-_FORM = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
-
-
 def parse_rule(text: str) -> tuple[str, dict[str, str]]:
     """The name of a builder and its parameters, as text; commas inside brackets belong to a value."""
+    form = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
     if not isinstance(text, str) or not text.strip():
-        raise InvalidParameterError("regions", _FORM, text, "Write for instance communities:resolution=1.5.")
+        raise InvalidParameterError("regions", form, text, "Write for instance communities:resolution=1.5.")
     name, colon, rest = text.partition(":")
     parameters: dict[str, str] = {}
     for item in _items(rest) if colon else []:
         parameter, equals, value = (part.strip() for part in item.partition("="))
         if not (parameter and equals and value):
-            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
+            raise InvalidParameterError("regions", form, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
         if parameter in parameters:
             raise InvalidParameterError("regions", f"give {parameter!r} once", text)
         parameters[parameter] = value
@@ -263,14 +234,14 @@ def _items(text: str) -> list[str]:
 
 
 def split_names(value: object, parameter: str) -> tuple[str, ...]:
-    """Several names in one value: separated by slashes in text, or a sequence of strings."""
+    """Several names in one value: text with slashes between them, or a sequence."""
     names = value.split("/") if isinstance(value, str) else value
-    if isinstance(names, list | tuple) and names and all(isinstance(name, str) and name.strip() for name in names):
-        found = tuple(name.strip() for name in names)
-        if len(set(found)) == len(found):
-            return found
-    hint = "In text they stand between slashes: C/N/O."
-    raise InvalidParameterError(parameter, "be one or more different words", value, hint)
+    listed = isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)
+    found = tuple(name.strip() for name in names) if listed else ("",)  # type: ignore[attr-defined]
+    if not all(found) or len(set(found)) < len(found):
+        hint = "In text they stand between slashes: C/N/O."
+        raise InvalidParameterError(parameter, "be one or more different words", value, hint)
+    return found
 
 
 def join_names(names: str | Iterable[str] | None) -> str | None:
@@ -288,10 +259,10 @@ def check_number(value: object, parameter: str, *, share: bool = False) -> float
 
 def data_of(graph: Graph, attribute: str) -> object:
     """The data of the nodes by name, anchored or not, or an error that lists what there is."""
-    if attribute in graph.node_data:
+    if attribute in graph.node_data:  # a rule that looks at anchored data reads edges
         return graph.node_data[attribute]
-    if attribute in graph.anchored_data:
-        return graph.anchored_data[attribute]
-    known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
-    hint = f"{graph!r} has {known}; choose one of its data."
-    raise InvalidParameterError("attribute", "name data that every node has", attribute, hint)
+    if attribute not in graph.anchored_data:
+        known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
+        hint = f"{graph!r} has {known}; choose one of its data."
+        raise InvalidParameterError("attribute", "name data that every node has", attribute, hint)
+    return graph.anchored_data[attribute]

@@ -1,24 +1,213 @@
-"""Regions by nodes that are found in the graph: its communities, or those that a model looks at."""
+"""Regions by sets of nodes: named, of one label, found as communities, or important to a model."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import canonical_order, digest
+from starcert.objects.content import canonical_order, digest, is_tensor
+from starcert.objects.convert import load_module
 from starcert.objects.graph import Graph
-from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import RegionRule, as_text, builder, check_number, data_of, rule_by
-from starcert.objects.site_sets import Across, Inside, Outside, Within
+from starcert.objects.partition import Partition, divide_nodes
+from starcert.objects.regions.builder import (
+    Names,
+    RegionRule,
+    as_text,
+    builder,
+    check_number,
+    data_of,
+    join_names,
+    rule_by,
+    split_names,
+)
+from starcert.objects.site_sets import Across, Inside, Nodes, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["communities", "explained", "with_pyg_layers"]
+__all__ = ["OTHER", "REST", "communities", "explained", "node_labels", "node_sets", "with_pyg_layers"]
 
 _METHODS = ("louvain", "greedy")
+_TORCH = "'starcert[torch]'"
+
+REST = "*"
+"""In place of nodes: all that are in no other set."""
+OTHER = "other"
+"""The region of the labels that are not listed."""
+
+_LONGEST_RANGE = 10_000_000
+
+
+@builder(
+    "one for each set that is named; between=… for pairs of different sets",
+    why="You know which nodes matter: the certificate then covers them and the others separately.",
+    example="node_sets:motif=0-9,random=10-19,between=bridge",
+)
+def node_sets(
+    sets: Mapping[str, str | Iterable[Hashable]], *, between: str | Mapping[str, tuple[str, str]] | None = None
+) -> RegionRule:
+    """Regions of the pairs inside given node sets, and of the pairs between them: not anchored.
+
+    Args:
+        sets: the nodes of each set by name, disjoint; the pairs inside a set are a region of the same name. Nodes are
+            an iterable of names, or text: `0-9` for the nodes 0 to 9, both included, `0-4+7` for several pieces, other
+            words for nodes called so, and `*`, for one set at most, for all nodes that are in no other set.
+        between: the region of all pairs between different sets; or, region by region, the names of two sets.
+            Pairs in no region are fixed.
+
+    Example:
+        >>> rule = node_sets({"motif": "0-9", "random": "*"}, between="bridge")
+        >>> rule.description, rule(Graph(12, [])).sites(Graph(12, [])).sizes
+        ('node_sets:motif=0-9,random=*,between=bridge', (45, 1, 20))
+    """
+    if not isinstance(sets, Mapping) or not sets or not all(isinstance(region, str) for region in sets):
+        hint = "Write for instance node_sets:motif=0-9,random=10-19,between=bridge."
+        raise InvalidParameterError("sets", "name at least one set of nodes", sets, hint)
+    chosen = {region: _nodes(given, f"sets[{region}]") for region, given in sets.items()}
+    rests = [region for region, nodes in chosen.items() if nodes is None]
+    if len(rests) > 1:
+        raise InvalidParameterError("sets", "leave the remaining nodes, *, to one set", " and ".join(rests))
+    home: dict[Hashable, str] = {}
+    for node, region in ((node, region) for region, nodes in chosen.items() for node in nodes or ()):
+        if home.setdefault(node, region) != region:
+            twice = f"{node!r} in both {home[node]!r} and {region!r}"
+            raise InvalidParameterError("sets", "have no common node", twice)
+    more = () if between is None else (between,) if isinstance(between, str) else tuple(between)
+    written = {region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()}
+    divide = partial(_divide_by_sets, sets=chosen, between=dict(between) if isinstance(between, Mapping) else between)
+    rule = RegionRule("", {**written, "between": between}, (*chosen, *more), divide)
+    if not rests:
+        rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
+    return rule
+
+
+def _divide_by_sets(
+    graph: Graph, *, sets: Mapping[str, Nodes | None], between: str | Mapping[str, tuple[str, str]] | None
+) -> Partition:
+    named = {node for nodes in sets.values() for node in nodes or ()}
+    full = {
+        region: frozenset(node for node in graph.nodes if node not in named) if nodes is None else nodes
+        for region, nodes in sets.items()
+    }
+    if between is None or isinstance(between, str):
+        return divide_nodes(full, between=between)
+    return Partition.from_node_sets(full, between=between)
+
+
+def _nodes(given: object, parameter: str) -> Nodes | None:
+    """The nodes of a set; None for those that are in no other set."""
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InvalidParameterError(parameter, "be nodes", given, "Write for instance 0-9, 0-4+7 or *.")
+    if not isinstance(given, str):
+        try:
+            return frozenset(given)
+        except TypeError:
+            raise InvalidParameterError(parameter, "be names of nodes", given) from None
+    if given.strip() == REST:
+        return None
+    nodes: set[Hashable] = set()
+    for piece in map(str.strip, given.split("+")):
+        if not piece or piece == REST:
+            hint = "Write for instance 0-9 or 0-4+7; * stands alone."
+            raise InvalidParameterError(parameter, "be nodes and ranges of nodes, with a + between them", given, hint)
+        if re.fullmatch(r"\d+(-\d+)?", piece):
+            first, _, last = piece.partition("-")
+            low, high = int(first), int(last or first)
+            if not low <= high <= low + _LONGEST_RANGE:
+                raise InvalidParameterError(parameter, "be ranges from the smaller node to the larger", piece)
+            nodes.update(range(low, high + 1))
+        else:
+            nodes.add(piece)
+    return frozenset(nodes)
+
+
+def _text(nodes: Nodes | None) -> str:
+    """Nodes as `_nodes` reads them, runs of whole numbers as ranges."""
+    numbers = np.array(sorted(node for node in nodes or () if isinstance(node, int) and node >= 0), dtype=object)
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1) if len(numbers) else []
+    words = sorted(str(node) for node in nodes or () if not (isinstance(node, int) and node >= 0))
+    return "+".join([f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs] + words)
+
+
+@builder(
+    "one for each label, or one for all (inside=…); between=… for pairs of different labels",
+    why="The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds.",
+)
+def node_labels(
+    attribute: str = "label", *, between: str | None = None, inside: str | None = None, labels: Names = None
+) -> RegionRule:
+    """Regions of the pairs whose nodes carry the same label, and of those whose labels differ.
+
+    They follow from the data of the nodes alone: not anchored, unless the labels are `anchored_data`. A noise has the
+    same regions for all graphs, but a graph may lack a label: then give `labels` or `inside`.
+
+    Args:
+        attribute: the node data with the labels: one for each node, or one-hot rows, with a region for each column.
+        between: the region of all pairs with different labels, which are fixed otherwise.
+        inside: one region for all pairs with equal labels; by default each label has a region, called as the label.
+        labels: the labels that have a region of their own in every graph, in text 0/1/2; all others share the region
+            `other`. By default those that a graph has, in the order in which its nodes first show them.
+
+    Example:
+        >>> graph = Graph(4, [(0, 1)], node_data={"label": [6, 6, 8, 8]})
+        >>> node_labels("label", between="mixed")(graph)
+        Partition(6, 8, mixed)
+        >>> node_labels("label", inside="same", between="mixed")(graph).sites(graph).sizes
+        (2, 4)
+    """
+    if not isinstance(attribute, str) or not attribute:
+        raise InvalidParameterError("attribute", "be the name of node data", attribute, "TU graphs have 'label', 'x'.")
+    for name, region in (("between", between), ("inside", inside)):
+        if not isinstance(region, str | None):
+            raise InvalidParameterError(name, "be the name of a region", region)
+    listed = None if labels is None else split_names(labels, "labels")
+    if inside is not None and listed is not None:
+        raise InvalidParameterError("labels", "be left out where 'inside' joins all labels", labels)
+    of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
+    regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
+    given = {"attribute": attribute, "between": between, "inside": inside, "labels": join_names(listed)}
+    return rule_by(_divide_by_labels, regions, **given)
+
+
+def _divide_by_labels(
+    graph: Graph, *, attribute: str, between: str | None, inside: str | None, labels: str | None
+) -> Partition:
+    found, known = _labels(graph, attribute)
+    names = known if labels is None else (*labels.split("/"), OTHER)
+    groups: dict[str, list[object]] = {name: [] for name in names}
+    for node, label in zip(graph.nodes, found, strict=True):
+        groups[label if label in groups else OTHER].append(node)
+    sets: dict[str, Nodes] = {label: frozenset(members) for label, members in groups.items()}
+    if inside is None:
+        return divide_nodes(sets, between=between)
+    both = ((inside, Within(tuple(sets.values()))), (between or "", Across(tuple(sets.values()))))
+    return Partition(both if between is not None else both[:1])
+
+
+def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
+    """The label of every node, and all labels that have a region."""
+    data = data_of(graph, attribute)
+    rows = np.asarray(data) if isinstance(data, np.ndarray) or is_tensor(data) else None
+    if rows is not None and rows.ndim == 2:
+        for wrong in np.flatnonzero(~np.isin(rows, (0, 1)).all(axis=1) | (rows.sum(axis=1) != 1)):
+            got = f"{rows[wrong].tolist()} at node {graph.nodes[wrong]!r}"
+            hint = "Features that are not labels go to the builder similar_features."
+            wanted = "hold one label or one one-hot row for each node"
+            raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
+        return [str(column) for column in rows.argmax(axis=1)], tuple(map(str, range(rows.shape[1])))
+    values = rows.tolist() if rows is not None else list(data)  # type: ignore[call-overload]
+    # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
+    found = [str(int(value) if isinstance(value, float) and value.is_integer() else value) for value in values]
+    by_text: dict[str, object] = {}
+    for text, value in zip(found, values, strict=True):
+        if by_text.setdefault(text, value) != value:
+            raise InvalidParameterError(f"node_data[{attribute}]", "differ in their str", (by_text[text], value))
+    return found, tuple(by_text)
 
 
 @builder(
@@ -29,13 +218,12 @@ _METHODS = ("louvain", "greedy")
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
     """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
 
-    Communities maximise modularity, as networkx finds them. They are read off the edges: anchored. The answer depends
-    on the edges and the names of the nodes, not on their order.
+    Communities maximise modularity, as networkx finds them, whatever the order of the nodes. They are read off the
+    edges: anchored.
 
     Args:
         resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
-        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which needs no seed and
-            takes longer.
+        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which takes longer.
         seed: of the Louvain method, which looks at nodes in a random order.
 
     Example:
@@ -47,8 +235,7 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
     if method not in _METHODS:
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
     seed = whole_number("seed", seed, 0)
-    given = {"resolution": resolution, "method": method, "seed": seed}
-    return rule_by(_divide_by_community, ("inside", "between"), **given)
+    return rule_by(_divide_by_community, ("inside", "between"), resolution=resolution, method=method, seed=seed)
 
 
 def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
@@ -82,9 +269,8 @@ def explained(
     """Regions of the pairs of two important nodes (`important`) and of all other pairs (`other`).
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
-    answer on the clean graph. A mask covers present edges only, but regions must cover absent ones too: so a node is as
-    important as the heaviest edge at it, and a pair is important if both of its nodes are. The mask is read off the
-    edges: anchored. The model is copied, and the global random numbers are left alone.
+    answer on the clean graph. A node is as important as the heaviest edge at it, and a pair is important if both of its
+    nodes are. The mask is read off the edges: anchored. The model is copied.
 
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
@@ -98,36 +284,26 @@ def explained(
         hint = "Pass the module: regions.build('explained:quantile=0.8', model=module)."
         wanted = "be the model to explain, as this builder has no regions without it"
         raise InvalidParameterError("model", wanted, None, hint)
-    try:
-        import torch  # noqa: PLC0415  (slow to import)
-    except ModuleNotFoundError as error:
-        raise StarcertError(_NEEDS_PYG) from error
+    torch = load_module("torch", _TORCH)
     module = model if isinstance(model, torch.nn.Module) else getattr(model, "model", model)
     if not isinstance(module, torch.nn.Module):
         hint = "Pass a module that is called as model(x, edge_index, batch)."
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute)
-    parameters: dict[str, Any] = {
-        "quantile": check_number(quantile, "quantile", share=True),
-        "attribute": attribute,
-        "epochs": whole_number("epochs", epochs, 1),
-        "seed": whole_number("seed", seed, 0),
-    }
+    share = check_number(quantile, "quantile", share=True)
+    epochs, seed = whole_number("epochs", epochs, 1), whole_number("seed", seed, 0)
+    parameters: dict[str, Any] = {"quantile": share, "attribute": attribute, "epochs": epochs, "seed": seed}
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
-    weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
-    named = f"{type(frozen).__name__} {weights}"
+    named = f"{type(frozen).__name__} {digest(repr(frozen), dict(frozen.state_dict()))[:16]}"
     described = f"{as_text('explained', parameters)} of {named}"
     regions = ("important", "other")
     return RegionRule("", {"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
 
 
-_NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"
-
-
 @dataclass
 class _Explain:
-    """From a graph to the regions of its important nodes; each graph is explained once."""
+    """Divides a graph by its important nodes; each graph is explained once."""
 
     model: Any
     quantile: float
@@ -153,7 +329,6 @@ class _Explain:
         return Partition((("important", Inside(important)), ("other", Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """How important each node is, the nodes in this order."""
         weights = np.zeros(graph.n_nodes)
         x = np.array(data_of(graph, self.attribute), dtype=np.float32)
         if not graph.n_edges:
@@ -165,8 +340,7 @@ class _Explain:
         mask = _edge_mask(self.model, x[order], arcs, self.epochs, self.seed)
         for end in (0, 1):
             np.maximum.at(weights, arcs[:, end], mask)
-        # Numbers that differ only in the last digits are equal: their order must not depend on the machine.
-        return np.round(weights, 6)
+        return np.round(weights, 6)  # the order of numbers that differ in the last digits depends on the machine
 
 
 def _edge_mask(
@@ -177,16 +351,11 @@ def _edge_mask(
     seed: int,
 ) -> npt.NDArray[np.float64]:
     """The weight of every arc of a graph, from 0 to 1, as GNNExplainer learns it."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415  (slow to import)
 
-    try:
-        from torch_geometric.explain import Explainer, GNNExplainer  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise StarcertError(_NEEDS_PYG) from error
+    explain = load_module("torch_geometric.explain", _TORCH)
 
     class OneGraph(torch.nn.Module):
-        """The model on a single graph, whatever it calls its third argument."""
-
         def __init__(self) -> None:
             super().__init__()
             self.model = with_pyg_layers(model).requires_grad_(False)
@@ -197,9 +366,9 @@ def _edge_mask(
 
     try:
         with torch.random.fork_rng(devices=[]):
-            explainer = Explainer(
+            explainer = explain.Explainer(
                 OneGraph(),
-                GNNExplainer(epochs=epochs),
+                explain.GNNExplainer(epochs=epochs),
                 explanation_type="model",
                 edge_mask_type="object",
                 model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"},
@@ -209,16 +378,16 @@ def _edge_mask(
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         what = str(error).strip().partition("\n")[0] or type(error).__name__
         raise StarcertError(
-            f"The model cannot be explained: {what}. "
-            "'explained' needs a module that is called as model(x, edge_index, batch), takes the node data named by "
-            "'attribute' as x, and passes messages with layers of PyTorch Geometric."
+            f"The model cannot be explained: {what}. 'explained' needs a module that is called as "
+            "model(x, edge_index, batch), takes the node data named by 'attribute' as x, and passes messages with "
+            "layers of PyTorch Geometric."
         ) from error
     mask: npt.NDArray[np.float64] = explanation.edge_mask.detach().numpy().astype(np.float64)
     return mask
 
 
 def with_pyg_layers(module: Any) -> Any:  # noqa: ANN401  (torch may be missing)
-    """A copy of a module where PyG's layers stand in for those that can become one: explainers know no others."""
+    """A copy of a module with PyG's layers for those that can become one: explainers know no others."""
     copied = deepcopy(module)
     for owner in list(copied.modules()):
         for name, part in owner.named_children():

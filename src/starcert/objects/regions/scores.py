@@ -1,7 +1,4 @@
-"""Regions by a number that each node pair has: the common features of its nodes, or what a low rank leaves over.
-
-The regions share all node pairs of a graph: the smaller one is listed, the larger one is all the others.
-"""
+"""Regions by a number that each node pair has: the smaller region is listed, the larger one is all other pairs."""
 
 from __future__ import annotations
 
@@ -25,12 +22,10 @@ RANK_REGIONS = ("residual", "captured")
 
 MAX_LISTED = 1_000_000
 """At most this many node pairs are listed one by one: each takes a few hundred bytes."""
-
 MAX_NODES = 4096
 """The adjacency of at most this many nodes is decomposed as a dense matrix."""
 
-_CHUNK = 2_000_000
-_DECIMALS = 9
+_CHUNK, _DECIMALS = 2_000_000, 9
 
 
 @builder(
@@ -41,21 +36,16 @@ _DECIMALS = 9
 def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> RegionRule:
     """Regions of the pairs whose features have a Jaccard index of at least a threshold (`alike`), or less (`unlike`).
 
-    The Jaccard index of two nodes is the number of features that both have, over the number that one of them has;
-    that of two nodes without any feature is 1, as they are equal. It follows from the features alone, which no attack
-    on edges changes: not anchored.
-
-    Where being alike is transitive, as for labels, graphs may be of any size; otherwise the smaller region is listed.
+    The Jaccard index of two nodes is the number of features that both have, over the number that one of them has; that
+    of two nodes without any feature is 1. It follows from the features alone: not anchored. Where being alike is
+    transitive, as for labels, graphs may be of any size; otherwise the smaller region is listed.
 
     Args:
-        threshold: from 0, where all pairs are alike, to 1, where only nodes with equal features are. The default
-            takes out the pairs with nothing, or next to nothing, in common.
+        threshold: from 0, where all pairs are alike, to 1, where only nodes with equal features are.
         attribute: the node data with the features: a row of zeros and ones for each node.
 
     Example:
-        >>> import numpy as np
-        >>> x = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        >>> graph = Graph(4, [], node_data={"x": x})
+        >>> graph = Graph(4, [], node_data={"x": np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])})
         >>> [part.sites(graph).sizes for part in (similar_features(0.5)(graph), similar_features(0.6)(graph))]
         [(2, 4), (0, 6)]
     """
@@ -83,13 +73,11 @@ def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Pa
     if unlike is not None and n_unlike is not None and (n_alike is None or n_unlike <= n_alike + inside):
         _check_size(n_unlike, FEATURE_REGIONS)
         few = "unlike", _between(members, unlike)
-    elif alike is None or n_alike is None:
-        raise _too_many(FEATURE_REGIONS)
     else:
-        _check_size(n_alike + inside, FEATURE_REGIONS)
-        own = [np.stack(np.triu_indices(len(nodes), 1), axis=1) for nodes in members]
-        pairs = [nodes[rows] for nodes, rows in zip(members, own, strict=True)]
-        few = "alike", np.concatenate([_between(members, alike), *pairs])
+        _check_size(MAX_LISTED + 1 if n_alike is None else n_alike + inside, FEATURE_REGIONS)
+        assert alike is not None
+        own = [nodes[np.stack(np.triu_indices(len(nodes), 1), axis=1)] for nodes in members]
+        few = "alike", np.concatenate([_between(members, alike), *own])
     # Not anchored: pairs that are alike may happen to be the edges, but were not read there.
     return replace(_list_few(graph, *few, FEATURE_REGIONS), anchored=False)
 
@@ -105,14 +93,10 @@ def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) 
 
 def _check_size(size: int, regions: tuple[str, str]) -> None:
     if size > MAX_LISTED:
-        raise _too_many(regions)
-
-
-def _too_many(regions: tuple[str, str]) -> StarcertError:
-    return StarcertError(
-        f"The regions {' and '.join(regions)} both have more than {MAX_LISTED:,} node pairs, too many to be listed. "
-        "Choose a threshold or a quantile that leaves fewer in one of them, or regions that are described by node sets."
-    )
+        raise StarcertError(
+            f"The regions {' and '.join(regions)} both have more than {MAX_LISTED:,} node pairs, too many to list. "
+            "Choose a threshold or a quantile that leaves fewer in one of them, or regions described by node sets."
+        )
 
 
 def _between(members: list[Indices], kinds: Indices) -> Indices:
@@ -159,10 +143,7 @@ def _transitive(n_kinds: int, alike: Indices | None, unlike: Indices | None) -> 
     sizes = np.bincount(group_of, minlength=n_groups)
     if int((sizes * (sizes - 1) // 2).sum()) != len(alike):
         return None
-    groups: list[list[int]] = [[] for _ in range(n_groups)]
-    for kind, group in enumerate(group_of.tolist()):
-        groups[group].append(kind)
-    return groups
+    return [np.flatnonzero(group_of == group).tolist() for group in range(n_groups)]
 
 
 def _features(graph: Graph, attribute: str) -> npt.NDArray[np.float32]:
@@ -178,12 +159,10 @@ def _features(graph: Graph, attribute: str) -> npt.NDArray[np.float32]:
     wrong = (rows != 0) & (rows != 1)
     if wrong.any():
         node, column = (int(place) for place in np.argwhere(wrong)[0])
-        raise InvalidParameterError(
-            f"node_data[{attribute}]",
-            "hold zeros and ones, as the Jaccard index compares sets of features",
-            f"{rows[node, column].item()!r} at node {graph.nodes[node]!r}",
-            "Store features cut at a threshold of your choice as other node data, and name those.",
-        )
+        wanted = "hold zeros and ones, as the Jaccard index compares sets of features"
+        got = f"{rows[node, column].item()!r} at node {graph.nodes[node]!r}"
+        hint = "Store features cut at a threshold of your choice as other node data, and name those."
+        raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
     return rows.astype(np.float32)
 
 
@@ -197,15 +176,14 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
     """Regions of the pairs that a low-rank approximation of the adjacency misses (`residual`) or not (`captured`).
 
     With A the adjacency and A_r its best approximation of rank r, that of the singular values, the residual of a pair
-    is |A − A_r| there. It is computed from the edges: anchored.
+    is |A − A_r| there. It is computed from the edges: anchored. At most 4,096 nodes.
 
-    The answer does not depend on the order of the nodes: all singular values as large as the r-th are kept, even if the
-    rank becomes larger than r, and residuals are compared in 9 decimals. At most 4,096 nodes.
+    All singular values as large as the r-th are kept, and residuals are compared in 9 decimals: the answer does not
+    depend on the order of the nodes.
 
     Args:
         rank: how many singular values are kept, 1 or more.
-        quantile: the share of the pairs that are captured at least: residual are those above the residual that this
-            share of the pairs does not exceed; equal ones are captured. By default 0.9, unless there is a threshold.
+        quantile: the share of the pairs that are captured at least. By default 0.9, unless there is a threshold.
         threshold: instead of a quantile, the least residual of the region.
 
     Example:
@@ -226,13 +204,9 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
 def _divide_by_residual(graph: Graph, *, rank: int, quantile: float | None, threshold: float | None) -> Partition:
     u, v = np.triu_indices(graph.n_nodes, 1)
     found = residuals(graph, rank)[u, v]
-    if threshold is not None:
-        missed = found >= threshold
-    elif quantile is not None and len(found):
-        cut = np.sort(found)[max(0, int(np.ceil(quantile * len(found) - 1e-9)) - 1)]
-        missed = found > cut
-    else:
-        missed = np.zeros(0, dtype=np.bool_)
+    missed = found >= (np.inf if threshold is None else threshold)
+    if quantile is not None and len(found):
+        missed = found > np.sort(found)[max(0, int(np.ceil(quantile * len(found) - 1e-9)) - 1)]
     few, region = (missed, "residual") if 2 * missed.sum() <= len(missed) else (~missed, "captured")
     return _list_few(graph, region, np.stack([u[few], v[few]], axis=1), RANK_REGIONS)
 
