@@ -7,6 +7,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.provenance import versions
-from starcert_studies.outcome import Finished, Outcome, Words, study_page
+from starcert_studies.outcome import Finished, Report, study_page, texts_of
 from starcert_studies.parts import StudyParts
 
 if TYPE_CHECKING:
@@ -30,28 +31,32 @@ class ListedStudy:
     """A study in the list of all, which is loaded when it is run."""
 
     name: str  # what it is called on the command line
-    module: str  # where it is; its `STUDY` is a `Study`
+    place: str  # where it is, as "module:class"
     about: str  # what it shows, for a list of studies
     alone: str = ""  # why it is run by itself only, and not with all others; "" if it is one of all
+    needs: Sequence[str] = ("matplotlib",)  # packages that are looked for before hours of votes, not after
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""
         try:
-            import_module("matplotlib")  # before hours of votes, not after
-            return cast("type[Study]", import_module(self.module).STUDY)
+            for package in self.needs:
+                import_module(package)
+            module, _, study = self.place.partition(":")
+            return cast("type[Study]", getattr(import_module(module), study))
         except ModuleNotFoundError as error:
             raise StarcertError(
                 f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
             ) from error
 
 
-def _listed(name: str) -> ListedStudy:
-    words = Words(name)
-    return ListedStudy(name, f"starcert_studies.{name}", words.about, words.alone)
-
-
 _NAMES = ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora")
-STUDIES = {name: _listed(name) for name in _NAMES}
+STUDIES = {
+    name: ListedStudy(
+        name, f"starcert_studies.{name}:{name.capitalize()}", texts_of(name)["about"], texts_of(name).get("alone", ""),
+        ("matplotlib", *texts_of(name).get("needs", ())),
+    )
+    for name in _NAMES
+}  # fmt: skip
 """All studies by name."""
 
 
@@ -84,24 +89,22 @@ def reproduce(
     study = STUDIES[name].load().from_options(samples, seed, quick)
     _claim(out, {"study": name, **asdict(study)})
     start = time.perf_counter()
-    outcome = study.run(StudyParts(out / "parts", workers=workers, progress=progress))
-    _write(outcome, out, study.words.title)
-    finished = Finished(
-        name, STUDIES[name].about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers)
-    )
+    report = study.report(*study.votes(StudyParts(out / "parts", workers=workers, progress=progress)))
+    _write(report, out)
+    seconds, peak_bytes = time.perf_counter() - start, _peak_bytes(workers)
     results = {
         "study": name,
         "settings": asdict(study),
-        "checks": [asdict(check) for check in outcome.checks],
-        "summary": list(outcome.summary),
-        "values": outcome.values,
-        "seconds": round(finished.seconds, 1),
-        "peak_bytes": finished.peak_bytes,
+        "checks": [asdict(check) for check in report.checks],
+        "summary": report.summary,
+        "values": report.values,
+        "seconds": round(seconds, 1),
+        "peak_bytes": peak_bytes,
         "provenance": versions(),
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
-    write_whole(out / "index.html", [study_page(study.words.title, outcome, results)])
-    return finished
+    write_whole(out / "index.html", [study_page(report, results)])
+    return Finished(name, STUDIES[name].about, out, report.checks, seconds, peak_bytes)
 
 
 def _claim(out: Path, settings: dict[str, Any]) -> None:
@@ -128,13 +131,14 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
         raise StarcertError(f"{out}: cannot be used as the folder of a study ({error}). Give another --out.") from error
 
 
-def _write(outcome: Outcome, out: Path, title: str) -> None:
+def _write(report: Report, out: Path) -> None:
+    title = report.texts["title"]
     (out / "tables").mkdir(exist_ok=True)
-    for table in outcome.tables:
+    for table in report.tables:
         write_whole(out / "tables" / f"{table.name}.csv", [table.to_csv()])
     (out / "figures").mkdir(exist_ok=True)
     with style():
-        for picture in outcome.pictures:
+        for picture in report.pictures:
             figure = picture.draw()
             for ending, about in (("svg", {"Date": None, "Title": title}), ("png", {"Title": title})):
                 drawn = io.BytesIO()

@@ -14,7 +14,7 @@ from starcert_studies.voted import ALPHA
 @pytest.fixture(scope="module")
 def halves(tmp_path_factory):
     folder = tmp_path_factory.mktemp("halves")
-    return folder, *worlds.Halves().run(StudyParts(folder))
+    return folder, *worlds.Halves().votes(StudyParts(folder))
 
 
 def test_options_change_the_settings():
@@ -44,7 +44,7 @@ def test_votes_in_blocks_are_those_of_the_smoothed_classifier(halves):
 
 def test_votes_do_not_depend_on_the_workers(halves, tmp_path):
     folder, found, _ = halves
-    again, _ = worlds.Halves().run(StudyParts(tmp_path, workers=2))
+    again, _ = worlds.Halves().votes(StudyParts(tmp_path, workers=2))
     assert len({json.dumps(voted.votes.counts.tolist()) for voted in found.values()}) == 2
     for p, voted in found.items():
         assert again[p].votes.counts.tolist() == voted.votes.counts.tolist()
