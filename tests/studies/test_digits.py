@@ -13,7 +13,7 @@ pytest.importorskip("torch_geometric")
 from starcert_studies import digits
 from starcert_studies.voted import ALPHA, TWO_FLIPS
 
-TINY = digits.Digits(200, 12, 5)
+TINY = digits.Digits(100, 12, 5)
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +57,18 @@ def test_verdicts_are_those_of_a_certificate(folder):
     smoothed = sc.SmoothedClassifier(TINY.model("network"), digits.NOISE, digits.REGIONS)
     kept = worlds.part(folder, "network-10")
     assert len(kept["judged"]) == 2
-    found = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1, evidence=True, own_samples=2_000, max_flips=2)
+    found = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1, evidence=True, own_samples=1_000, max_flips=2)
     for one, told in zip(found, kept["judged"], strict=True):
         assert one.label == told["class"]
         assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in TWO_FLIPS]
-    counts = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1)
+    counts = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1)
     assert counts.votes.counts.tolist() == kept["estimation"]
     assert [[one.certified(r) for r in TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
 
 
 def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
     svc, network = worlds.table(folder, "models")
-    assert (svc["votes"], network["votes"], svc["images"]) == ("200", "2000", "12")
+    assert (svc["votes"], network["votes"], svc["images"]) == ("100", "1000", "12")
     for row in (svc, network):
         assert float(row["without_noise"]) > 0.8
         assert float(row["majority"]) < 0.4 < float(row["smoothed"])

@@ -16,7 +16,7 @@ from starcert_studies.voted import ALPHA, ONE_FLIP, TWO_FLIPS, Question, median_
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
 
-TINY = evidence.Evidence(1_000, 20_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
+TINY = evidence.Evidence(1_000, 5_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_verdicts_are_those_of_a_certificate(folder):
     machine, data = worlds.small_machine(0)
     base = sc.classifiers.from_sklearn(machine)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
-    for own, name in ((0, "shared"), (20_000, "own")):
+    for own, name in ((0, "shared"), (5_000, "own")):
         found = smoothed.certify(
             data.test.graphs[:3], samples=1_000, alpha=ALPHA, seed=1, max_radius=(2, 2), max_flips=2, evidence=True,
             own_samples=own,

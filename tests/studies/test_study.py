@@ -75,7 +75,7 @@ def test_the_data_of_the_studies_have_the_papers_sizes():
     machine, data = motif_machine(3)
     assert [len(split) for split in (data.train, data.validation, data.test)] == [1000, 1000, 100]
     assert data.test.graphs[0].key == sc.datasets.motif(seed=3).test.graphs[0].key
-    assert data.test.graphs[0].key != motif_machine(4)[1].test.graphs[0].key
+    assert data.test.graphs[0].key != sc.datasets.motif(seed=4).test.graphs[0].key
     small = worlds.small_data(0)
     accuracies = split_accuracies(sc.classifiers.from_sklearn(machine), small)
     assert accuracies["test"] == (machine.predict(list(small.test.graphs)) == small.test.labels).mean()

@@ -1,6 +1,7 @@
 """The synthetic study with few graphs, levels and votes: every number again by loops, every claim made to fail."""
 
 import math
+import shutil
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -46,13 +47,15 @@ def _small():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, _small):
-    """The same study twice, in two folders; and what it found."""
+    """The same study twice, in two folders, the second from the votes of the first; and what it found."""
     made, found = [tmp_path_factory.mktemp("study") for _ in range(2)], []
     findings = synthetic.Findings
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synthetic, "Findings", lambda *args: found.append(findings(*args)) or found[-1])
-        for folder in made:
-            reproduce("synthetic", folder, samples=50, quick=True)
+        reproduce("synthetic", made[0], samples=50, quick=True)
+        for name in ("parts", "settings.json"):
+            (shutil.copytree if name == "parts" else shutil.copy)(made[0] / name, made[1] / name)
+        reproduce("synthetic", made[1], samples=50, quick=True)
     return made, found[0]
 
 
