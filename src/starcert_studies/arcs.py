@@ -80,7 +80,7 @@ class Arcs(Study):
     @override
     def data(self, key: Key) -> Tested:
         data = self.graph_data(key[1])
-        return Tested.of(data.test.graphs, data.test.labels, NOISE, data.partition)
+        return Tested(data.test.graphs, data.test.labels, NOISE, data.partition)
 
     @override
     def model(self, key: Key) -> Classifier:

@@ -33,21 +33,20 @@ __all__ = ["Bonds"]
 Rates = tuple[float, float, float]  # the probabilities with which a bond is deleted, one is added, and a type changes
 Set = tuple[str, Rates]  # a network and its noise
 Key = tuple[str, Rates, int]  # the same for one fold
-
 NOISES: tuple[Rates, ...] = ((0.1, 0.02, 0.1), (0.4, 0.05, 0.3), (0.2, 0.1, 0.3))
 MODELS = {"gine": "GINE, types of bonds", "gin": "GIN, no types", "gine_atoms": "GINE, types and atoms"}
 AXES = {"delete": "deleted bonds", "add": "added bonds", "change": "changed types"}
+ONES = ("1 delete", "1 add", "1 change", "1 atoms")
 LAYERS = {"bonds": "pairs", "atoms": "x"}  # of each region
 ELEMENTS, TYPES = 7, 4
 ATOMS = 0.3  # the probability with which an atom shows another element, where atoms are under noise
-
 RADII: tuple[Mapping[str, int], ...] = (
     *({axis: n} for axis in ("delete", "add") for n in (1, 2, 4)),
     *({"change": n} for n in (1, 2, 4, 8)),
     {"delete": 1, "add": 1}, {"delete": 1, "add": 1, "change": 1},
     {"atoms": 1}, {"atoms": 2}, {"delete": 1, "atoms": 1}, {"change": 1, "atoms": 1}, {"change": 2, "atoms": 1},
 )  # fmt: skip
-"""The radii of the table; those with an axis that a network does not have are left out for it."""
+"""Of the table; those with an axis that a network does not have are left out for it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Bonds(Study):
     def data(self, key: Key) -> Tested:
         _, _, tested, numbers = fold_splits(molecules(key[0]).all, key[2], self.seed)
         noise = noise_of(*key[:2])
-        return Tested.of(tested.graphs, tested.labels, noise, {region: LAYERS[region] for region in noise}, numbers)
+        return Tested(tested.graphs, tested.labels, noise, {region: LAYERS[region] for region in noise}, numbers)
 
     @override
     def model(self, key: Key) -> Classifier:
@@ -107,15 +106,13 @@ class Bonds(Study):
                 for radius in RADII
                 if (hits := certified(model, voted, radius)) is not None
             }
-            certified_rows = (
-                {"model": model, "noise": noise, "radius": radius, "certified": each, "spread": spread}
-                for radius, (each, spread) in shares.items()
-            )
-            report.table("radii", certified_rows)
-            ones = [name for name in ("1 delete", "1 add", "1 change", "1 atoms") if name in shares]
+            for radius, (each, spread) in shares.items():
+                report.table(
+                    "radii", [{"radius": radius, "certified": each, "spread": spread}], model=model, noise=noise
+                )
+            ones = ", ".join(f"{shares[name][0]:.0%} at {name}" for name in ONES if name in shares)
             values = {"title": MODELS[model], "clean": clean[0], "model": model, "noise": noise, "share": share,
-                      "deviation": deviation, "majority": majority,
-                      "certified": ", ".join(f"{shares[name][0]:.0%} at {name}" for name in ones)}  # fmt: skip
+                      "deviation": deviation, "majority": majority, "certified": ones}  # fmt: skip
             report.sentence(**values)
             report.check("better", share >= majority + 0.05, enough=whole, **values)
         first, *others = (voted.numbers for voted in found.values())

@@ -1,9 +1,8 @@
 """Nodes of Cora-ML: words of papers and links between them, each noisy alone, and both at once.
 
 The setting of sparse_smoothing's demonstration: the largest connected component, undirected; binary words; 20 nodes of
-each class to learn from, 20 to choose the epoch by, all others tested; two graph convolutions, trained with the noise
-that they vote under. Its certificate for two kinds of sites at once fills a product of cells in an order that is not
-theirs; what that says of the same votes stands beside what is true.
+each class to learn from, 20 to choose the epoch by, all others tested. Its certificate for two kinds of sites at once
+fills a product of cells in an order that is not theirs; what that says of the same votes stands beside what is true.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from starcert.system.errors import StarcertError
 from starcert.voting.counting import answers_on
 from starcert_studies.figures import share_maps
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.parts import Part
+from starcert_studies.reproduce import Part
 from starcert_studies.study import Study, plain, split_nodes
 from starcert_studies.voted import Grid, Voted
 
@@ -102,7 +101,7 @@ class Cora(Study):
             )
             report.table(name, rows)
         both, noise = found["both"], NOISES["both"]
-        report.table("both", [joint_row(both, radius) for radius in JOINT])
+        report.table("both", (joint_row(both, radius) for radius in JOINT))
         survive, p = float(shares["words"][5, 0]), float(both.bounds.p_lower.max())
         check("words", survive > 0.5, share=survive)
         more = {radius: unsorted_rho(noise, radius, p) - sc.rho_lower(noise, radius, p) for radius in JOINT}
@@ -121,10 +120,9 @@ class Cora(Study):
 def cora() -> Dataset:
     """Cora-ML's largest connected component; from the folder that STARCERT_DATA names."""
     given = os.environ.get("STARCERT_DATA")
-    places = [Path(given, *inside, "cora_ml.npz") for inside in ((), ("CORA_ML",))] if given else []
-    for place in places:
-        if place.is_file():
-            return npz(place, largest_component=True)
+    for folder in (given, f"{given}/CORA_ML") if given else ():
+        if Path(folder, "cora_ml.npz").is_file():
+            return npz(Path(folder, "cora_ml.npz"), largest_component=True)
     raise StarcertError(
         f"Cora-ML is needed, a file cora_ml.npz (github.com/abojchevski/sparse_smoothing has it under data). Give its "
         f"folder in the environment variable STARCERT_DATA, which is {given or 'not set'}."
@@ -139,8 +137,8 @@ def vote_on_nodes(study: Cora, name: str) -> dict[str, Any]:
     problem = smoothed.problem([graph])
     votes = smoothed.vote(problem, samples=study.samples, selection_samples=1_000, seed=study.seed, progress=False)
     labels = cora().labels[split_nodes(cora().labels, study.seed)[2]].tolist()
-    found = plain(problem, votes, labels, clean=answers_on(smoothed.classifier, problem.sites[0]).reshape(-1).tolist())
-    return found | {
+    clean = answers_on(smoothed.classifier, problem.sites[0]).reshape(-1).tolist()
+    return plain(problem, votes, labels, clean=clean) | {
         "capacity": problem.capacities * len(labels),
         "anchored": problem.anchored * len(labels),
         "seconds": {"training": trained - start, "votes": time.perf_counter() - trained},

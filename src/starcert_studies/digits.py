@@ -76,7 +76,7 @@ class Digits(Study):
     @override
     def data(self, key: str) -> Tested:
         rows, labels = digits(self.seed)
-        return Tested.of(rows[TAUGHT:], labels[TAUGHT:], NOISE, REGIONS)
+        return Tested(rows[TAUGHT:], labels[TAUGHT:], NOISE, REGIONS)
 
     @override
     def model(self, key: str) -> Classifier:

@@ -155,7 +155,7 @@ class Evidence(Study):
     @override
     def data(self, key: Key) -> Tested:
         tested, regions = self.splits(key)[2], motif_machine(key[3])[1].partition if key[0] == "motif" else None
-        return Tested.of(tested.graphs, tested.labels, noise_of(key[0], key[2]), regions)
+        return Tested(tested.graphs, tested.labels, noise_of(key[0], key[2]), regions)
 
     @override
     def model(self, key: Key) -> Classifier:

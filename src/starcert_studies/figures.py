@@ -62,19 +62,19 @@ def share_maps(cuts: Mapping[str, tuple[Grid, Sequence[str]]], many: str, height
 
 def number_grids(
     panels: Sequence[Mapping[str, npt.ArrayLike]],
-    rows: Sequence[object],
-    columns: Sequence[object],
+    rows: Sequence[object] = (),
+    columns: Sequence[object] = (),
     *,
     names: tuple[str, str, str],
-    limits: tuple[float, float],
-    digits: int,
+    limits: tuple[float, float] = (0.0, 1.0),
+    digits: int = 2,
     height: float,
     font_size: float = 6,
     majority: float | None = None,
 ) -> Figure:
     """Grids of numbers on one scale, row by row of panels by their titles; `names` are of rows, columns, numbers.
 
-    The share of the most frequent class, if given, is marked on the scale.
+    Rows and columns are numbered where they are not given. The share of the most frequent class is marked on the scale.
     """
     figure = new_figure(PAGE, height)
     axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
@@ -82,7 +82,8 @@ def number_grids(
         for j, (title, values) in enumerate(line.items()):
             row_name, column_name = names[0] if j == 0 else "", names[1] if i == len(panels) - 1 else ""
             numbers = np.asarray(values, float)
-            grid = NumberGrid(numbers, rows, columns, row_name, column_name, names[2], limits, digits)
+            scales = rows or range(numbers.shape[0]), columns or range(numbers.shape[1])
+            grid = NumberGrid(numbers, *scales, row_name, column_name, names[2], limits, digits)
             grid.plot(axes[i][j], bar=False, font_size=font_size).set_title(title)
     bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
     if majority is not None:

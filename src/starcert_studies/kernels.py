@@ -74,7 +74,7 @@ class Kernels(Study):
     @override
     def data(self, key: Key) -> Tested:
         data = motif(seed=key[1])
-        return Tested.of(data.test.graphs, data.test.labels, NOISE, data.partition)
+        return Tested(data.test.graphs, data.test.labels, NOISE, data.partition)
 
     @override
     def model(self, key: Key) -> Classifier:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -22,7 +21,7 @@ import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.datasets import tu
 from starcert_studies.figures import number_grids, trade_off
-from starcert_studies.outcome import Report, compare_shares, published, texts_of
+from starcert_studies.outcome import Report, cells, compare_shares, published, texts_of
 from starcert_studies.study import MUTAG_NETWORKS, Study, Tested, Trial, fold_splits, mutag_network
 from starcert_studies.voted import Voted
 
@@ -30,10 +29,12 @@ __all__ = ["Mutag"]
 
 PAPER = published("mutag")
 BOX = (5, 10)  # deletions and additions in the paper's tables
+COLUMNS = {"anisotropic": "anisotropic_anchored", "sparsity_aware": "sparsity_aware"}
 KINDS = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aware"}
 LEVEL = 0.01  # two shares differ, or one beats a constant answer, where chance would do it once in a hundred
 
 Setting = tuple[str, float, float]  # a network with the probabilities to delete and to add a bond
+Sweep = Mapping[Setting, Voted]
 Key = tuple[str, float, float, int | None]  # the same for one fold; None: the paper's one split
 
 
@@ -78,7 +79,7 @@ class Mutag(Study):
     @override
     def data(self, key: Key) -> Tested:
         _, _, tested, numbers = fold_splits(tu("MUTAG").all, key[-1], self.seed)
-        return Tested.of(tested.graphs, tested.labels, sc.Noise(pairs=0.1), None, numbers)
+        return Tested(tested.graphs, tested.labels, sc.Noise(pairs=0.1), None, numbers)
 
     @override
     def model(self, key: Key) -> Classifier:
@@ -87,7 +88,7 @@ class Mutag(Study):
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
         majority, every = tu("MUTAG").all.majority_share, found["every"]
-        sweep: dict[Setting, Voted] = {at: voted for at, voted in found.items() if isinstance(at, tuple)}
+        sweep: Sweep = {at: voted for at, voted in found.items() if isinstance(at, tuple)}
         ours = {
             name: {kind: each.ratios(BOX) for kind, each in found[name].anchored_too().items()}
             for name in ("split", "every")
@@ -99,52 +100,41 @@ class Mutag(Study):
                    "clearly_better_than_constant": voted.p_value_of_constant(majority) < LEVEL,
                    "right_and_certified_at_1_1": voted.share((1, 1))}  # fmt: skip
             report.table("sweep", [row])
-        ratios = (
-            {"molecules": name, "deletions": i, "additions": j,
-             "anisotropic_anchored": float(some["anisotropic"][i, j]),
-             "sparsity_aware": float(some["sparsity_aware"][i, j]),
-             "published_anisotropic_anchored": PAPER["anisotropic"][i][j],
-             "published_sparsity_aware": PAPER["sparsity_aware"][i][j]}
-            for name, some in ours.items()
-            for i, j in np.ndindex(BOX[0] + 1, BOX[1] + 1)
-        )  # fmt: skip
-        report.table("ratios", ratios)
-        whole = f"all {len(every)} molecules by 10-fold cross-validation"
-        values = {
-            "tested": whole if self.folds == 10 else f"{len(every)} molecules, {self.folds} of 10 folds",
-            "n": len(found["split"]), "every": every, "majority": majority,
-            "best": _described(sweep, best_of(sweep)),
-            "most": _described(sweep, max(sweep, key=lambda at: sweep[at].share((1, 1)))),
-        }  # fmt: skip
+        for which, some in ours.items():
+            columns = {name: some[kind] for kind, name in COLUMNS.items()}
+            columns |= {f"published_{name}": PAPER[kind] for kind, name in COLUMNS.items()}
+            report.table("ratios", cells(columns, deletions=None, additions=None), molecules=which)
+        chosen = {"best": best_of(sweep), "most": max(sweep, key=lambda at: sweep[at].share((1, 1)))}
+        some_folds = f"{len(every)} molecules, {self.folds} of 10 folds"
+        tested = f"all {len(every)} molecules by 10-fold cross-validation" if self.folds == 10 else some_folds
+        values: dict[str, Any] = {"tested": tested, "n": len(found["split"]), "every": every, "majority": majority}
+        for name, at in chosen.items():
+            share, title = sweep[at].share((1, 1)), MUTAG_NETWORKS[at[0]][0]
+            values[name] = {"voted": sweep[at], "certified": share, "title": title, "at": at}
         report.sentence(0, 1, 2, **values)
         places = ("here", ours["split"]), ("in the paper", PAPER)
         panels = {
             "split": [{f"{title}, {where}": some[k] for k, title in KINDS.items()} for where, some in places],
             "every": [{title: ours["every"][kind] for kind, title in KINDS.items()}],
         }
-        certified = partial(
-            number_grids, rows=range(BOX[0] + 1), columns=range(BOX[1] + 1), limits=(0.0, 1.0), digits=2, font_size=5,
-            names=("deletions", "additions", "share of right molecules certified"),
-        )  # fmt: skip
-        for name, height in (("split", 3.8), ("every", 2.1)):
-            report.picture(name, certified, panels[name], height=height, values=values)
+        certified = {"names": ("deletions", "additions", "share of right molecules certified"), "font_size": 5}
+        for which, height in (("split", 3.8), ("every", 2.1)):
+            report.picture(which, number_grids, panels[which], height=height, values=values, **certified)
         accuracies = {
             title: [[sweep[model, d, a].accuracy for a in self.adds] for d in self.deletes]
             for model, (title, *_) in MUTAG_NETWORKS.items()
         }
-        of_sweep = partial(
-            number_grids, [accuracies], self.deletes, self.adds, limits=(0.5, 1.0), digits=3, height=2.1, font_size=7,
-            names=("probability of deletion", "probability of addition", "accuracy"), majority=majority,
+        report.picture(
+            "sweep", number_grids, [accuracies], self.deletes, self.adds, limits=(0.5, 1.0), digits=3, height=2.1,
+            names=("probability of deletion", "probability of addition", "accuracy"), font_size=7, majority=majority,
+            values=values,
         )  # fmt: skip
-        report.picture("sweep", of_sweep, values=values)
         points = {(MUTAG_NETWORKS[model][0], f"{d:g}/{a:g}"): voted for (model, d, a), voted in sweep.items()}
         report.picture("trade_off", trade_off, points, (1, 1), majority)
         report.values.update(majority_share=majority, graphs=len(every))
         self.check_claims(report, found, sweep, majority)
 
-    def check_claims(
-        self, report: Report, found: Mapping[Any, Voted], sweep: Mapping[Setting, Voted], majority: float
-    ) -> None:
+    def check_claims(self, report: Report, found: Mapping[Any, Voted], sweep: Sweep, majority: float) -> None:
         """The paper's claims, and what it does not show."""
         check, every, certified = report.check, found["every"], found["every"].anchored_too()
         enough, whole = self.samples >= 100_000, self.folds == 10 and self.epochs >= 500
@@ -189,13 +179,9 @@ class Mutag(Study):
         check("setting", p < LEVEL, enough=whole, **values)
 
 
-def best_of(sweep: Mapping[Setting, Voted]) -> Setting:
+def best_of(sweep: Sweep) -> Setting:
     """The setting with the most right answers; of equals, the one with the most noise."""
     return max(sweep, key=lambda at: (sweep[at].right.sum(), at[1] * at[2]))
-
-
-def _described(sweep: Mapping[Setting, Voted], at: Setting) -> dict[str, Any]:
-    return {"voted": sweep[at], "certified": sweep[at].share((1, 1)), "title": MUTAG_NETWORKS[at[0]][0], "at": at}
 
 
 def _radii(where: npt.NDArray[np.bool_]) -> str:

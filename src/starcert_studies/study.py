@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ from starcert.objects.noise import Noise
 from starcert.system.threads import one_torch_thread
 from starcert.voting.counting import answers_on
 from starcert_studies.outcome import Report
-from starcert_studies.parts import Part, StudyParts
+from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge
 
 if TYPE_CHECKING:
@@ -50,22 +50,16 @@ __all__ = ["MUTAG_NETWORKS", "MotifStudy", "Study", "Tested", "Trial", "fold_spl
 class Tested:
     """What a model is tested on."""
 
-    problem: Problem  # the objects with the regions of the noise in them; every trial puts its own noise there
+    objects: Sequence[CleanObject]
     labels: Labels  # their true classes
-    regions: Regions | None = None  # the regions
+    noise: Noise  # one with the same regions as those of the trials
+    regions: Regions | None = None  # where those are
     numbers: Sequence[int] = ()  # their numbers in the whole data set, where a model is tested on a part of it
 
-    @classmethod
-    def of(
-        cls,
-        objects: Sequence[CleanObject],
-        labels: Labels,
-        noise: Noise,
-        regions: Regions | None = None,
-        numbers: Sequence[int] = (),
-    ) -> Tested:
-        """The objects, bound to a noise with the same regions as those of the trials."""
-        return cls(bind_all(objects, noise, regions), labels, regions, numbers)
+    @cached_property
+    def problem(self) -> Problem:
+        """The objects with the regions of the noise in them; every trial puts its own noise there."""
+        return bind_all(self.objects, self.noise, self.regions)
 
 
 @dataclass(frozen=True)
@@ -172,7 +166,7 @@ class MotifStudy(Study):
     @override
     def data(self, key: tuple[int, ...]) -> Tested:
         data = self.machine(key)[1]
-        return Tested.of(data.test.graphs, data.test.labels, Noise(motif=0.1, random=0.1), data.partition)
+        return Tested(data.test.graphs, data.test.labels, Noise(motif=0.1, random=0.1), data.partition)
 
     @override
     def model(self, key: tuple[int, ...]) -> Classifier:

@@ -31,16 +31,7 @@ FEATURED_RADIUS, FEATURED_BOX = (1, 45), (4, 45)
 ISOTROPIC = tuple(round(0.02 * k, 2) for k in range(1, 11))
 SHOWN_ISOTROPIC = (0.02, 0.04, 0.08, 0.12, 0.2)  # half of them, as in the paper, so that curves can be told apart
 DRAWN_ROWS = (0.45, 0.25, 0.05)  # the p_random that other draws of the data are voted on at
-MEASURES = {
-    "score": lambda voted: voted.score(WINDOW),
-    "plurality": lambda voted: voted.plurality,
-    "smallest_p_lower": lambda voted: voted.smallest_p_lower,
-    "accuracy": lambda voted: voted.accuracy,
-    "low": lambda voted: voted.shifted(-3).score(WINDOW),
-    "high": lambda voted: voted.shifted(3).score(WINDOW),
-}
-"""What is read off the votes at a noise level: the first three for every draw of the data, all for the study's own."""
-
+DRAWN = ("score", "plurality", "smallest_p_lower")  # what the table of them shows
 MEANS = (
     ("score", "score", None, 0.0),
     ("accuracy", "plurality", None, 0.005),
@@ -56,8 +47,8 @@ class Findings:
     machines: Sequence[Mapping[str, Any]]  # the facts about the machine of each draw
     featured: Sequence[Voted]  # each draw at p = (0.02, 0.45)
     isotropic: Mapping[float, Voted]  # the isotropic levels, by p
-    grids: Mapping[str, Grid]  # the `MEASURES`, with rows as the published p_random and columns as p_motif
-    draws: Sequence[Mapping[str, Grid]]  # the first three of them for each draw, with rows as `DRAWN_ROWS`
+    grids: Mapping[str, Grid]  # `Voted.measures`, with rows as the published p_random and columns as p_motif
+    draws: Sequence[Mapping[str, Grid]]  # the same for each draw, with rows as `DRAWN_ROWS`
 
     @cached_property
     def certified(self) -> list[float]:
@@ -110,7 +101,7 @@ class Synthetic(MotifStudy):
     @override
     def data(self, key: tuple[int, ...]) -> Tested:
         test = self.machine(key)[1].test
-        return Tested.of(test.graphs, test.labels, sc.Noise(all=0.1)) if key[1] else super().data(key)
+        return Tested(test.graphs, test.labels, sc.Noise(all=0.1)) if key[1] else super().data(key)
 
     @override
     def fact_keys(self) -> dict[str, tuple[int, bool]]:
@@ -120,16 +111,16 @@ class Synthetic(MotifStudy):
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
         levels = {at: each.as_if(self.samples) for at, each in found.items() if isinstance(at, tuple)}
 
-        def grids(data: int, rows: Sequence[float], names: Sequence[str]) -> dict[str, Grid]:
-            table = [[levels[data, m, r] for m in PAPER["p_motif"]] for r in rows]
-            return {name: np.array([[MEASURES[name](each) for each in row] for row in table]) for name in names}
+        def grids(data: int, rows: Sequence[float]) -> dict[str, Grid]:
+            table = [[levels[data, m, r].measures(WINDOW) for m in PAPER["p_motif"]] for r in rows]
+            return {name: np.array([[each[name] for each in row] for row in table]) for name in table[0][0]}
 
         made = Findings(
             [results[f"machine-{data}"] for data in self.data_seeds],
             [found[data] for data in self.data_seeds],
             {p: found[p] for p in ISOTROPIC},
-            grids(self.data_seed, PAPER["p_random"], list(MEASURES)),
-            [grids(data, DRAWN_ROWS, list(MEASURES)[:3]) for data in self.data_seeds],
+            grids(self.data_seed, PAPER["p_random"]),
+            [grids(data, DRAWN_ROWS) for data in self.data_seeds],
         )
         self.describe(report, made)
         self.check_claims(report, made)
@@ -148,7 +139,7 @@ class Synthetic(MotifStudy):
         )  # fmt: skip
         grids, p_motif = found.grids, PAPER["p_motif"]
         columns = {
-            "score": grids["score"].astype(int), "published_score": PAPER["score"], "accuracy": grids["accuracy"],
+            "score": grids["score"], "published_score": PAPER["score"], "accuracy": grids["accuracy"],
             "plurality": grids["plurality"], "published_accuracy": PAPER["accuracy"],
             "smallest_p_lower": grids["smallest_p_lower"], "published_smallest_p_lower": PAPER["smallest_p_lower"],
         }  # fmt: skip
@@ -161,7 +152,7 @@ class Synthetic(MotifStudy):
             lower = [found.isotropic[p].smallest_p_lower] * len(share)
             report.table("isotropic", cells({"share": share, "smallest_p_lower": lower}, radius=None), p=p)
         for seed, number, draw in zip(self.data_seeds, vectors, found.draws, strict=True):
-            rows = cells({**draw, "score": draw["score"].astype(int)}, p_random=DRAWN_ROWS, p_motif=p_motif)
+            rows = cells({name: draw[name] for name in DRAWN}, p_random=DRAWN_ROWS, p_motif=p_motif)
             report.table("draws", rows, data_seed=seed, support_vectors=number)
         report.table("base_accuracy", [{"graphs": name, "accuracy": share} for name, share in accuracies.items()])
 

@@ -154,6 +154,12 @@ class Voted:
         """How many radii of a box hold for more than half of the objects, right and certified."""
         return score(self.certificates, self.labels, max_radius=box)
 
+    def measures(self, box: Any) -> dict[str, float]:  # noqa: ANN401
+        """Score, plurality, smallest p_lower and accuracy; and the score with votes moved by three standard errors."""
+        low, high = (self.shifted(errors).score(box) for errors in (-3, 3))
+        return {"score": self.score(box), "plurality": self.plurality, "smallest_p_lower": self.smallest_p_lower,
+                "accuracy": self.accuracy, "low": low, "high": high}  # fmt: skip
+
     def certified_at(self, radii: Iterable[tuple[int, ...]]) -> dict[str, float]:
         """Columns of a table: the share right and certified at each of some radii."""
         return {f"certified_at_{'_'.join(map(str, radius))}": self.share(radius) for radius in radii}
@@ -220,12 +226,9 @@ def judge(
 ) -> list[Judged]:
     """The verdicts on the objects of a problem, from votes with their flips recorded."""
     job = Job.of(smoothed.classifier, problem, seed)
-    paper, counts = (
-        certify(
-            clopper_pearson(votes, alpha=share), smoothed.noise, max_radius=question.box, capacity=problem.capacities
-        )
-        for share in (ALPHA, counts_alpha(ALPHA, evidence=True))
-    )
+    bounds = (clopper_pearson(votes, alpha=share) for share in (ALPHA, counts_alpha(ALPHA, evidence=True)))
+    within: dict[str, Any] = {"max_radius": question.box, "capacity": problem.capacities}
+    paper, counts = (certify(each, smoothed.noise, **within) for each in bounds)
     judging = partial(with_evidence, counts, job, alpha=ALPHA, max_flips=question.max_flips, advance=lambda _: None)
     shared = judging(most=0)
     own = judging(most=question.own_samples) if question.own_samples else shared
@@ -278,15 +281,9 @@ class RadiusTally:
 
     def columns(self) -> dict[str, int]:
         """Columns of a table."""
-        return {
-            "right": self.right,
-            "by_p_A": self.by_p_A,
-            "by_p_A_at_share": self.by_counts,
-            "by_evidence": self.shared,
-            "with_own_votes": self.own,
-            "broken": self.broken,
-            "open": self.open,
-        }
+        return {"right": self.right, "by_p_A": self.by_p_A, "by_p_A_at_share": self.by_counts,
+                "by_evidence": self.shared, "with_own_votes": self.own, "broken": self.broken,
+                "open": self.open}  # fmt: skip
 
 
 def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTally]:

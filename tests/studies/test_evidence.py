@@ -9,7 +9,7 @@ import study_worlds as worlds
 import starcert as sc
 from starcert_studies import evidence
 from starcert_studies.outcome import Report
-from starcert_studies.parts import StudyParts
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import vote_on_block
 from starcert_studies.voted import ALPHA, ONE_FLIP, TWO_FLIPS, Question, median_range, tallies
 

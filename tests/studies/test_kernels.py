@@ -10,7 +10,7 @@ import study_worlds as worlds
 import starcert as sc
 from starcert_studies import kernels
 from starcert_studies.outcome import Report, published
-from starcert_studies.parts import StudyParts
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import split_accuracies
 from starcert_studies.voted import ALPHA
 

@@ -14,7 +14,7 @@ import study_worlds as worlds
 import starcert as sc
 from starcert.objects.binding import bind_all
 from starcert_studies.outcome import Report, published
-from starcert_studies.parts import StudyParts
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import model_of, vote_on_block
 from starcert_studies.voted import Voted
 

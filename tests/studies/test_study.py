@@ -6,7 +6,7 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies.parts import StudyParts
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import fold_splits, motif_machine, split_accuracies
 from starcert_studies.voted import ALPHA
 

@@ -15,7 +15,7 @@ import starcert as sc
 from starcert.datasets import motif
 from starcert.pages.plots.drawing import new_figure
 from starcert_studies.outcome import Check
-from starcert_studies.parts import Part, StudyParts
+from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.study import Study, Tested, Trial
 from starcert_studies.voted import Voted
 
@@ -68,7 +68,7 @@ class Halves(Study):
 
     def data(self, key):
         data = small_data(key)
-        return Tested.of(data.test.graphs, data.test.labels, sc.Noise(motif=0.1, random=0.1), data.partition)
+        return Tested(data.test.graphs, data.test.labels, sc.Noise(motif=0.1, random=0.1), data.partition)
 
     def model(self, key):
         return sc.classifiers.from_callable(more_than_half, n_classes=2, on="batch", description="more than half")
