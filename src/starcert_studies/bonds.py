@@ -38,8 +38,7 @@ MODELS = {"gine": "GINE, types of bonds", "gin": "GIN, no types", "gine_atoms": 
 AXES = {"delete": "deleted bonds", "add": "added bonds", "change": "changed types"}
 ONES = ("1 delete", "1 add", "1 change", "1 atoms")
 LAYERS = {"bonds": "pairs", "atoms": "x"}  # of each region
-ELEMENTS, TYPES = 7, 4
-ATOMS = 0.3  # the probability with which an atom shows another element, where atoms are under noise
+ELEMENTS, TYPES, ATOMS = 7, 4, 0.3  # the last is the probability with which an atom shows another element
 RADII: tuple[Mapping[str, int], ...] = (
     *({axis: n} for axis in ("delete", "add") for n in (1, 2, 4)),
     *({"change": n} for n in (1, 2, 4, 8)),

@@ -107,9 +107,7 @@ class Cora(Study):
         more = {radius: unsorted_rho(noise, radius, p) - sc.rho_lower(noise, radius, p) for radius in JOINT}
         worst = max(more, key=more.__getitem__)
         check("unsorted", more[worst] > 0.01, more=more[worst], radius=worst)
-        cuts = {
-            "words noisy": (shares["words"], NOISES["words"].axes),
-            "links noisy": (shares["links"], NOISES["links"].axes),
+        cuts = {f"{name} noisy": (shares[name], NOISES[name].axes) for name in ("words", "links")} | {
             "both noisy, no link attacked": (shares["both"][0, 0], noise.axes[2:]),
             "both noisy, one link deleted": (shares["both"][1, 0], noise.axes[2:]),
         }

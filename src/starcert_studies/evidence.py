@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.ensemble import RandomForestClassifier
 from typing_extensions import override
 
 import starcert as sc
@@ -25,7 +23,17 @@ from starcert.datasets import Split, tu
 from starcert.datasets.tu_files import local_names
 from starcert_studies.figures import verdict_bars
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.study import Study, Tested, Trial, fold_splits, motif_machine, mutag_network, trained_network
+from starcert_studies.study import (
+    Study,
+    Tested,
+    Trial,
+    blind_answers,
+    fold_splits,
+    motif_machine,
+    mutag_network,
+    protein_splits,
+    trained_network,
+)  # fmt: skip
 from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Question, RadiusTally, Voted, median_range, medians, tallies
 
 __all__ = ["Asked", "Evidence"]
@@ -34,7 +42,6 @@ MUTAG_NOISES = {(0.04, 0.2): 2, (0.02, 0.05): 3, (0.02, 0.02): 5}
 """Delete and add, and how many tenths of the votes each has: the weight of two flips grows like 1/p²."""
 
 BLOCK = 10  # graphs of the motif data, or proteins, in a part
-MAX_NODES = 60  # larger proteins are left out
 SHARED = {
     (0.1, 0.1): {"(1, 0)": 95, "(0, 1)": 95, "(2, 0)": 55, "(1, 1)": 85, "(0, 2)": 95},
     (0.06, 0.06): {"(1, 0)": 95, "(2, 0)": 90, "(1, 1)": 95, "(0, 2)": 95},
@@ -181,15 +188,11 @@ class Evidence(Study):
 
     @override
     def facts(self, key: int | Key) -> int | list[int]:
-        """How many support vectors the machine of a draw has; or the answers of a blind model.
-
-        No flip of a node pair changes those: it is a forest on the number of nodes and the sums of their data.
-        """
+        """How many support vectors the machine of a draw has; or the answers of a model that sees no edge."""
         if isinstance(key, int):
             return len(motif_machine(key)[0].svc_.support_)
         taught, _, tested = self.splits(key)
-        forest = RandomForestClassifier(random_state=0).fit(node_sums(taught), taught.labels)
-        return [int(answer) for answer in forest.predict(node_sums(tested))]
+        return blind_answers(taught, tested)
 
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
@@ -281,17 +284,3 @@ def blind_part(key: Key) -> str:
     """The name of the part with the answers of the blind model, which do not depend on the noise."""
     data, _, _, draw, fold = key
     return f"blind-{data}-{draw}" if fold is None else f"blind-{data}-{draw}-{fold}"
-
-
-@lru_cache(maxsize=2)
-def protein_splits(seed: int) -> tuple[Split, Split, Split]:
-    """The smaller proteins: to learn from, to choose the epoch by, to test."""
-    data = tu("PROTEINS")
-    small = data.all[np.array([graph.n_nodes <= MAX_NODES for graph in data.graphs])]
-    return small.split((0.75, 0.1, 0.15), seed=seed)
-
-
-def node_sums(some: Split) -> npt.NDArray[np.float64]:
-    """What the blind model sees: how many nodes each graph has, and the sums of their data."""
-    rows = [[graph.n_nodes, *np.asarray(graph.node_data.get("x", [[]])).sum(axis=0)] for graph in some.graphs]
-    return np.array(rows, dtype=float)

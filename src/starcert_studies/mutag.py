@@ -105,8 +105,8 @@ class Mutag(Study):
             columns |= {f"published_{name}": PAPER[kind] for kind, name in COLUMNS.items()}
             report.table("ratios", cells(columns, deletions=None, additions=None), molecules=which)
         chosen = {"best": best_of(sweep), "most": max(sweep, key=lambda at: sweep[at].share((1, 1)))}
-        some_folds = f"{len(every)} molecules, {self.folds} of 10 folds"
-        tested = f"all {len(every)} molecules by 10-fold cross-validation" if self.folds == 10 else some_folds
+        of_all = "molecules by 10-fold cross-validation" if self.folds == 10 else f"molecules, {self.folds} of 10 folds"
+        tested = f"{'all ' if self.folds == 10 else ''}{len(every)} {of_all}"
         values: dict[str, Any] = {"tested": tested, "n": len(found["split"]), "every": every, "majority": majority}
         for name, at in chosen.items():
             share, title = sweep[at].share((1, 1)), MUTAG_NETWORKS[at[0]][0]
@@ -142,11 +142,9 @@ class Mutag(Study):
         theirs = {kind: np.array(PAPER[kind], float) for kind in KINDS}
         reached = (ours["anisotropic"] > 0) & (ours["sparsity_aware"] > 0)
         fewer = reached & (ours["anisotropic"] < ours["sparsity_aware"])
-        check(
-            "where_both_reach", not fewer.any(), enough=enough and whole, held=int(reached.sum() - fewer.sum()),
-            reached=int(reached.sum()), fewer=f"; fewer at {_radii(fewer)}" if fewer.any() else "",
-            slacks=[sc.slack(each.noise, (1, 0)) for each in certified.values()],
-        )  # fmt: skip
+        check("where_both_reach", not fewer.any(), enough=enough and whole, held=int(reached.sum() - fewer.sum()),
+              reached=int(reached.sum()), fewer=f"; fewer at {_radii(fewer)}" if fewer.any() else "",
+              slacks=[sc.slack(each.noise, (1, 0)) for each in certified.values()])  # fmt: skip
         for one, other, number in (("anisotropic", "sparsity_aware", "five"), ("sparsity_aware", "anisotropic", "two")):
             here, there = ((some[one] > 0) & (some[other] == 0) for some in (ours, theirs))
             values: dict[str, Any] = {"number": number, "kind": one.replace("_", "-")}
@@ -166,17 +164,10 @@ class Mutag(Study):
             check("certified", p > LEVEL, enough=enough, **values)
         p = every.p_value_of_constant(majority)
         check("constant", p < LEVEL, enough=whole, every=every, majority=majority, largest=every.largest_share, p=p)
-        at, tried = best_of(sweep), len(sweep)
-        p = sweep[at].p_value_of_constant(majority, tried)
-        values = {
-            "voted": sweep[at],
-            "at": at,
-            "title": MUTAG_NETWORKS[at[0]][0],
-            "majority": majority,
-            "tried": tried,
-            "p": p,
-        }
-        check("setting", p < LEVEL, enough=whole, **values)
+        at = best_of(sweep)
+        p = sweep[at].p_value_of_constant(majority, len(sweep))
+        values = {"voted": sweep[at], "at": at, "title": MUTAG_NETWORKS[at[0]][0], "tried": len(sweep), "p": p}
+        check("setting", p < LEVEL, enough=whole, majority=majority, **values)
 
 
 def best_of(sweep: Sweep) -> Setting:

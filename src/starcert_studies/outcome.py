@@ -237,9 +237,9 @@ class Report:
         draws: Sequence[float],
         /,
         *,
-        rounding: float = 0.0,
+        rounding: float = 0,
         enough: bool = True,
-        **values: Any,  # noqa: ANN401
+        **values: object,
     ) -> None:
         """Adds the claim that a published number lies where the next draw is expected; see `within`."""
         how = {"few": self.texts.get("few", ""), "rounding": rounding} | self.texts["claims"][name]

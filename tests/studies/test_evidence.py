@@ -7,7 +7,7 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies import evidence
+from starcert_studies import evidence, study
 from starcert_studies.outcome import Report
 from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import vote_on_block
@@ -171,14 +171,14 @@ def test_claims_are_about_the_median_of_the_draws():
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
 def test_networks_are_judged_too(monkeypatch, name):
     pytest.importorskip("torch_geometric")
-    evidence.protein_splits.cache_clear()
-    monkeypatch.setattr(evidence, "tu", lambda name: sc.datasets.tu("MUTAG"))
+    study.protein_splits.cache_clear()
+    monkeypatch.setattr(study, "tu", lambda name: sc.datasets.tu("MUTAG"))
     model = "sum" if name == "MUTAG" else "gin"
     asked = evidence.Asked(name, model, (0.1, 0.1), 200, Question(ONE_FLIP, 500, 1), 1 if name == "MUTAG" else 3)
     trials = [TINY._trials(asked, draw)[0] for draw in (0, 1)]
     found, other = (vote_on_block(TINY, trial, 0) for trial in trials)
     blind = TINY.facts(trials[0].key)
-    evidence.protein_splits.cache_clear()
+    study.protein_splits.cache_clear()
     assert len(found["judged"]) == (19 if name == "MUTAG" else 3)
     assert all({"certified", "broken", "open"} >= {*one["shared"], *one["own"]} for one in found["judged"])
     assert found["judged"] != other["judged"]  # another split

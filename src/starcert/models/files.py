@@ -69,10 +69,7 @@ def save_file(content: object, path: str | PathLike[str]) -> None:
 def load_file(path: str | PathLike[str]) -> tuple[Any, bool]:
     """What a file holds, read without running anything in it, and whether it has a digest, which was then verified.
 
-    Raises:
-        OSError: the file cannot be read.
-        DamagedFileError: its digest does not agree.
-        Exception: nearly anything, from torch, on a file that it did not write.
+    torch raises nearly anything on a file that it did not write.
     """
     data = Path(path).read_bytes()
     has_digest = data[-_COMMENT_BYTES:].startswith(_MARK)
@@ -191,10 +188,9 @@ class TrainingCheckpoint:
         self._last = time.monotonic()
 
     def restore(self, parts: Mapping[str, TrainingPart], device: torch.device) -> dict[str, Any] | None:
-        """Puts the parts and torch's generator into the state of the file.
+        """Puts the parts and torch's generator into the state of the file; what else was kept.
 
-        Returns:
-            What else was kept; None if there is no file, or none that serves: then nothing was changed.
+        None if there is no file, or none that serves: then nothing was changed.
         """
         kept = self._read()
         if kept is None or kept.get("made_from") != self._made_from or kept["shapes"] != _shapes(parts):
@@ -238,10 +234,7 @@ class TrainingCheckpoint:
             self.save()
 
     def save(self) -> bool:
-        """Writes the state at the end of the last epoch, unless that was done; whether the file now holds one.
-
-        A file that cannot be written is named in a warning, once.
-        """
+        """Writes the state at the end of the last epoch, unless that was done; whether the file now holds one."""
         if self._state is not None and not self._saved:
             self._last = time.monotonic()
             try:

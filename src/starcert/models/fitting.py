@@ -44,17 +44,11 @@ VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in
 
 @dataclass(frozen=True)
 class Training:
-    """How a training went.
+    """How a training went."""
 
-    Attributes:
-        best_epoch: the epoch whose weights were kept.
-        validation_accuracy: their accuracy on the validation graphs (noisy ones, if there was noise).
-        history: for each epoch, training loss, validation loss and validation accuracy.
-    """
-
-    best_epoch: int
-    validation_accuracy: float
-    history: list[tuple[float, float, float]] = field(repr=False)
+    best_epoch: int  # the epoch whose weights were kept
+    validation_accuracy: float  # their accuracy on the validation graphs (noisy ones, if there was noise)
+    history: list[tuple[float, float, float]] = field(repr=False)  # of each epoch: loss, validation loss and accuracy
 
 
 def fit_with_noise(
