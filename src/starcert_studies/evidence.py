@@ -197,19 +197,19 @@ class Evidence(Study):
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
         vectors = [results[f"support-vectors-{draw}"] for draw in range(self.draws)]
-        counted, every, single = [], [], []
+        by_radius, every, single = [], [], []
         for asked in dict.fromkeys(asked for asked, _ in found):
             draws = [voted for (other, _), voted in found.items() if other == asked]
             counts = [tallies(asked.question, voted.judged) for voted in draws]
             edgeless = [self.without_edges(asked, draw, voted, results) for draw, voted in enumerate(draws)]
             for radius in counts[0]:
                 some = [tally[radius] for tally in counts]
-                counted.append((asked, radius, some))
+                by_radius.append((asked, radius, some))
                 every.append(record(asked, radius, some, edgeless) | {"draws": len(some)})
                 for draw, one in enumerate(some):
                     more = {"draw": draw, "support_vectors": vectors[draw] if asked.data == "motif" else ""}
                     single.append(record(asked, radius, [one], [edgeless[draw]]) | more)
-        headline = [number for number, (asked, radius, _) in enumerate(counted) if asked.is_headline(radius)]
+        headline = [number for number, (asked, radius, _) in enumerate(by_radius) if asked.is_headline(radius)]
         attacks = (
             {"data": asked.data, "model": asked.model, "noise_1": asked.noise[0], "noise_2": asked.noise[1],
              "box": str(asked.question.box), "draw": draw, "graph": number, "p_lower": one["p_lower"], "level": level,
@@ -222,16 +222,16 @@ class Evidence(Study):
         report.table("evidence", every)
         report.table("draws", single)
         report.table("open", attacks)
-        bars = [(f"{asked.label}: {radius}", some) for asked, radius, some in counted]
+        bars = [(f"{asked.label}: {radius}", some) for asked, radius, some in by_radius]
         report.picture("headline", verdict_bars, dict(bars[number] for number in headline))
         report.picture("verdicts", verdict_bars, dict(bars))
-        for asked, radius, some in counted:
+        for asked, radius, some in by_radius:
             if asked.is_headline(radius) or radius in {"any 2 flips", "(0, 45)", "(3, 45)"}:
                 report.sentence(label=asked.label, n_draws=len(some), radius=radius, **medians(some))
         report.sentence(1, vectors=median_range(vectors))
         if not self.proteins:
             report.sentence(2)
-        self.check_claims(report, counted)
+        self.check_claims(report, by_radius)
 
     def without_edges(self, asked: Asked, draw: int, voted: Voted, results: Mapping[str, Any]) -> tuple[int, int]:
         """How many graphs a constant answer has right, and how many the blind model."""
@@ -239,10 +239,10 @@ class Evidence(Study):
         blind = [answer for trial in trials for answer in results[blind_part(trial.key)][: trial.objects]]
         return max(Counter(voted.labels.tolist()).values()), int(np.sum(blind == voted.labels))
 
-    def check_claims(self, report: Report, counted: Sequence[tuple[Asked, str, Sequence[RadiusTally]]]) -> None:
+    def check_claims(self, report: Report, by_radius: Sequence[tuple[Asked, str, Sequence[RadiusTally]]]) -> None:
         """What is documented of evidence: of each question and radius, from its tallies draw by draw."""
         whole = self.samples >= 100_000 and self.graphs == 100 and self.draws == 20
-        for asked, radius, some in counted:
+        for asked, radius, some in by_radius:
             shared, own, left = (np.median([getattr(one, name) for one in some]) for name in ("shared", "own", "open"))
             check = partial(report.check, enough=whole, noise=asked.noise, radius=radius, **medians(some))
             if (least := SHARED.get(asked.noise, {}).get(radius)) is not None:
@@ -252,7 +252,7 @@ class Evidence(Study):
             if radius == "(2, 45)" and asked.is_headline(radius):
                 check("far", own >= 0.95 * some[0].graphs)
         lost, away = (
-            sum(getattr(one, name) for *_, some in counted for one in some) for name in ("lost", "shared_away")
+            sum(getattr(one, name) for *_, some in by_radius for one in some) for name in ("lost", "shared_away")
         )
         report.check("nothing_lost", lost == 0, lost=lost, away=away)
 

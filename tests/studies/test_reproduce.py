@@ -1,8 +1,10 @@
 """From a name to a folder: what is in it, and what is refused."""
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,9 +19,11 @@ from starcert_studies.reproduce import STUDIES, ListedStudy, reproduce
 pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch):
-    monkeypatch.setitem(STUDIES, "tiny", ListedStudy("tiny", "study_worlds:Tiny", "a tiny study <one>"))
+@pytest.fixture(scope="module", autouse=True)
+def _tiny():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STUDIES, "tiny", ListedStudy("tiny", "study_worlds:Tiny", "a tiny study <one>"))
+        yield
 
 
 class Links(HTMLParser):
@@ -38,9 +42,15 @@ class Links(HTMLParser):
         self.text += data
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, _tiny):
+    return reproduce("tiny", tmp_path_factory.mktemp("tiny") / "deep" / "out", seed=3, workers=1)
+
+
 @pytest.fixture
-def done(tmp_path):
-    return reproduce("tiny", tmp_path / "deep" / "out", seed=3, workers=1)
+def done(tmp_path, finished):
+    """The finished study in a folder of the test's own."""
+    return replace(finished, folder=shutil.copytree(finished.folder, tmp_path / "deep" / "out"))
 
 
 def files(folder: Path) -> dict[str, bytes]:

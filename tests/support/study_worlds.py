@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+from unittest import mock
 
 import numpy as np
-import pytest
 
 import starcert as sc
 from starcert.datasets import motif
@@ -155,8 +155,7 @@ def tiny_run(study, folder):
     """The folder of a study in a small size, run as its quick form."""
     from starcert_studies.reproduce import reproduce  # noqa: PLC0415
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(study), "from_options", lambda samples, seed, quick: study)
+    with mock.patch.object(type(study), "from_options", return_value=study):
         return reproduce(type(study).__name__.lower(), folder, quick=True).folder
 
 
