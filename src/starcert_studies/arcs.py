@@ -17,14 +17,13 @@ from scipy.stats import binom
 from typing_extensions import override
 
 import starcert as sc
-from starcert.classifiers import Classifier, features, from_callable, from_pyg
+from starcert.classifiers import Classifier, features, from_callable
 from starcert.datasets import Dataset, arcs
-from starcert.models.fitting import own_generator
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
-from starcert_studies.outcome import Check, Outcome, Words
-from starcert_studies.study import Study, Tested, Trial, train_on
+from starcert_studies.outcome import Report, texts_of
+from starcert_studies.study import Study, Tested, Trial, trained_network
 from starcert_studies.voted import Grid, Labels, Voted
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["STUDY", "Arcs"]
+__all__ = ["Arcs"]
 
 MOTIF = 9
 """Nodes of the motif."""
@@ -51,7 +50,7 @@ Key = tuple[str, str]
 class Arcs(Study):
     """Feed-forward and feedback motifs, with directions and without."""
 
-    words = Words("arcs")
+    texts = texts_of("arcs")
     quick: ClassVar = {"samples": 1_000, "graphs": 50, "taught": 200, "epochs": 20}
 
     samples: int = 10_000  # votes on each directed graph; a tenth on each skeleton, of which nothing will be certified
@@ -81,7 +80,7 @@ class Arcs(Study):
     @override
     def data(self, key: Key) -> Tested:
         data = self.graph_data(key[1])
-        return Tested.of(data.test.graphs, data.test.labels, NOISE, data.partition)
+        return Tested(data.test.graphs, data.test.labels, NOISE, data.partition)
 
     @override
     def model(self, key: Key) -> Classifier:
@@ -90,50 +89,36 @@ class Arcs(Study):
             least = best_threshold(data, self.seed)
             words = f"{least} closed walks of three steps or more"
             return from_callable(partial(many_cycles, least=least), n_classes=2, on="batch", description=words)
-        with own_generator(self.seed, "cpu"):
-            degrees = features.in_degree(), features.out_degree()
-            base = from_pyg(sc.models.GIN(2, 2, hidden=32, layers=2), n_classes=2, features=degrees)
-        smoothed, halve_every = sc.SmoothedClassifier(base, NOISE, data.partition), max(1, self.epochs // 4)
-        settings = {"epochs": self.epochs, "learning_rate": 1e-2, "halve_every": halve_every, "seed": self.seed}
-        train_on(smoothed, data.train, data.validation, settings)
-        return base
+        return trained_network(
+            partial(sc.models.GIN, 2, 2, hidden=32, layers=2), self.seed, NOISE, data.partition, data.train,
+            data.validation, features=(features.in_degree(), features.out_degree()), epochs=self.epochs,
+            learning_rate=1e-2, halve_every=max(1, self.epochs // 4), seed=self.seed,
+        )  # fmt: skip
 
     def graphs_figure(self) -> Figure:
         """A graph of each class, the motif on a circle: arcs go forward, or all the way round."""
         return class_examples(self.graph_data("arcs"), lambda sites: ring_positions(sites.graph, MOTIF), 2.3)
 
     @override
-    def outcome(self, found: Mapping[Key, Voted], results: Mapping[str, Any]) -> Outcome:
-        rows = [
-            {"model": model, "shown": shown, "votes": self.votes_on(shown), "graphs": len(voted),
-             "majority": voted.majority, "without_noise": voted.clean_accuracy, "smoothed": voted.accuracy,
-             "abstained": voted.abstained, **voted.certified_at(RADII)}
-            for (model, shown), voted in found.items()
-        ]  # fmt: skip
-        directed = {model: found[model, "arcs"] for model in MODELS}
-        return Outcome(
-            [self.words.summary(model=model, shown=shown, voted=voted) for (model, shown), voted in found.items()],
-            [
-                self.words.picture("graphs", self.graphs_figure),
-                self.words.picture("radii", partial(radius_maps, directed, BOX, 1.0)),
-            ],
-            [self.words.table("models", rows)],
-            self.checks(found),
-        )
-
-    def checks(self, found: Mapping[Key, Voted]) -> list[Check]:
-        """What is documented of the two models."""
-        enough, made = self.samples >= 10_000 and self.graphs == 100, []
+    def outcome(self, report: Report, found: Mapping[Key, Voted], results: Mapping[str, Any]) -> None:
+        enough = self.samples >= 10_000 and self.graphs == 100
         for (model, shown), voted in found.items():
-            values: dict[str, Any] = {"model": model, "voted": voted, "n": len(voted)}
+            row = {"model": model, "shown": shown, "votes": self.votes_on(shown), "graphs": len(voted),
+                   "majority": voted.majority, "without_noise": voted.clean_accuracy, "smoothed": voted.accuracy,
+                   "abstained": voted.abstained, **voted.certified_at(RADII)}  # fmt: skip
+            report.table("models", [row])
+            report.sentence(model=model, shown=shown, voted=voted)
             if shown == "arcs":
-                made.append(self.words.check("with_directions", voted.accuracy == 1, enough=enough, **values))
+                report.check("with_directions", voted.accuracy == 1, enough=enough, model=model, voted=voted)
             else:
                 limit = float(binom.ppf(0.999, len(voted), 0.5) / len(voted))
                 chance = max(voted.accuracy, voted.clean_accuracy) <= limit
-                made.append(self.words.check("without_directions", chance, limit=limit, **values))
+                report.check("without_directions", chance, model=model, voted=voted, limit=limit, n=len(voted))
         share = found["network", "arcs"].share((0, 10))
-        return [*made, self.words.check("ten_flips", share >= 0.95, enough=enough, share=share)]
+        report.check("ten_flips", share >= 0.95, enough=enough, share=share)
+        report.picture("graphs", self.graphs_figure)
+        directed = {model: found[model, "arcs"] for model in MODELS}
+        report.picture("radii", radius_maps, directed, BOX, 1.0)
 
 
 def skeleton(graph: sc.Graph) -> sc.Graph:
@@ -169,6 +154,3 @@ def best_threshold(data: Dataset, seed: int, copies: int = 64) -> int:
     places = np.unique(counts)
     right = np.searchsorted(few, places) / few.size - np.searchsorted(many, places) / many.size
     return int(places[right.argmax()])
-
-
-STUDY = Arcs

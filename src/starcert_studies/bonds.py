@@ -11,63 +11,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 from typing_extensions import override
 
 import starcert as sc
-from starcert.classifiers import Classifier, from_pyg
+from starcert.classifiers import Classifier
 from starcert.datasets import Dataset, tu
 from starcert.models import GIN, GINE
-from starcert.models.fitting import own_generator
 from starcert.pages.plots.drawing import MAJORITY, PAGE, colour_of, new_figure
 from starcert.system.errors import StarcertWarning
-from starcert_studies.outcome import Check, Outcome, Words
-from starcert_studies.study import Study, Tested, Trial, fold_splits, train_on
+from starcert_studies.outcome import Report, texts_of
+from starcert_studies.study import Study, Tested, Trial, fold_splits, trained_network
 from starcert_studies.voted import Voted
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["Bonds"]
 
-__all__ = ["STUDY", "Bonds"]
-
-Rates = tuple[float, float, float]
-"""The probabilities with which a bond is deleted, one is added, and a type changes."""
-
-Set = tuple[str, Rates]
-"""A network and its noise."""
-
-Key = tuple[str, Rates, int]
-"""The same for one fold."""
-
+Rates = tuple[float, float, float]  # the probabilities with which a bond is deleted, one is added, and a type changes
+Set = tuple[str, Rates]  # a network and its noise
+Key = tuple[str, Rates, int]  # the same for one fold
 NOISES: tuple[Rates, ...] = ((0.1, 0.02, 0.1), (0.4, 0.05, 0.3), (0.2, 0.1, 0.3))
 MODELS = {"gine": "GINE, types of bonds", "gin": "GIN, no types", "gine_atoms": "GINE, types and atoms"}
 AXES = {"delete": "deleted bonds", "add": "added bonds", "change": "changed types"}
-ELEMENTS, TYPES = 7, 4
-ATOMS = 0.3
-"""The probability with which an atom shows another element, where atoms are under noise."""
-
+ONES = ("1 delete", "1 add", "1 change", "1 atoms")
+LAYERS = {"bonds": "pairs", "atoms": "x"}  # of each region
+ELEMENTS, TYPES, ATOMS = 7, 4, 0.3  # the last is the probability with which an atom shows another element
 RADII: tuple[Mapping[str, int], ...] = (
     *({axis: n} for axis in ("delete", "add") for n in (1, 2, 4)),
     *({"change": n} for n in (1, 2, 4, 8)),
-    {"delete": 1, "add": 1},
-    {"delete": 1, "add": 1, "change": 1},
-    {"atoms": 1},
-    {"atoms": 2},
-    {"delete": 1, "atoms": 1},
-    {"change": 1, "atoms": 1},
-    {"change": 2, "atoms": 1},
-)
-"""The radii of the table; those with an axis that a network does not have are left out for it."""
+    {"delete": 1, "add": 1}, {"delete": 1, "add": 1, "change": 1},
+    {"atoms": 1}, {"atoms": 2}, {"delete": 1, "atoms": 1}, {"change": 1, "atoms": 1}, {"change": 2, "atoms": 1},
+)  # fmt: skip
+"""Of the table; those with an axis that a network does not have are left out for it."""
 
 
 @dataclass(frozen=True)
 class Bonds(Study):
     """Three networks, each trained with each noise."""
 
-    words = Words("bonds")
+    texts = texts_of("bonds")
     quick: ClassVar = {"samples": 500, "epochs": 20, "folds": 2, "noises": NOISES[-1:]}
 
     samples: int = 5_000  # estimation votes for each molecule
@@ -89,64 +74,51 @@ class Bonds(Study):
 
     @override
     def data(self, key: Key) -> Tested:
-        model, rates, fold = key
-        _, _, tested, numbers = fold_splits(molecules(model).all, fold, self.seed)
-        return Tested.of(tested.graphs, tested.labels, noise_of(model, rates), regions_of(model), numbers)
+        _, _, tested, numbers = fold_splits(molecules(key[0]).all, key[2], self.seed)
+        noise = noise_of(*key[:2])
+        return Tested(tested.graphs, tested.labels, noise, {region: LAYERS[region] for region in noise}, numbers)
 
     @override
     def model(self, key: Key) -> Classifier:
         model, rates, fold = key
         taught, held, _, _ = fold_splits(molecules(model).all, fold, self.seed)
-        with own_generator(1000 * self.seed + fold, "cpu"):
-            network = GIN(ELEMENTS, 2, hidden=32) if model == "gin" else GINE(ELEMENTS, TYPES, 2, hidden=32)
-        base, halve_every = from_pyg(network, n_classes=2), max(1, self.epochs // 4)
-        smoothed = sc.SmoothedClassifier(base, noise_of(model, rates), regions_of(model))
-        settings = {"epochs": self.epochs, "learning_rate": 5e-3, "halve_every": halve_every, "seed": self.seed}
-        train_on(smoothed, taught, held, settings)
-        return base
+        noise = noise_of(model, rates)
+        network = partial(GIN, ELEMENTS) if model == "gin" else partial(GINE, ELEMENTS, TYPES)
+        return trained_network(
+            partial(network, n_classes=2, hidden=32), 1000 * self.seed + fold, noise,
+            {region: LAYERS[region] for region in noise}, taught, held, epochs=self.epochs, learning_rate=5e-3,
+            halve_every=max(1, self.epochs // 4), seed=self.seed,
+        )  # fmt: skip
 
     @override
-    def outcome(self, found: Mapping[Set, Voted], results: Mapping[str, Any]) -> Outcome:
-        majority = molecules("gine").all.majority_share
-        networks, radii, summary, checks = [], [], [], []
+    def outcome(self, report: Report, found: Mapping[Set, Voted], results: Mapping[str, Any]) -> None:
+        majority, whole = molecules("gine").all.majority_share, self == Bonds(seed=self.seed)
         for (model, rates), voted in found.items():
             noise = _named(rates)
             clean, (share, deviation) = voted.by_fold(voted.clean == voted.labels), voted.by_fold(voted.right)
-            networks.append(
-                {"model": model, "noise": noise, "molecules": len(voted), "majority": majority,
-                 "without_noise": clean[0], "spread": clean[1], "smoothed": share, "smoothed_spread": deviation,
-                 "abstained": voted.abstained}
-            )  # fmt: skip
+            row = {"model": model, "noise": noise, "molecules": len(voted), "majority": majority,
+                   "without_noise": clean[0], "spread": clean[1], "smoothed": share, "smoothed_spread": deviation,
+                   "abstained": voted.abstained}  # fmt: skip
+            report.table("networks", [row])
             shares = {
                 ", ".join(f"{n} {axis}" for axis, n in radius.items()): voted.by_fold(hits)
                 for radius in RADII
                 if (hits := certified(model, voted, radius)) is not None
             }
-            radii += [
-                {"model": model, "noise": noise, "radius": radius, "certified": each, "spread": spread}
-                for radius, (each, spread) in shares.items()
-            ]
-            ones = [name for name in ("1 delete", "1 add", "1 change", "1 atoms") if name in shares]
+            for radius, (each, spread) in shares.items():
+                report.table(
+                    "radii", [{"radius": radius, "certified": each, "spread": spread}], model=model, noise=noise
+                )
+            ones = ", ".join(f"{shares[name][0]:.0%} at {name}" for name in ONES if name in shares)
             values = {"title": MODELS[model], "clean": clean[0], "model": model, "noise": noise, "share": share,
-                      "deviation": deviation, "majority": majority,
-                      "certified": ", ".join(f"{shares[name][0]:.0%} at {name}" for name in ones)}  # fmt: skip
-            summary.append(self.words.summary(**values))
-            whole = self == Bonds(seed=self.seed)
-            checks.append(self.words.check("better", share >= majority + 0.05, enough=whole, **values))
+                      "deviation": deviation, "majority": majority, "certified": ones}  # fmt: skip
+            report.sentence(**values)
+            report.check("better", share >= majority + 0.05, enough=whole, **values)
+        first, *others = (voted.numbers for voted in found.values())
+        once = len(np.unique(first)) == len(first) and all(np.array_equal(first, each) for each in others)
+        report.check("once", once, molecules=len(first), sets=len(found))
         shown = {at: voted for at, voted in found.items() if at[0] != "gine_atoms"}
-        return Outcome(
-            summary,
-            [self.words.picture("axes", partial(axes_figure, shown, majority))],
-            [self.words.table("networks", networks), self.words.table("radii", radii)],
-            [*checks, tested_once(found)],
-        )
-
-
-def tested_once(found: Mapping[Set, Voted]) -> Check:
-    """The check that no molecule is tested twice, and the same ones by each network."""
-    first, *others = (voted.numbers for voted in found.values())
-    once = len(np.unique(first)) == len(first) and all(np.array_equal(first, each) for each in others)
-    return Bonds.words.check("once", once, molecules=len(first), sets=len(found))
+        report.picture("axes", axes_figure, shown, majority)
 
 
 @lru_cache(maxsize=3)
@@ -172,11 +144,6 @@ def noise_of(model: str, rates: Rates) -> sc.Noise:
         return sc.Noise(bonds=sc.Flip(delete=delete, add=add))
     bonds = sc.Edges(delete=delete, add=add, change=change, types=TYPES)
     return sc.Noise(bonds=bonds) if model == "gine" else sc.Noise(bonds=bonds, atoms=sc.Categorical(ATOMS, ELEMENTS))
-
-
-def regions_of(model: str) -> dict[str, str]:
-    """The layer of each region."""
-    return {"bonds": "pairs", "atoms": "x"} if model == "gine_atoms" else {"bonds": "pairs"}
 
 
 def certified(model: str, voted: Voted, radius: Mapping[str, int]) -> npt.NDArray[np.bool_] | None:
@@ -211,6 +178,3 @@ def axes_figure(found: Mapping[Set, Voted], majority: float) -> Figure:
             ax.set_ylabel(f"{_named(noise)}\nright and certified")
     figure.legend(*grid[0][0].get_legend_handles_labels(), ncols=3, frameon=False, loc="outside upper center")
     return figure
-
-
-STUDY = Bonds

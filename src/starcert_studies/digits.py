@@ -23,14 +23,14 @@ from starcert.models.fitting import own_generator
 from starcert.pages.plots.drawing import COLOURS, PAGE, new_figure
 from starcert.transforms import noisy_rows
 from starcert_studies.figures import radius_maps, verdict_bars
-from starcert_studies.outcome import Check, Outcome, Words
+from starcert_studies.outcome import Report, texts_of
 from starcert_studies.study import Study, Tested, Trial
-from starcert_studies.voted import TWO_FLIPS, Labels, Question, RadiusTally, Voted, tallies
+from starcert_studies.voted import TWO_FLIPS, Labels, Question, Voted, tallies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["INNER", "STUDY", "Digits", "digits"]
+__all__ = ["INNER", "Digits", "digits"]
 
 INNER = np.pad(np.ones((6, 6), dtype=bool), 1).ravel()
 REGIONS = {"centre": np.flatnonzero(INNER), "border": np.flatnonzero(~INNER)}
@@ -56,7 +56,7 @@ def digits(seed: int) -> tuple[list[sc.Bits], Labels]:
 class Digits(Study):
     """Two models on the same images."""
 
-    words = Words("digits")
+    texts = texts_of("digits")
     quick: ClassVar = {"samples": 500, "images": 20, "epochs": 20}
 
     # votes of the support vector machine on each image, and the most at attacked versions of it; the network, which
@@ -76,7 +76,7 @@ class Digits(Study):
     @override
     def data(self, key: str) -> Tested:
         rows, labels = digits(self.seed)
-        return Tested.of(rows[TAUGHT:], labels[TAUGHT:], NOISE, REGIONS)
+        return Tested(rows[TAUGHT:], labels[TAUGHT:], NOISE, REGIONS)
 
     @override
     def model(self, key: str) -> Classifier:
@@ -101,46 +101,34 @@ class Digits(Study):
         return {f"clean-{model}": model for model in ("svc", "network")}
 
     @override
-    def outcome(self, found: Mapping[str, Voted], results: Mapping[str, Any]) -> Outcome:
+    def outcome(self, report: Report, found: Mapping[str, Voted], results: Mapping[str, Any]) -> None:
         tally = {model: tallies(Question(TWO_FLIPS, 0, 2), voted.judged) for model, voted in found.items()}
-        models, radii, summary = [], [], []
         for model, voted in found.items():
-            clean = results[f"clean-{model}"]
-            models.append(
-                {"model": model, "votes": int(voted.votes.counts[0].sum()), "images": len(voted),
-                 "majority": voted.majority, "without_noise": clean, "smoothed": voted.accuracy,
-                 **voted.certified_at([(1, 0), (0, 1), (0, 7), (0, 28)])}
-            )  # fmt: skip
-            radii += [
-                {"model": model, "radius": radius, "images": each.graphs, **each.columns(), "own_votes": each.own_votes}
-                for radius, each in tally[model].items()
-            ]
-            summary.append(self.words.summary(model=model, clean=clean, voted=voted, one=tally[model]["any flip"]))
-        bars = {f"{model}, {radius}": [one] for model, some in tally.items() for radius, one in some.items()}
-        return Outcome(
-            summary,
-            [
-                self.words.picture("images", self.images_figure),
-                self.words.picture("radii", partial(radius_maps, found, BOX, 1.0, "images")),
-                self.words.picture("verdicts", partial(verdict_bars, bars, "images")),
-            ],
-            [self.words.table("models", models), self.words.table("radii", radii)],
-            self.checks(found, tally),
-        )
-
-    def checks(self, found: Mapping[str, Voted], tally: Mapping[str, Mapping[str, RadiusTally]]) -> list[Check]:
-        """What is documented of the digits."""
-        enough, made = self.samples >= 5_000 and self.images == 100, []
-        for model, voted in found.items():
+            values = {"model": model, "clean": results[f"clean-{model}"], "voted": voted}
             one, two = (tally[model][name] for name in ("any flip", "any 2 flips"))
-            check = partial(self.words.check, enough=enough, model=model, voted=voted, one=one, two=two)
-            made += [
-                check("right", voted.accuracy > 0.75),
-                check("any_flip", one.shared >= one.by_p_A + 10),
-                check("any_two_flips", two.broken > 0),
-            ]
+            check = partial(
+                report.check, enough=self.samples >= 5_000 and self.images == 100, one=one, two=two, **values
+            )
+            report.sentence(one=one, **values)
+            check("right", voted.accuracy > 0.75)
+            check("any_flip", one.shared >= one.by_p_A + 10)
+            check("any_two_flips", two.broken > 0)
+            row = {"model": model, "votes": int(voted.votes.counts[0].sum()), "images": len(voted),
+                   "majority": voted.majority, "without_noise": values["clean"], "smoothed": voted.accuracy,
+                   **voted.certified_at([(1, 0), (0, 1), (0, 7), (0, 28)])}  # fmt: skip
+            report.table("models", [row])
+        for model, some in tally.items():
+            counts = (
+                {"radius": radius, "images": each.graphs, **each.columns(), "own_votes": each.own_votes}
+                for radius, each in some.items()
+            )
+            report.table("radii", ({"model": model, **each} for each in counts))
         lost = sum(one.lost for some in tally.values() for one in some.values())
-        return [*made, self.words.check("nothing_lost", lost == 0, lost=lost)]
+        report.check("nothing_lost", lost == 0, lost=lost)
+        bars = {f"{model}, {radius}": [one] for model, some in tally.items() for radius, one in some.items()}
+        report.picture("images", self.images_figure)
+        report.picture("radii", radius_maps, found, BOX, 1.0, "images")
+        report.picture("verdicts", verdict_bars, bars, "images")
 
     def images_figure(self) -> Figure:
         """One test image of each digit above a noisy copy."""
@@ -157,6 +145,3 @@ class Digits(Study):
                 ax.imshow(border, cmap=ListedColormap([COLOURS[1]]), alpha=0.25)
                 ax.set_axis_off()
         return figure
-
-
-STUDY = Digits

@@ -3,9 +3,7 @@
 One draw says little: the machine on the motif data depends on a handful of support vectors. So a question is asked of
 several *draws*, each with its own data, or its own split of them, and a model trained anew; a figure is their median
 with the range, and no draw is left out. Draw k has the data seed k (motif data), or the seed of the study + k for
-splits, weights, training and votes (MUTAG, PROTEINS). Three data sets: the motif data with the vertex histogram; MUTAG
-with both networks of its study, by cross-validation; and PROTEINS, where a copy of it lies (see `datasets.tu`), with a
-GIN.
+splits, weights, training and votes (MUTAG, and PROTEINS where a copy of it lies, see `datasets.tu`).
 """
 
 from __future__ import annotations
@@ -13,34 +11,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.ensemble import RandomForestClassifier
 from typing_extensions import override
 
 import starcert as sc
-from starcert.classifiers import Classifier, from_dense, from_sklearn
+from starcert.classifiers import Classifier, from_sklearn
 from starcert.datasets import Split, tu
 from starcert.datasets.tu_files import local_names
 from starcert_studies.figures import verdict_bars
-from starcert_studies.outcome import Check, Outcome, Table, Words
-from starcert_studies.study import Study, Tested, Trial, fold_splits, motif_machine, train_on
-from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Question, RadiusTally, Voted, median_range, tallies
+from starcert_studies.outcome import Report, texts_of
+from starcert_studies.study import (
+    Study,
+    Tested,
+    Trial,
+    blind_answers,
+    fold_splits,
+    motif_machine,
+    mutag_network,
+    protein_splits,
+    trained_network,
+)  # fmt: skip
+from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Question, RadiusTally, Voted, median_range, medians, tallies
 
-__all__ = ["STUDY", "Asked", "Evidence"]
+__all__ = ["Asked", "Evidence"]
 
 MUTAG_NOISES = {(0.04, 0.2): 2, (0.02, 0.05): 3, (0.02, 0.02): 5}
 """Delete and add, and how many tenths of the votes each has: the weight of two flips grows like 1/p²."""
 
-BLOCK = 10
-"""Graphs of the motif data, or proteins, in a part."""
-
-MAX_NODES = 60
-"""Larger proteins are left out."""
-
+BLOCK = 10  # graphs of the motif data, or proteins, in a part
 SHARED = {
     (0.1, 0.1): {"(1, 0)": 95, "(0, 1)": 95, "(2, 0)": 55, "(1, 1)": 85, "(0, 2)": 95},
     (0.06, 0.06): {"(1, 0)": 95, "(2, 0)": 90, "(1, 1)": 95, "(0, 2)": 95},
@@ -48,17 +49,17 @@ SHARED = {
 }
 """What evidence from the votes on the clean graphs certifies at least, in % of the motif graphs, in the median draw."""
 
+ANY = ("any flip", "any 2 flips")
 HEADLINE = {
-    (0.1, 0.1): ("any flip", "any 2 flips"),
-    (0.06, 0.06): ("any flip", "any 2 flips"),
+    (0.1, 0.1): ANY,
+    (0.06, 0.06): ANY,
     (0.02, 0.45): ("(2, 45)",),
-    (0.04, 0.2): ("any 2 flips",),
-    (0.05, 1 / 400): ("any flip",),
+    (0.04, 0.2): ANY[1:],
+    (0.05, 1 / 400): ANY[:1],
 }
 """The radii of each noise that the README shows."""
 
-Key = tuple[str, str, tuple[float, float], int, int | None]
-"""Data, model, noise, draw, and fold of MUTAG."""
+Key = tuple[str, str, tuple[float, float], int, int | None]  # data, model, noise, draw, and fold of MUTAG
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,11 @@ class Asked:
         return radius in HEADLINE.get(self.noise, ()) and self.question.radii[-1] != (3, 45)
 
 
-Tallies = Sequence[tuple[Asked, str, Sequence[RadiusTally]]]
-"""Each question and radius, with its tallies draw by draw."""
-
-
 @dataclass(frozen=True)
 class Evidence(Study):
     """Questions about three data sets."""
 
-    words = Words("evidence")
+    texts = texts_of("evidence")
     quick: ClassVar = {"samples": 10_000, "own_samples": 100_000, "graphs": 10, "far": 0, "folds": 2, "epochs": 20,
                        "protein_epochs": 10, "draws": 3, "repeats": 1}  # fmt: skip
 
@@ -117,26 +114,24 @@ class Evidence(Study):
 
     def questions(self) -> list[Asked]:
         """All that is asked."""
-        votes, own, n = self.samples, self.own_samples, self.graphs
+        votes, own, n, draws = self.samples, self.own_samples, self.graphs, self.draws
         most, few = own * 29 // 20, min(n, BLOCK)  # three million in all, where there are 100,000 on the clean graph
-        motif = partial(Asked, "motif", "histogram", samples=votes)
-        any_two = Question(TWO_FLIPS, own, 2)
+        motif, any_two = partial(Asked, "motif", "histogram"), Question(TWO_FLIPS, own, 2)
         asked = [
-            motif((0.1, 0.1), question=any_two, graphs=n, draws=self.draws),
-            motif((0.06, 0.06), question=any_two, graphs=n, draws=self.draws),
-            motif((0.1, 0.45), question=Question(((0, 1), (0, 45)), 0, None), graphs=few, draws=self.draws),
-            motif((0.02, 0.45), question=Question(((1, 45), (2, 45)), most, None), graphs=few, draws=self.draws // 2),
+            motif((0.1, 0.1), votes, any_two, n, draws),
+            motif((0.06, 0.06), votes, any_two, n, draws),
+            motif((0.1, 0.45), votes, Question(((0, 1), (0, 45)), 0, None), few, draws),
+            motif((0.02, 0.45), votes, Question(((1, 45), (2, 45)), most, None), few, draws // 2),
         ]
         if self.proteins:
             any_one, some = Question(ONE_FLIP, own // 4, 1), max(votes // 5, 10)
             asked.append(Asked("PROTEINS", "gin", (0.05, 1 / 400), some, any_one, n, self.repeats))
-        for noise, tenths in MUTAG_NOISES.items():
-            for model in ("max", "sum") if self.folds else ():
-                some, draws = max(votes * tenths // 10, 10), self.repeats if noise == (0.04, 0.2) else 1
-                asked.append(Asked("MUTAG", model, noise, some, any_two, self.folds, draws))
+        for noise, tenths in MUTAG_NOISES.items() if self.folds else ():
+            some, repeats = max(votes * tenths // 10, 10), self.repeats if noise == (0.04, 0.2) else 1
+            asked += [Asked("MUTAG", model, noise, some, any_two, self.folds, repeats) for model in ("max", "sum")]
         if self.far:
             far = Question(((2, 45), (3, 45)), most, None)
-            asked.append(motif((0.02, 0.45), question=far, graphs=min(self.far, n)))
+            asked.append(motif((0.02, 0.45), votes, far, min(self.far, n)))
         return asked
 
     @override
@@ -147,14 +142,13 @@ class Evidence(Study):
         reach = "-".join(map(str, asked.question.radii[-1]))
         name = f"{asked.data}-{asked.model}-{asked.noise[0]:g}-{asked.noise[1]:g}-{reach}-draw-{draw}"
         motif, key = asked.data == "motif", (asked.data, asked.model, asked.noise, draw)
-        seed, noise = self.seed if motif else self.seed + draw, noise_of(asked.data, asked.noise)
+        seed = self.seed if motif else self.seed + draw
+        votes = noise_of(asked.data, asked.noise), asked.samples, seed
         if asked.data == "MUTAG":
-            return [
-                Trial(f"{name}-{fold}", (*key, fold), noise, asked.samples, seed, question=asked.question)
-                for fold in range(asked.graphs)
-            ]
+            folds = range(asked.graphs)
+            return [Trial(f"{name}-{fold}", (*key, fold), *votes, question=asked.question) for fold in folds]
         graphs = asked.graphs if motif else min(asked.graphs, len(protein_splits(seed)[2]))
-        return [Trial(name, (*key, None), noise, asked.samples, seed, graphs, BLOCK, question=asked.question)]
+        return [Trial(name, (*key, None), *votes, graphs, BLOCK, question=asked.question)]
 
     def splits(self, key: Key) -> tuple[Split, Split, Split]:
         """What the model of a key learns from, what decides which epoch is kept, and what is tested."""
@@ -162,40 +156,29 @@ class Evidence(Study):
         if data == "motif":
             whole = motif_machine(draw)[1]
             return whole.train, whole.validation, whole.test
-        return (
-            protein_splits(self.seed + draw)
-            if fold is None
-            else fold_splits(tu("MUTAG").all, fold, self.seed + draw)[:3]
-        )
+        seed = self.seed + draw
+        return protein_splits(seed) if fold is None else fold_splits(tu("MUTAG").all, fold, seed)[:3]
 
     @override
     def data(self, key: Key) -> Tested:
         tested, regions = self.splits(key)[2], motif_machine(key[3])[1].partition if key[0] == "motif" else None
-        return Tested.of(tested.graphs, tested.labels, noise_of(key[0], key[2]), regions)
+        return Tested(tested.graphs, tested.labels, noise_of(key[0], key[2]), regions)
 
     @override
     def model(self, key: Key) -> Classifier:
         data, model, noise, draw, fold = key
         if data == "motif":
             return from_sklearn(motif_machine(draw)[0])
-        from starcert.models.fitting import own_generator  # noqa: PLC0415  (needs torch)
-        from starcert_studies.mutag import train_network  # noqa: PLC0415
-
+        seed, epochs = self.seed + draw, self.protein_epochs
         if data == "MUTAG":
-            return train_network(model, *noise, fold, self.epochs, self.seed + draw)
+            return mutag_network(model, *noise, fold, self.epochs, seed)
         taught, held, _ = self.splits(key)
-        with own_generator(self.seed + draw, "cpu"):
-            features = np.asarray(taught.graphs[0].node_data["x"]).shape[1]
-            network = sc.models.GCN(features, 2, hidden=32, layers=3, conv="gin", pooling="sum")
-        base, epochs = from_dense(network.dense(), n_classes=2), self.protein_epochs
-        settings = {
-            "epochs": epochs,
-            "learning_rate": 2e-3,
-            "halve_every": max(epochs // 4, 1),
-            "seed": self.seed + draw,
-        }
-        train_on(sc.SmoothedClassifier(base, noise_of(data, noise)), taught, held, settings, network)
-        return base
+        features = np.asarray(taught.graphs[0].node_data["x"]).shape[1]
+        return trained_network(
+            lambda: sc.models.GCN(features, 2, hidden=32, layers=3, conv="gin", pooling="sum"), seed,
+            noise_of(data, noise), None, taught, held, epochs=epochs, learning_rate=2e-3,
+            halve_every=max(epochs // 4, 1), seed=seed,
+        )  # fmt: skip
 
     @override
     def fact_keys(self) -> dict[str, Any]:
@@ -205,129 +188,89 @@ class Evidence(Study):
 
     @override
     def facts(self, key: int | Key) -> int | list[int]:
-        """How many support vectors the machine of a draw has; or the answers of a blind model.
-
-        No flip of a node pair changes those: it is a forest on the number of nodes and the sums of their data.
-        """
+        """How many support vectors the machine of a draw has; or the answers of a model that sees no edge."""
         if isinstance(key, int):
             return len(motif_machine(key)[0].svc_.support_)
         taught, _, tested = self.splits(key)
-        forest = RandomForestClassifier(random_state=0).fit(node_sums(taught), taught.labels)
-        return [int(answer) for answer in forest.predict(node_sums(tested))]
+        return blind_answers(taught, tested)
 
     @override
-    def outcome(self, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> Outcome:
-        draws: dict[Asked, list[Voted]] = {asked: [] for asked, _ in found}
-        for (asked, _), voted in found.items():
-            draws[asked].append(voted)
-        counted: Tallies = [
-            (asked, radius, [tally[radius] for tally in some])
-            for asked, each in draws.items()
-            for some in [[tallies(asked.question, voted.judged) for voted in each]]
-            for radius in some[0]
-        ]
-        without_edges = {
-            asked: [self.without_edges(asked, draw, voted, results) for draw, voted in enumerate(each)]
-            for asked, each in draws.items()
-        }
+    def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
         vectors = [results[f"support-vectors-{draw}"] for draw in range(self.draws)]
-        every = {
-            (asked, radius): record(asked, radius, some, without_edges[asked]) | {"draws": len(some)}
-            for asked, radius, some in counted
-        }
-        single = [
-            record(asked, radius, [one], [without_edges[asked][draw]])
-            | {"draw": draw, "support_vectors": vectors[draw] if asked.data == "motif" else ""}
-            for asked, radius, some in counted
-            for draw, one in enumerate(some)
-        ]
-        bars = {(asked, radius): (f"{asked.label}: {radius}", some) for asked, radius, some in counted}
-        headline = [at for at in every if at[0].is_headline(at[1])]
-        return Outcome(
-            self.summary(counted, vectors),
-            [
-                self.words.picture("headline", partial(verdict_bars, dict(bars[at] for at in headline))),
-                self.words.picture("verdicts", partial(verdict_bars, dict(bars.values()))),
-            ],
-            [
-                self.words.table("headline", [every[at] for at in headline]),
-                self.words.table("evidence", list(every.values())),
-                self.words.table("draws", single, shown=False),
-                open_table(draws),
-            ],
-            self.checks(counted),
-        )
+        by_radius, every, single = [], [], []
+        for asked in dict.fromkeys(asked for asked, _ in found):
+            draws = [voted for (other, _), voted in found.items() if other == asked]
+            counts = [tallies(asked.question, voted.judged) for voted in draws]
+            edgeless = [self.without_edges(asked, draw, voted, results) for draw, voted in enumerate(draws)]
+            for radius in counts[0]:
+                some = [tally[radius] for tally in counts]
+                by_radius.append((asked, radius, some))
+                every.append(record(asked, radius, some, edgeless) | {"draws": len(some)})
+                for draw, one in enumerate(some):
+                    more = {"draw": draw, "support_vectors": vectors[draw] if asked.data == "motif" else ""}
+                    single.append(record(asked, radius, [one], [edgeless[draw]]) | more)
+        headline = [number for number, (asked, radius, _) in enumerate(by_radius) if asked.is_headline(radius)]
+        attacks = (
+            {"data": asked.data, "model": asked.model, "noise_1": asked.noise[0], "noise_2": asked.noise[1],
+             "box": str(asked.question.box), "draw": draw, "graph": number, "p_lower": one["p_lower"], "level": level,
+             "why": why}
+            for (asked, draw), voted in found.items()
+            for number, one in enumerate(voted.judged)
+            for level, why in one["open"].items()
+        )  # fmt: skip
+        report.table("headline", [every[number] for number in headline])
+        report.table("evidence", every)
+        report.table("draws", single)
+        report.table("open", attacks)
+        bars = [(f"{asked.label}: {radius}", some) for asked, radius, some in by_radius]
+        report.picture("headline", verdict_bars, dict(bars[number] for number in headline))
+        report.picture("verdicts", verdict_bars, dict(bars))
+        for asked, radius, some in by_radius:
+            if asked.is_headline(radius) or radius in {"any 2 flips", "(0, 45)", "(3, 45)"}:
+                report.sentence(label=asked.label, n_draws=len(some), radius=radius, **medians(some))
+        report.sentence(1, vectors=median_range(vectors))
+        if not self.proteins:
+            report.sentence(2)
+        self.check_claims(report, by_radius)
 
     def without_edges(self, asked: Asked, draw: int, voted: Voted, results: Mapping[str, Any]) -> tuple[int, int]:
         """How many graphs a constant answer has right, and how many the blind model."""
-        blind = [
-            answer for trial in self._trials(asked, draw) for answer in results[blind_part(trial.key)][: trial.objects]
-        ]
+        trials = self._trials(asked, draw)
+        blind = [answer for trial in trials for answer in results[blind_part(trial.key)][: trial.objects]]
         return max(Counter(voted.labels.tolist()).values()), int(np.sum(blind == voted.labels))
 
-    def summary(self, counted: Tallies, vectors: Sequence[int]) -> list[str]:
-        """What was found, in sentences."""
-        sentences = [
-            self.words.summary(label=asked.label, n_draws=len(some), radius=radius, **medians(some))
-            for asked, radius, some in counted
-            if asked.is_headline(radius) or radius in {"any 2 flips", "(0, 45)", "(3, 45)"}
-        ]
-        sentences.append(self.words.summary(1, vectors=median_range(vectors)))
-        return sentences if self.proteins else [*sentences, self.words.summary(2)]
-
-    def checks(self, counted: Tallies) -> list[Check]:
-        """What is documented of evidence."""
-        whole, made = self.samples >= 100_000 and self.graphs == 100 and self.draws == 20, []
-        for asked, radius, some in counted:
-            shared, own, left = (
-                np.median([getattr(one, field) for one in some]) for field in ("shared", "own", "open")
-            )
-            check = partial(self.words.check, enough=whole, noise=asked.noise, radius=radius, **medians(some))
+    def check_claims(self, report: Report, by_radius: Sequence[tuple[Asked, str, Sequence[RadiusTally]]]) -> None:
+        """What is documented of evidence: of each question and radius, from its tallies draw by draw."""
+        whole = self.samples >= 100_000 and self.graphs == 100 and self.draws == 20
+        for asked, radius, some in by_radius:
+            shared, own, left = (np.median([getattr(one, name) for one in some]) for name in ("shared", "own", "open"))
+            check = partial(report.check, enough=whole, noise=asked.noise, radius=radius, **medians(some))
             if (least := SHARED.get(asked.noise, {}).get(radius)) is not None:
-                made.append(check("shared", shared >= least / 100 * some[0].graphs, least=least))
+                check("shared", shared >= least / 100 * some[0].graphs, least=least)
             if asked.noise == (0.1, 0.1) and radius == "any 2 flips":
-                made.append(check("any_two_flips", left <= 5))
+                check("any_two_flips", left <= 5)
             if radius == "(2, 45)" and asked.is_headline(radius):
-                made.append(check("far", own >= 0.95 * some[0].graphs))
+                check("far", own >= 0.95 * some[0].graphs)
         lost, away = (
-            sum(getattr(one, field) for _, _, some in counted for one in some) for field in ("lost", "shared_away")
+            sum(getattr(one, name) for *_, some in by_radius for one in some) for name in ("lost", "shared_away")
         )
-        return [*made, self.words.check("nothing_lost", lost == 0, lost=lost, away=away)]
-
-
-def medians(some: Sequence[RadiusTally]) -> dict[str, object]:
-    """The median and range of each count over the draws, for sentences."""
-    fields = ("right", "by_p_A", "shared", "own", "broken", "open")
-    return {"graphs": some[0].graphs} | {name: median_range([getattr(one, name) for one in some]) for name in fields}
+        report.check("nothing_lost", lost == 0, lost=lost, away=away)
 
 
 def record(
     asked: Asked, radius: str, some: Sequence[RadiusTally], without_edges: Sequence[tuple[int, int]]
 ) -> dict[str, object]:
     """A row of a table: the median and range of each count over some draws."""
-    columns = [one.columns() | {"lost_by_sharing_alpha": one.shared_away} for one in some]
-    edgeless = dict(zip(("majority", "blind"), zip(*without_edges, strict=True), strict=True))
-    counts = {name: [each[name] for each in columns] for name in columns[0]}
-    own_votes = {"own_votes": [round(one.own_votes) for one in some]}
+    columns = [
+        {"majority": constant, "blind": blind} | one.columns()
+        | {"lost_by_sharing_alpha": one.shared_away, "own_votes": round(one.own_votes)}
+        for one, (constant, blind) in zip(some, without_edges, strict=True)
+    ]  # fmt: skip
     return {
         "data": asked.data, "model": asked.model, "noise_1": asked.noise[0], "noise_2": asked.noise[1],
         "votes": asked.samples, "most_own_votes": asked.question.own_samples, "radius": radius,
-        "graphs": some[0].graphs,
-        **{name: median_range(values) for name, values in (edgeless | counts | own_votes).items()},
+        "graphs": some[0].graphs, **{name: median_range([each[name] for each in columns]) for name in columns[0]},
     }  # fmt: skip
-
-
-def open_table(draws: Mapping[Asked, Sequence[Voted]]) -> Table:
-    """The attacks that are neither covered nor known to succeed, and why."""
-    rows = [
-        [asked.data, asked.model, *asked.noise, str(asked.question.box), draw, number, one["p_lower"], level, why]
-        for asked, each in draws.items()
-        for draw, voted in enumerate(each)
-        for number, one in enumerate(voted.judged)
-        for level, why in one["open"].items()
-    ]
-    columns = ["data", "model", "noise_1", "noise_2", "box", "draw", "graph", "p_lower", "level", "why"]
-    return Table("open", "Attacks that stay open, and what is missing.", columns, rows, shown=False)
 
 
 def noise_of(data: str, noise: tuple[float, float]) -> sc.Noise:
@@ -341,20 +284,3 @@ def blind_part(key: Key) -> str:
     """The name of the part with the answers of the blind model, which do not depend on the noise."""
     data, _, _, draw, fold = key
     return f"blind-{data}-{draw}" if fold is None else f"blind-{data}-{draw}-{fold}"
-
-
-@lru_cache(maxsize=2)
-def protein_splits(seed: int) -> tuple[Split, Split, Split]:
-    """The smaller proteins: to learn from, to choose the epoch by, to test."""
-    data = tu("PROTEINS")
-    small = data.all[np.array([graph.n_nodes <= MAX_NODES for graph in data.graphs])]
-    return small.split((0.75, 0.1, 0.15), seed=seed)
-
-
-def node_sums(some: Split) -> npt.NDArray[np.float64]:
-    """What the blind model sees: how many nodes each graph has, and the sums of their data."""
-    rows = [[graph.n_nodes, *np.asarray(graph.node_data.get("x", [[]])).sum(axis=0)] for graph in some.graphs]
-    return np.array(rows, dtype=float)
-
-
-STUDY = Evidence

@@ -16,10 +16,11 @@ from starcert.pages.plots.drawing import (
     PAGE,
     colour_of,
     new_figure,
+    noise_matrix,
     region_graph,
 )
 from starcert.pages.plots.maps import NumberGrid, RadiusMap, stacked
-from starcert_studies.voted import RadiusTally, median_range
+from starcert_studies.voted import Grid, RadiusTally, median_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 
     from starcert.datasets.dataset import Dataset
     from starcert.objects import Graph, Sites
+    from starcert.objects.noise import Noise
     from starcert_studies.voted import Voted
 
-__all__ = ["class_examples", "draws_figure", "majority_line", "number_grids", "radius_maps",
-           "ring_positions", "verdict_bars"]  # fmt: skip
+__all__ = ["beside_paper", "class_examples", "draws_figure", "level_curves", "noise_figure", "number_grids",
+           "radius_maps", "ring_positions", "share_maps", "trade_off", "verdict_bars"]  # fmt: skip
 
 PALE = "#BFE3F7"
 """Certified by a third argument: a paler tone of the second."""
@@ -45,27 +47,79 @@ def radius_maps(found: Mapping[str, Voted], box: Any, height: float, many: str =
     return stacked(maps, height)
 
 
+def share_maps(cuts: Mapping[str, tuple[Grid, Sequence[str]]], many: str, height: float) -> Figure:
+    """Maps of the share that is certified at each radius, two by two: by their titles, shares and names of axes."""
+    figure = new_figure(PAGE, height)
+    axes = figure.subplots(2, 2).ravel()
+    for ax, (title, (share, names)) in zip(axes, cuts.items(), strict=True):
+        chart = RadiusMap((names[0], names[1]), share, None, False, many)
+        chart.plot(ax, bar=False).set_title(title)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.get_major_locator().set_params(integer=True)
+    chart.bar(axes[0].collections[0], list(axes))
+    return figure
+
+
 def number_grids(
     panels: Sequence[Mapping[str, npt.ArrayLike]],
-    rows: Sequence[object],
-    columns: Sequence[object],
+    rows: Sequence[object] = (),
+    columns: Sequence[object] = (),
     *,
     names: tuple[str, str, str],
-    limits: tuple[float, float],
-    digits: int,
+    limits: tuple[float, float] = (0.0, 1.0),
+    digits: int = 2,
     height: float,
     font_size: float = 6,
+    majority: float | None = None,
 ) -> Figure:
-    """Grids of numbers on one scale, row by row of panels by their titles; `names` are of rows, columns, numbers."""
+    """Grids of numbers on one scale, row by row of panels by their titles; `names` are of rows, columns, numbers.
+
+    Rows and columns are numbered where they are not given. The share of the most frequent class is marked on the scale.
+    """
     figure = new_figure(PAGE, height)
     axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
     for i, line in enumerate(panels):
         for j, (title, values) in enumerate(line.items()):
             row_name, column_name = names[0] if j == 0 else "", names[1] if i == len(panels) - 1 else ""
             numbers = np.asarray(values, float)
-            grid = NumberGrid(numbers, rows, columns, row_name, column_name, names[2], limits, digits)
+            scales = rows or range(numbers.shape[0]), columns or range(numbers.shape[1])
+            grid = NumberGrid(numbers, *scales, row_name, column_name, names[2], limits, digits)
             grid.plot(axes[i][j], bar=False, font_size=font_size).set_title(title)
-    figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
+    bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
+    if majority is not None:
+        bar.ax.axhline(majority, color=MAJORITY, lw=2)
+        bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
+    return figure
+
+
+def beside_paper(
+    paper: Mapping[str, Any], name: str, values: npt.ArrayLike, digits: int, limits: tuple[float, float]
+) -> Figure:
+    """The same grid of p_random and p_motif here and in the paper, on one scale."""
+    title = name.replace("_", " ")
+    panels = {f"{title}, here": values, f"{title}, in the paper": paper[name]}
+    rows, columns = ([f"{p:g}" for p in paper[key]] for key in ("p_random", "p_motif"))
+    names = ("flip probability p_random", "flip probability p_motif", title)
+    return number_grids([panels], rows, columns, names=names, limits=limits, digits=digits, height=2.7)
+
+
+def level_curves(shares: Mapping[str, Grid], majority: float) -> Figure:
+    """The share right and certified by flips anywhere, a curve for each level by its name."""
+    figure = new_figure(COLUMN, 2.3)
+    ax = figure.add_subplot()
+    for number, (name, share) in enumerate(shares.items()):
+        ax.plot(range(4), share, marker="os^Dv"[number], ms=4, lw=1.2, color=colour_of(number), label=name)
+    majority_line(ax, majority, 2.4)
+    ax.set(xlabel="flips anywhere", ylabel="share right and certified", xticks=range(4), ylim=(-0.03, 1.05))
+    ax.legend(frameon=False)
+    return figure
+
+
+def noise_figure(data: Dataset, noise: Noise) -> Figure:
+    """The noise of each node pair of the first test graph."""
+    figure = new_figure(COLUMN, 2.7)
+    assert data.partition is not None
+    noise_matrix(data.partition.sites(data.test.graphs[0]), noise, ax=figure.add_subplot())
     return figure
 
 
@@ -125,6 +179,23 @@ def majority_line(ax: Axes, share: float, at: float) -> None:
     """The share of the most frequent class as a dotted line, with its name at an x."""
     ax.axhline(share, color=MAJORITY, lw=0.8, ls=":")
     ax.text(at, share, "majority class", fontsize=6, color=MAJORITY, va="bottom")
+
+
+def trade_off(found: Mapping[tuple[str, str], Voted], radius: tuple[int, int], majority: float) -> Figure:
+    """Accuracy against the share certified at a radius, a point for each title and setting; the best are named."""
+    figure = new_figure(COLUMN, 2.8)
+    ax = figure.add_subplot()
+    points = {at: (voted.share(radius), voted.accuracy) for at, voted in found.items()}
+    for number, title in enumerate(dict.fromkeys(title for title, _ in points)):
+        own = [point for at, point in points.items() if at[0] == title]
+        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=title)
+    for (_, setting), (x, y) in points.items():
+        if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values()):
+            ax.annotate(setting, (x, y), xytext=(2, 3), textcoords="offset points", fontsize=6)
+    majority_line(ax, majority, 0.0)
+    ax.set(xlabel=f"share right and certified at {radius}", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.6, 0.95))
+    ax.legend(frameon=False, loc="upper left")
+    return figure
 
 
 def class_examples(data: Dataset, positions: Callable[[Sites], npt.NDArray[np.float64]], height: float) -> Figure:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
@@ -17,14 +16,14 @@ from starcert.classifiers import from_sklearn
 from starcert.datasets import motif
 from starcert.objects.noise import Noise
 from starcert_studies.figures import radius_maps
-from starcert_studies.outcome import Check, Outcome, Words, failure_within, published
+from starcert_studies.outcome import Report, published, texts_of
 from starcert_studies.study import Study, Tested, Trial, model_of, split_accuracies
 from starcert_studies.voted import Voted
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
 
-__all__ = ["STUDY", "Kernels"]
+__all__ = ["Kernels"]
 
 KERNELS: dict[str, tuple[str, dict[str, int]]] = {
     "vertex_histogram": ("vertex_histogram_svm", {}),
@@ -37,7 +36,8 @@ KERNELS: dict[str, tuple[str, dict[str, int]]] = {
 PUBLISHED = {"vertex_histogram": "vertex_histogram", "nspd_radius_0": "nspd", "graphlet": "graphlet"}
 """The kernels that are compared with the published ones, and what those are called."""
 
-NOISE = Noise(dict(zip(("motif", "random"), published("kernels")["p"], strict=True)))
+PAPER = published("kernels")
+NOISE = Noise(dict(zip(("motif", "random"), PAPER["p"], strict=True)))
 BOX = {"motif": 8, "random": 45}
 BLOCK = 5
 """Test graphs in a part: half a minute of the slower kernels."""
@@ -50,7 +50,7 @@ Key = tuple[str, int]
 class Kernels(Study):
     """The same data and noise for four kernels."""
 
-    words = Words("kernels")
+    texts = texts_of("kernels")
     quick: ClassVar = {"samples": 500, "test": 20, "draws": 0, "draw_samples": 500}
 
     samples: int = 10_000  # estimation votes for each graph
@@ -74,7 +74,7 @@ class Kernels(Study):
     @override
     def data(self, key: Key) -> Tested:
         data = motif(seed=key[1])
-        return Tested.of(data.test.graphs, data.test.labels, NOISE, data.partition)
+        return Tested(data.test.graphs, data.test.labels, NOISE, data.partition)
 
     @override
     def model(self, key: Key) -> Classifier:
@@ -91,62 +91,49 @@ class Kernels(Study):
         return split_accuracies(model_of(self, key), motif(seed=key[1]))
 
     @override
-    def outcome(self, found: Mapping[Key, Voted], results: Mapping[str, Any]) -> Outcome:
+    def outcome(self, report: Report, found: Mapping[Key, Voted], results: Mapping[str, Any]) -> None:
         own = {kernel: found[kernel, self.data_seed] for kernel in KERNELS}
         clean = {kernel: results[f"clean-{kernel}"] for kernel in KERNELS}
         draws = {kernel: [voted.smallest_p_lower] for kernel, voted in own.items()}
         for (kernel, data), voted in found.items():
             if data != self.data_seed:
                 draws[kernel].append(voted.as_if(self.samples).smallest_p_lower)
-        paper = published("kernels")["smallest_p_lower"]
-        rows = [
+        rows = (
             {"kernel": kernel, **clean[kernel], "smoothed": voted.accuracy, "smallest_p_lower": voted.smallest_p_lower,
-             "published": paper[kernel.removesuffix("_radius_0")], "least_of_draws": min(draws[kernel]),
-             "greatest_of_draws": max(draws[kernel]), **voted.certified_at([(1, 45), (2, 45)])}
+             "published": PAPER["smallest_p_lower"][kernel.removesuffix("_radius_0")],
+             "least_of_draws": min(draws[kernel]), "greatest_of_draws": max(draws[kernel]),
+             **voted.certified_at([(1, 45), (2, 45)])}
             for kernel, voted in own.items()
-        ]  # fmt: skip
+        )  # fmt: skip
+        report.table("kernels", rows)
         shown = {kernel.replace("_", " "): voted for kernel, voted in own.items()}
         bounds = "; ".join(f"{name} {each.accuracy:.0%}, {each.smallest_p_lower:.5f}" for name, each in shown.items())
-        return Outcome(
-            [self.words.summary(bounds=bounds)],
-            [self.words.picture("radii", partial(radius_maps, shown, BOX, 1.1), study=self)],
-            [self.words.table("kernels", rows)],
-            self.checks(own, clean, draws),
-        )
+        report.sentence(bounds=bounds)
+        report.picture("radii", radius_maps, shown, BOX, 1.1, values={"study": self})
+        self.check_claims(report, own, clean, draws)
 
-    def checks(
-        self, own: Mapping[str, Voted], clean: Mapping[str, Mapping[str, float]], draws: Mapping[str, Sequence[float]]
-    ) -> list[Check]:
+    def check_claims(
+        self,
+        report: Report,
+        own: Mapping[str, Voted],
+        clean: Mapping[str, Mapping[str, float]],
+        draws: Mapping[str, Sequence[float]],
+    ) -> None:
         """The paper's claims."""
-        bounds = {kernel: voted.smallest_p_lower for kernel, voted in own.items()}
-        alike = {kernel: bounds[kernel] for kernel in PUBLISHED}
-        defined = {kernel: bounds[kernel] for kernel in ("vertex_histogram", "nspd", "graphlet")}
         shares = ", ".join(f"{kernel} {voted.accuracy:.0%}" for kernel, voted in own.items())
         always = all(voted.accuracy == 1 for voted in own.values()) and all(c["test"] == 1 for c in clean.values())
-        least, most = min(alike, key=lambda kernel: alike[kernel]), max(defined, key=lambda kernel: defined[kernel])
-        return [
-            self.words.check("right", always, shares=shares),
-            *self.words.undecided_unless(
-                self.samples >= published("kernels")["samples"] and self.test == 100,
-                [
-                    self.words.check("least", least == "graphlet", bounds=_bounds(alike)),
-                    self.words.check("most", most == "nspd", bounds=_bounds(defined)),
-                    *(
-                        failure_within(
-                            f"smallest p_lower, {kernel}",
-                            published("kernels")["smallest_p_lower"][name],
-                            draws[kernel],
-                            rounding=5e-6,
-                        )
-                        for kernel, name in PUBLISHED.items()
-                    ),
-                ],
-            ),
-        ]
+        report.check("right", always, shares=shares)
+        alike, defined = (
+            {kernel: own[kernel].smallest_p_lower for kernel in some}
+            for some in (PUBLISHED, ("vertex_histogram", "nspd", "graphlet"))
+        )
+        enough = self.samples >= PAPER["samples"] and self.test == 100
+        report.check("least", min(alike, key=alike.__getitem__) == "graphlet", enough=enough, bounds=_bounds(alike))
+        report.check("most", max(defined, key=defined.__getitem__) == "nspd", enough=enough, bounds=_bounds(defined))
+        for kernel, name in PUBLISHED.items():
+            published_bound = PAPER["smallest_p_lower"][name]
+            report.number("number", published_bound, draws[kernel], rounding=5e-6, enough=enough, kernel=kernel)
 
 
 def _bounds(found: Mapping[str, float]) -> str:
     return ", ".join(f"{kernel} {bound:.5f}" for kernel, bound in found.items())
-
-
-STUDY = Kernels

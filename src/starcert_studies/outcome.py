@@ -1,4 +1,4 @@
-"""What a study ends with: tables, pictures and checks of claims; and its page.
+"""What a study reports: sentences, figures, tables and checks of claims; and its page.
 
 A check has what was published, what is measured here, and whether that is what the project documents. Numbers are
 compared by prediction intervals: the machine of the synthetic study depends on two to nine support vectors, so another
@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,21 +26,8 @@ from starcert.system.output import csv_line
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Check",
-    "Finished",
-    "Outcome",
-    "Picture",
-    "Table",
-    "Words",
-    "all_page",
-    "decided_if",
-    "failure_within",
-    "next_draw",
-    "published",
-    "study_page",
-    "within",
-]
+__all__ = ["Check", "Finished", "Picture", "Report", "Table", "all_page", "cells", "compare_shares", "failure_within",
+           "next_draw", "published", "study_page", "texts_of", "within"]  # fmt: skip
 
 PREDICTION = 0.999
 """The probability with which a prediction interval holds a true figure of the paper."""
@@ -77,13 +64,6 @@ class Check:
         if not self.as_documented:
             return outcome + ", UNLIKE DOCUMENTED"
         return outcome if self.documented else outcome + ", as documented"
-
-
-def decided_if(enough: bool, checks: Iterable[Check], reason: str) -> list[Check]:
-    """The checks; undecided, with the reason, where a run has not enough votes, objects or draws."""
-    if enough:
-        return list(checks)
-    return [replace(check, holds=None, note=f"{check.note} {reason}".strip()) for check in checks]
 
 
 def next_draw(values: Sequence[float], level: float = PREDICTION) -> tuple[float, float]:
@@ -146,6 +126,14 @@ def failure_within(claim: str, p_lower: float, draws: Sequence[float], *, roundi
     return replace(check, published=f"{p_lower:.5f}", measured=f"{draws[0]:.5f}", note=note)
 
 
+def compare_shares(share: float, of: int, hits: int, n: int) -> tuple[int, float]:
+    """How many a published share of some are, and the p-value of Fisher's exact test that `hits` of n are alike."""
+    from scipy.stats import fisher_exact  # noqa: PLC0415  (slow to import)
+
+    theirs = round(share * of)
+    return theirs, float(fisher_exact([[theirs, of - theirs], [hits, n - hits]]).pvalue)
+
+
 @cache
 def published(study: str) -> dict[str, Any]:
     """What the paper shows of a study, as `published.json` has it.
@@ -159,6 +147,15 @@ def published(study: str) -> dict[str, Any]:
     return figures
 
 
+@cache
+def texts_of(study: str) -> dict[str, Any]:
+    """The title, captions and claims of a study in `studies.toml`."""
+    found: dict[str, Any] = tomllib.loads(
+        resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8")
+    )
+    return dict(found[study])
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under column names, for a CSV file and the page."""
@@ -166,7 +163,7 @@ class Table:
     name: str  # the name of the file
     caption: str  # what it shows, a sentence or two
     columns: Sequence[str]  # the names of the columns
-    rows: Sequence[Sequence[object]]  # the values, one for each column
+    rows: list[list[object]]  # the values, one for each column
     shown: bool = True  # whether the page shows it; long tables are linked only
 
     def to_csv(self) -> str:
@@ -189,55 +186,82 @@ class Picture:
     draw: Callable[[], Figure]
 
 
-class Words:
-    """The words of a study in `studies.toml`, filled with the values of a run.
+@dataclass
+class Report:
+    """All that a study found, in the words of `studies.toml`, which are filled with the values of a run.
 
     Example:
-        >>> words = Words("samples")
-        >>> words.check("rises", True, bounds="0.5, 0.9").measured
+        >>> report = Report(texts_of("samples"))
+        >>> report.check("rises", True, bounds="0.5, 0.9")
+        >>> report.checks[0].measured
         '0.5, 0.9'
     """
 
-    def __init__(self, study: str) -> None:
-        text = resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8")
-        self._words: dict[str, Any] = tomllib.loads(text)[study]
-        self.title, self.about, self.alone = (self._words.get(key, "") for key in ("title", "about", "alone"))
+    texts: Mapping[str, Any]
+    summary: list[str] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)  # more of them for `results.json`
 
-    def summary(self, number: int = 0, /, **values: Any) -> str:  # noqa: ANN401
-        """A sentence of the summary."""
-        return str(self._words["summary"][number].format(**values))
+    def sentence(self, *numbers: int, **values: Any) -> None:  # noqa: ANN401
+        """Adds sentences to the summary, by default the first."""
+        self.summary += [self.texts["summary"][number].format(**values) for number in numbers or (0,)]
 
-    def picture(self, name: str, draw: Callable[[], Figure], /, **values: Any) -> Picture:  # noqa: ANN401
-        """A figure with its caption."""
-        return Picture(name, self._words["pictures"][name].format(**values), draw)
+    def picture(self, name: str, draw: Callable[..., Figure], /, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
+        """Adds a figure that a function draws; the option `values`, a mapping, fills its caption."""
+        caption = self.texts["pictures"][name].format(**options.pop("values", {}))
+        self.pictures.append(Picture(name, caption, partial(draw, *arguments, **options)))
 
-    def table(self, name: str, records: Sequence[Mapping[str, object]], *, shown: bool = True) -> Table:
-        """A table of records, whose keys are the columns, with its caption."""
-        rows = [list(record.values()) for record in records]
-        return Table(name, self._words["tables"][name], list(records[0]), rows, shown)
+    def table(self, name: str, records: Iterable[Mapping[str, object]], /, **first: object) -> None:
+        """Adds rows to a table, which begins with the first of them: the values of `first`, then those of a record."""
+        rows = [{**first, **record} for record in records]
+        found = next((table for table in self.tables if table.name == name), None)
+        if found is None:
+            columns = list(rows[0]) if rows else self.texts["columns"][name]
+            found = Table(name, self.texts["tables"][name], columns, [], name not in self.texts.get("linked", ()))
+            self.tables.append(found)
+        found.rows.extend(list(row.values()) for row in rows)
 
-    def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: Any) -> Check:  # noqa: ANN401
-        """A claim with its outcome; undecided where a run has not enough votes, objects or draws."""
-        found = {"published": "not in the paper", "note": ""} | self._words["claims"][name]
-        documented, few = found.pop("documented", True), found.pop("few", self._words.get("few", ""))
-        texts = {key: text.format(**values) for key, text in found.items()}
-        made = Check(holds=bool(holds), documented=documented, **texts)
-        return decided_if(enough, [made], few.format(**values))[0]
+    def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: Any) -> None:  # noqa: ANN401
+        """Adds a claim with its outcome; undecided where a run has not enough votes, objects or draws."""
+        found = {"published": "not in the paper", "note": ""} | self.texts["claims"][name]
+        documented, few = found.pop("documented", True), found.pop("few", self.texts.get("few", ""))
+        filled = {key: text.format(**values) for key, text in found.items()}
+        self._add(Check(holds=bool(holds), documented=documented, **filled), enough, few.format(**values))
 
-    def undecided_unless(self, enough: bool, checks: Iterable[Check]) -> list[Check]:
-        """The checks; undecided where a run has not enough votes, objects or draws."""
-        return decided_if(enough, checks, self._words["few"])
+    def number(
+        self,
+        name: str,
+        value: float,
+        draws: Sequence[float],
+        /,
+        *,
+        rounding: float = 0,
+        enough: bool = True,
+        **values: object,
+    ) -> None:
+        """Adds the claim that a published number lies where the next draw is expected; see `within`."""
+        how = {"few": self.texts.get("few", ""), "rounding": rounding} | self.texts["claims"][name]
+        claim, few = (how.pop(text).format(**values) for text in ("claim", "few"))
+        compare = failure_within if how.pop("near_one", False) else within
+        self._add(compare(claim, value, draws, **how), enough, few)
+
+    def _add(self, check: Check, enough: bool, few: str) -> None:
+        self.checks.append(check if enough else replace(check, holds=None, note=f"{check.note} {few}".strip()))
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """All that a study found: sentences, figures, tables, checks of claims, and more values for `results.json`."""
+def cells(columns: Mapping[str, Any], **axes: Sequence[float] | None) -> Iterator[dict[str, Any]]:
+    """A record for each place of some grids of one shape: where it is on each axis (None: its index), and the values.
 
-    summary: Sequence[str]
-    pictures: Sequence[Picture]
-    tables: Sequence[Table]
-    checks: Sequence[Check]
-    values: dict[str, Any] = field(default_factory=dict)
+    Example:
+        >>> list(cells({"share": np.array([1.0, 0.5])}, radius=None))
+        [{'radius': 0, 'share': 1.0}, {'radius': 1, 'share': 0.5}]
+    """
+    grids = {name: np.array(grid, dtype=object) for name, grid in columns.items()}
+    for place in np.ndindex(*next(iter(grids.values())).shape):
+        at = {name: i if scale is None else scale[i] for i, (name, scale) in zip(place, axes.items(), strict=True)}
+        yield at | {name: grid[place] for name, grid in grids.items()}
 
 
 @dataclass(frozen=True)
@@ -252,12 +276,11 @@ class Finished:
     peak_bytes: int  # peak memory of this process, with the largest of its workers for each of them
 
 
-def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:
+def study_page(report: Report, results: dict[str, Any]) -> str:
     """The page of one study: what was found, the claims, the figures and the tables; it opens from disk."""
     made = {name: results[name] for name in ("settings", "seconds", "peak_bytes", "provenance")}
-    return render(
-        "pages/templates/study.html", {"title": title, "outcome": outcome, "made": json.dumps(made, indent=2)}
-    )
+    shown = {"title": report.texts["title"], "outcome": report, "made": json.dumps(made, indent=2)}
+    return render("pages/templates/study.html", shown)
 
 
 def all_page(finished: Sequence[Finished]) -> str:

@@ -1,4 +1,8 @@
-"""From the name of a study to a folder with its figures, tables, checks and page."""
+"""From the name of a study to a folder with its figures, tables, checks and page.
+
+Its work is done in parts, here or by worker processes. A part is a function and its arguments; its result is kept in a
+small JSON file of its own, written whole or not at all, so a run that was killed continues after the last of them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,13 +22,93 @@ from typing import TYPE_CHECKING, Any, cast
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, versions, write_whole
-from starcert_studies.outcome import Finished, Outcome, Words, study_page
-from starcert_studies.parts import StudyParts
+from starcert.system.output import progress_bar
+from starcert.system.processes import Pending, worker_processes
+from starcert_studies.outcome import Finished, Report, study_page, texts_of
 
 if TYPE_CHECKING:
     from starcert_studies.study import Study
 
-__all__ = ["STUDIES", "ListedStudy", "reproduce"]
+__all__ = ["STUDIES", "ListedStudy", "Part", "StudyParts", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of work."""
+
+    name: str  # the name of its file, unique in the study
+    function: Callable[..., Any]  # at the top of a module, so that workers can import it; returns what JSON can hold
+    arguments: tuple[Any, ...]  # for the function
+    weight: int = 1  # how much work it is next to the others, for the progress bar
+
+
+class StudyParts:
+    """The finished parts of a study in a folder, and the workers that make more.
+
+    Args:
+        folder: where the parts are kept.
+        workers: how many processes; 1: this one.
+        progress: whether to draw a progress bar; None: on a terminal only.
+    """
+
+    def __init__(self, folder: Path, *, workers: int = 1, progress: bool | None = None) -> None:
+        self.folder = folder
+        self.workers = workers
+        self.progress = progress
+
+    def has(self, name: str) -> bool:
+        """Whether a part is finished."""
+        return self._path(name).exists()
+
+    def result(self, name: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
+        """What a finished part returned."""
+        try:
+            return json.loads(self._path(name).read_text("utf-8"))
+        except ValueError as error:  # a killed run leaves no half-written file: something else wrote there
+            raise StarcertError(
+                f"{self._path(name)}: is damaged ({error}). Delete it, and run the same again."
+            ) from error
+
+    def run(self, parts: Sequence[Part], title: str) -> dict[str, Any]:
+        """What each part returned, by name; computed now where it is missing.
+
+        When a part fails, what is finished or in progress is kept, and then its error is raised.
+        """
+        assert len({part.name for part in parts}) == len(parts), "each part has a name of its own"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        missing = [part for part in parts if not self.has(part.name)]
+        total, left = (sum(part.weight for part in some) for some in (parts, missing))
+        # Closed at once, also when a result cannot be written: the workers stop and do not finish the other parts.
+        bar, computed = progress_bar(title, total, total - left, shown=self.progress), closing(self._computed(missing))
+        with bar as advance, computed as results:
+            for part, result in results:
+                write_whole(self._path(part.name), [json.dumps(result), "\n"])
+                advance(part.weight)
+        return {part.name: self.result(part.name) for part in parts}
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _computed(self, parts: Sequence[Part]) -> Generator[tuple[Part, Any]]:
+        if self.workers == 1 or len(parts) < 2:
+            for part in parts:
+                yield part, part.function(*part.arguments)
+            return
+        with worker_processes(min(self.workers, len(parts)), "What is finished is kept.") as pool:
+            pending: Pending[Any] = Pending(pool)
+            waiting: dict[Future[Any], Part] = {pending.submit(p.function, *p.arguments): p for p in parts}
+            failed: BaseException | None = None
+            while len(pending):
+                future = pending.next_done()
+                if future.cancelled():
+                    continue
+                if (error := future.exception()) is None:
+                    yield waiting[future], future.result()
+                elif failed is None:
+                    failed = error
+                    pending.cancel()
+            if failed is not None:
+                raise failed
 
 
 @dataclass(frozen=True)
@@ -29,28 +116,32 @@ class ListedStudy:
     """A study in the list of all, which is loaded when it is run."""
 
     name: str  # what it is called on the command line
-    module: str  # where it is; its `STUDY` is a `Study`
+    place: str  # where it is, as "module:class"
     about: str  # what it shows, for a list of studies
     alone: str = ""  # why it is run by itself only, and not with all others; "" if it is one of all
+    needs: Sequence[str] = ("matplotlib",)  # packages that are looked for before hours of votes, not after
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""
         try:
-            import_module("matplotlib")  # before hours of votes, not after
-            return cast("type[Study]", import_module(self.module).STUDY)
+            for package in self.needs:
+                import_module(package)
+            module, _, study = self.place.partition(":")
+            return cast("type[Study]", getattr(import_module(module), study))
         except ModuleNotFoundError as error:
             raise StarcertError(
                 f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
             ) from error
 
 
-def _listed(name: str) -> ListedStudy:
-    words = Words(name)
-    return ListedStudy(name, f"starcert_studies.{name}", words.about, words.alone)
-
-
 _NAMES = ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora")
-STUDIES = {name: _listed(name) for name in _NAMES}
+STUDIES = {
+    name: ListedStudy(
+        name, f"starcert_studies.{name}:{name.capitalize()}", texts_of(name)["about"], texts_of(name).get("alone", ""),
+        ("matplotlib", *texts_of(name).get("needs", ())),
+    )
+    for name in _NAMES
+}  # fmt: skip
 """All studies by name."""
 
 
@@ -83,24 +174,22 @@ def reproduce(
     study = STUDIES[name].load().from_options(samples, seed, quick)
     _claim(out, {"study": name, **asdict(study)})
     start = time.perf_counter()
-    outcome = study.run(StudyParts(out / "parts", workers=workers, progress=progress))
-    _write(outcome, out, study.words.title)
-    finished = Finished(
-        name, STUDIES[name].about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers)
-    )
+    report = study.report(*study.votes(StudyParts(out / "parts", workers=workers, progress=progress)))
+    _write(report, out)
+    seconds, peak_bytes = time.perf_counter() - start, _peak_bytes(workers)
     results = {
         "study": name,
         "settings": asdict(study),
-        "checks": [asdict(check) for check in outcome.checks],
-        "summary": list(outcome.summary),
-        "values": outcome.values,
-        "seconds": round(finished.seconds, 1),
-        "peak_bytes": finished.peak_bytes,
+        "checks": [asdict(check) for check in report.checks],
+        "summary": report.summary,
+        "values": report.values,
+        "seconds": round(seconds, 1),
+        "peak_bytes": peak_bytes,
         "provenance": versions(),
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
-    write_whole(out / "index.html", [study_page(study.words.title, outcome, results)])
-    return finished
+    write_whole(out / "index.html", [study_page(report, results)])
+    return Finished(name, STUDIES[name].about, out, report.checks, seconds, peak_bytes)
 
 
 def _claim(out: Path, settings: dict[str, Any]) -> None:
@@ -127,13 +216,14 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
         raise StarcertError(f"{out}: cannot be used as the folder of a study ({error}). Give another --out.") from error
 
 
-def _write(outcome: Outcome, out: Path, title: str) -> None:
+def _write(report: Report, out: Path) -> None:
+    title = report.texts["title"]
     (out / "tables").mkdir(exist_ok=True)
-    for table in outcome.tables:
+    for table in report.tables:
         write_whole(out / "tables" / f"{table.name}.csv", [table.to_csv()])
     (out / "figures").mkdir(exist_ok=True)
     with style():
-        for picture in outcome.pictures:
+        for picture in report.pictures:
             figure = picture.draw()
             for ending, about in (("svg", {"Date": None, "Title": title}), ("png", {"Title": title})):
                 drawn = io.BytesIO()

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from starcert.classifiers import from_sklearn
 from starcert.objects.noise import Noise
 from starcert_studies.figures import draws_figure, radius_maps
-from starcert_studies.outcome import Check, Outcome, Words, failure_within, published
-from starcert_studies.study import Study, Tested, Trial, motif_machine
+from starcert_studies.outcome import Report, published, texts_of
+from starcert_studies.study import MotifStudy, Trial
 from starcert_studies.voted import ALPHA, Voted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from starcert.classifiers.base import Classifier
-
-__all__ = ["STUDY", "Samples"]
+__all__ = ["Samples"]
 
 NOISE = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))
 PAPER = {int(n): p_lower for n, p_lower in published("samples")["smallest_p_lower"].items()}
@@ -38,10 +34,10 @@ Draws = Sequence[Mapping[int, float]]
 
 
 @dataclass(frozen=True)
-class Samples(Study):
+class Samples(MotifStudy):
     """The smallest p_lower by number of votes."""
 
-    words = Words("samples")
+    texts = texts_of("samples")
     quick: ClassVar = {"samples": 10_000, "draws": 4}
 
     samples: int = 100_000  # the largest number of estimation votes; smaller ones are those of the paper
@@ -51,65 +47,41 @@ class Samples(Study):
 
     @override
     def trials(self) -> dict[tuple[int, int], list[Trial]]:
-        first = 10_000 * self.seed + 1
         return {
-            (data, n): [Trial(f"draw-{data}-{n}", data, NOISE, n, 1000 * self.seed + k)]
-            for data in (self.data_seed, *range(first, first + self.draws))
+            (data, n): [Trial(f"draw-{data}-{n}", (data,), NOISE, n, 1000 * self.seed + k)]
+            for data in self.data_seeds
             for k, n in enumerate(n for n in PAPER if n <= self.samples)
         }
 
     @override
-    def data(self, key: int) -> Tested:
-        data = motif_machine(key)[1]
-        return Tested.of(data.test.graphs, data.test.labels, NOISE, data.partition)
-
-    @override
-    def model(self, key: int) -> Classifier:
-        return from_sklearn(motif_machine(key)[0])
-
-    @override
-    def outcome(self, found: Mapping[tuple[int, int], Voted], results: Mapping[str, Any]) -> Outcome:
-        seeds = dict.fromkeys(data for data, _ in found)
+    def outcome(self, report: Report, found: Mapping[tuple[int, int], Voted], results: Mapping[str, Any]) -> None:
         numbers = dict.fromkeys(n for _, n in found)
         own = {n: found[self.data_seed, n] for n in numbers}
-        draws = [{n: found[data, n].smallest_p_lower for n in numbers} for data in seeds]
-        rows = [
+        draws = [{n: found[data, n].smallest_p_lower for n in numbers} for data in self.data_seeds]
+        rows = (
             {"votes": n, "smallest_p_lower": draws[0][n], "published": PAPER[n],
              "least_of_draws": min(draw[n] for draw in draws), "greatest_of_draws": max(draw[n] for draw in draws),
              **voted.certified_at([(1, 0), (1, 45)])}
             for n, voted in own.items()
-        ]  # fmt: skip
+        )  # fmt: skip
+        report.table("samples", rows)
         shares = ", ".join(f"{voted.share((1, 45)):.0%} with {n:,}" for n, voted in own.items() if n in MAPS)
+        report.sentence(shares=shares)
+        report.picture("smallest_p_lower", bounds_figure, draws)
         maps = {f"{n:,} votes": own[n] for n in MAPS if n in own}
-        return Outcome(
-            [self.words.summary(shares=shares)],
-            [
-                self.words.picture("smallest_p_lower", partial(bounds_figure, draws)),
-                self.words.picture("radii", partial(radius_maps, maps, BOX, 0.85)),
-            ],
-            [self.words.table("samples", rows)],
-            checks(draws),
-        )
+        report.picture("radii", radius_maps, maps, BOX, 0.85)
+        check_claims(report, draws)
 
 
-def checks(draws: Draws) -> list[Check]:
+def check_claims(report: Report, draws: Draws) -> None:
     """The paper's claims."""
     own = draws[0]
     tenfold = [n for n in own if str(n).startswith("1") and set(str(n)[1:]) <= {"0"}]
     rising = all(own[a] < own[b] for a, b in pairwise(tenfold))
-    bounds = ", ".join(f"{own[n]:.4f}" for n in tenfold)
-    return [
-        Samples.words.check("rises", rising, enough=len(tenfold) > 1, bounds=bounds),
-        *(
-            failure_within(
-                f"smallest p_lower with {n:,} votes",
-                PAPER[n],
-                [draw[n] for draw in draws],
-                rounding=0.5 * 10.0 ** -PUBLISHED_DIGITS.get(n, 5),
-            )
-            for n in own
-        ),
-    ]
+    report.check("rises", rising, enough=len(tenfold) > 1, bounds=", ".join(f"{own[n]:.4f}" for n in tenfold))
+    for n in own:
+        rounding = 0.5 * 10.0 ** -PUBLISHED_DIGITS.get(n, 5)
+        report.number("number", PAPER[n], [draw[n] for draw in draws], rounding=rounding, n=n)
 
 
 def bounds_figure(draws: Draws) -> Figure:
@@ -120,6 +92,3 @@ def bounds_figure(draws: Draws) -> Figure:
     names = {"xlabel": "votes for each graph", "ylabel": "1 − smallest p_lower"}
     paper = [1 - PAPER[n] for n in numbers]
     return draws_figure(numbers, own, paper, others, unanimous, xscale="log", yscale="log", **names)
-
-
-STUDY = Samples

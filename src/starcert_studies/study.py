@@ -2,27 +2,33 @@
 
 A study is a frozen dataclass whose fields are its settings. It states data and models, each by a key, and trials: which
 model votes under which noise, how often. What all studies do is written here: votes in parts that are computed once,
-certificates of them, and the figures that are read off those.
+networks that are trained with the noise they vote under, and folds.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.datasets import motif
+from starcert.classifiers import from_sklearn
+from starcert.datasets import motif, tu
+from starcert.math.confidence import Votes
 from starcert.objects import Partition
 from starcert.objects.binding import Problem, bind_all
+from starcert.objects.laws import Flip
+from starcert.objects.noise import Noise
 from starcert.system.processes import one_torch_thread
 from starcert.voting.counting import answers_on
-from starcert_studies.parts import Part, StudyParts
+from starcert_studies.outcome import Report
+from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge
 
 if TYPE_CHECKING:
@@ -35,41 +41,26 @@ if TYPE_CHECKING:
     from starcert.datasets.dataset import Dataset, Split
     from starcert.objects import CleanObject, Sites
     from starcert.objects.binding import Regions
-    from starcert.objects.noise import Noise
-    from starcert_studies.outcome import Outcome, Words
 
-__all__ = [
-    "Study",
-    "Tested",
-    "Trial",
-    "fold_splits",
-    "model_of",
-    "motif_machine",
-    "split_accuracies",
-    "train_on",
-]
+__all__ = ["MUTAG_NETWORKS", "MotifStudy", "Study", "Tested", "Trial", "blind_answers", "fold_splits", "model_of",
+           "motif_machine", "mutag_network", "plain", "protein_splits", "split_accuracies", "split_nodes",
+           "trained_network"]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Tested:
     """What a model is tested on."""
 
-    problem: Problem  # the objects with the regions of the noise in them; every trial puts its own noise there
+    objects: Sequence[CleanObject]
     labels: Labels  # their true classes
-    regions: Regions | None = None  # the regions
+    noise: Noise  # one with the same regions as those of the trials
+    regions: Regions | None = None  # where those are
     numbers: Sequence[int] = ()  # their numbers in the whole data set, where a model is tested on a part of it
 
-    @classmethod
-    def of(
-        cls,
-        objects: Sequence[CleanObject],
-        labels: Labels,
-        noise: Noise,
-        regions: Regions | None = None,
-        numbers: Sequence[int] = (),
-    ) -> Tested:
-        """The objects, bound to a noise with the same regions as those of the trials."""
-        return cls(bind_all(objects, noise, regions), labels, regions, numbers)
+    @cached_property
+    def problem(self) -> Problem:
+        """The objects with the regions of the noise in them; every trial puts its own noise there."""
+        return bind_all(self.objects, self.noise, self.regions)
 
 
 @dataclass(frozen=True)
@@ -98,9 +89,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study(ABC):
-    """A study: settings, data, models, trials, and what is made of their votes."""
+    """A study: settings, data, models, trials, and what is reported of their votes."""
 
-    words: ClassVar[Words]  # its title, captions and claims
+    texts: ClassVar[Mapping[str, Any]]  # its title, captions and claims
     quick: ClassVar[Mapping[str, Any]] = {}  # the settings of its quick form that are not the defaults
 
     @classmethod
@@ -109,9 +100,9 @@ class Study(ABC):
         options = {"seed": seed} | ({} if samples is None else {"samples": samples})
         return cls(**(dict(cls.quick) if quick else {}) | options)
 
-    @abstractmethod
     def trials(self) -> Mapping[Any, Sequence[Trial]]:
         """The trials, those together whose objects are counted as one set, by a name of the set."""
+        return {}
 
     def data(self, key: Any) -> Tested:  # noqa: ANN401  (each study has its own keys)
         """What the model of a key is tested on."""
@@ -137,17 +128,57 @@ class Study(ABC):
         return list({part.name: part for part in every}.values())
 
     @abstractmethod
-    def outcome(self, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> Outcome:
-        """What is made of it: the votes of the trials by the names of their sets, and the results of all parts."""
+    def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
+        """Reports on the votes of the trials, by the names of their sets, and on the results of all parts."""
 
-    def run(self, parts: StudyParts) -> Outcome:
-        """The whole study."""
+    def report(self, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> Report:
+        """What the study makes of votes and results."""
+        report = Report(self.texts)
+        self.outcome(report, found, results)
+        return report
+
+    def votes(self, parts: StudyParts) -> tuple[dict[Any, Voted], dict[str, Any]]:
+        """The votes of the trials, by the names of their sets, and the results of all parts."""
         results = parts.run(self.parts(), "votes")
         found = {
             name: Voted.joined(trials[0].noise, [[results[part.name] for part in each.parts(self)] for each in trials])
             for name, trials in self.trials().items()
         }
-        return self.outcome(found, results)
+        return found, results
+
+
+class MotifStudy(Study):
+    """A study of the vertex-histogram machine on several draws of the motif data; a key begins with a draw's seed."""
+
+    seed: int  # of all votes; the further draws of the data are numbered from 10,000 times it
+    data_seed: int  # of the study's own data
+    draws: int  # how many further draws of the data there are
+
+    @property
+    def data_seeds(self) -> list[int]:
+        """Of all draws of the data, the study's own first."""
+        first = 10_000 * self.seed + 1
+        return [self.data_seed, *range(first, first + self.draws)]
+
+    def machine(self, key: tuple[int, ...]) -> tuple[KernelSVM, Dataset]:
+        """The machine of a draw, and the data."""
+        return motif_machine(key[0])
+
+    @override
+    def data(self, key: tuple[int, ...]) -> Tested:
+        data = self.machine(key)[1]
+        return Tested(data.test.graphs, data.test.labels, Noise(motif=0.1, random=0.1), data.partition)
+
+    @override
+    def model(self, key: tuple[int, ...]) -> Classifier:
+        return from_sklearn(self.machine(key)[0])
+
+    @override
+    def facts(self, key: tuple[int, ...]) -> dict[str, Any]:
+        """How many support vectors a machine has, and its accuracies without noise on the study's own data."""
+        machine, data = self.machine(key)
+        accuracies = split_accuracies(from_sklearn(machine), data) if key[0] == self.data_seed else {}
+        return {"support_vectors": len(machine.svc_.support_), "accuracies": accuracies}
 
 
 @lru_cache(maxsize=4)
@@ -172,21 +203,21 @@ def vote_on_block(study: Study, trial: Trial, at: int) -> dict[str, Any]:
         smoothed = SmoothedClassifier(base, trial.noise, tested.regions)
         record = trial.question is not None
         votes = smoothed.vote(problem, samples=trial.samples, seed=trial.seed, record=record, progress=False)
-        assert votes.selection is not None
         labels = tested.labels[some].tolist()
-        found: dict[str, Any] = {
-            "labels": labels,
-            "numbers": list(tested.numbers[some]),
-            "capacity": problem.capacities,
-            "anchored": problem.anchored,
-            "estimation": votes.counts.tolist(),
-            "selection": votes.selection.tolist(),
-            "clean": clean_answers(base, problem.sites) if trial.clean else [],
-            "judged": [],
-        }
-        if trial.question is not None:
-            found["judged"] = judge(smoothed, problem, votes, labels, trial.question, trial.seed)
-        return found
+        return plain(
+            problem, votes, labels, numbers=list(tested.numbers[some]),
+            clean=clean_answers(base, problem.sites) if trial.clean else [],
+            judged=judge(smoothed, problem, votes, labels, trial.question, trial.seed) if trial.question else [],
+        )  # fmt: skip
+
+
+def plain(problem: Problem, votes: Votes, labels: Sequence[int], **more: Sequence[Any]) -> dict[str, Any]:
+    """All that certificates of votes need, as plain numbers: what `Voted.joined` reads."""
+    assert votes.selection is not None
+    return {
+        "labels": labels, "numbers": [], "capacity": problem.capacities, "anchored": problem.anchored,
+        "estimation": votes.counts.tolist(), "selection": votes.selection.tolist(), "clean": [], "judged": [],
+    } | more  # fmt: skip
 
 
 def record_facts(study: Study, key: Hashable) -> Any:  # noqa: ANN401
@@ -233,21 +264,89 @@ def fold_splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split
     return taught, held, every[test], np.asarray(test).tolist()
 
 
-def train_on(
-    smoothed: SmoothedClassifier,
+def split_nodes(labels: Labels, seed: int, of_a_class: int = 20) -> tuple[Labels, Labels, Labels]:
+    """Some nodes of each class to learn from, as many for validation, all others for testing; each ascending.
+
+    Example:
+        >>> [len(part) for part in split_nodes(np.array([0, 0, 0, 1, 1, 1]), seed=0, of_a_class=1)]
+        [2, 2, 2]
+    """
+    rng = np.random.default_rng(seed)
+    dealt = [rng.permutation(np.flatnonzero(labels == each)) for each in np.unique(labels)]
+    train, validation = (
+        np.sort(np.concatenate([members[start : start + of_a_class] for members in dealt])) for start in (0, of_a_class)
+    )
+    return train, validation, np.setdiff1d(np.arange(len(labels)), np.concatenate([train, validation]))
+
+
+@lru_cache(maxsize=2)
+def protein_splits(seed: int) -> tuple[Split, Split, Split]:
+    """The proteins of at most 60 nodes: to learn from, to choose the epoch by, to test."""
+    data = tu("PROTEINS")
+    small = data.all[np.array([graph.n_nodes <= 60 for graph in data.graphs])]
+    return small.split((0.75, 0.1, 0.15), seed=seed)
+
+
+def blind_answers(taught: Split, tested: Split) -> list[int]:
+    """The answers of a forest that sees the number of nodes and the sums of their data, and no edge."""
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
+
+    seen, shown = (
+        np.array(
+            [[graph.n_nodes, *np.asarray(graph.node_data.get("x", [[]])).sum(axis=0)] for graph in some.graphs], float
+        )
+        for some in (taught, tested)
+    )
+    return [int(answer) for answer in RandomForestClassifier(random_state=0).fit(seen, taught.labels).predict(shown)]
+
+
+def trained_network(
+    network: Callable[[], torch.nn.Module],
+    weights_seed: int,
+    noise: Noise,
+    regions: Regions | None,
     taught: Split,
     held: Split,
-    settings: Mapping[str, float],
-    module: torch.nn.Module | None = None,
-) -> None:
-    """Trains the module behind a smoothed classifier on `taught`; `held` decides which epoch is kept.
+    *,
+    features: Any = "x",  # noqa: ANN401
+    **settings: float,
+) -> Classifier:
+    """A network of two classes, trained with the noise that it votes under; a `GCN` votes in its dense form.
 
-    Where another form of the module votes, `module` is the one on `edge_index` with the same weights.
+    `held` decides which epoch is kept; `settings` are those of `fit_with_noise`, `features` that of `from_pyg`.
     """
-    from starcert.models import fit_with_noise, train  # noqa: PLC0415  (torch is slow to import)
+    from starcert.classifiers import from_dense, from_pyg  # noqa: PLC0415  (torch is slow to import)
+    from starcert.models import GCN, fit_with_noise, train  # noqa: PLC0415
+    from starcert.models.fitting import own_generator  # noqa: PLC0415
 
+    with own_generator(weights_seed, "cpu"):
+        module = network()
     how: dict[str, Any] = {**settings, "validation": (held.graphs, held.labels), "progress": False}
-    if module is None:
-        fit_with_noise(smoothed, taught.graphs, taught.labels, **how)
-    else:
+    if isinstance(module, GCN):
+        base: Classifier = from_dense(module.dense(), n_classes=2)
+        smoothed = SmoothedClassifier(base, noise, regions)
         train(module, taught.graphs, taught.labels, smoothed=smoothed, **how)
+    else:
+        base = from_pyg(module, n_classes=2, features=features)
+        fit_with_noise(SmoothedClassifier(base, noise, regions), taught.graphs, taught.labels, **how)
+    return base
+
+
+MUTAG_NETWORKS: dict[str, tuple[str, Literal["max", "sum"], float, int]] = {
+    "max": ("max pooling, rate 0.001 (the paper's text)", "max", 1e-3, 50),
+    "sum": ("sum pooling, rate 0.01", "sum", 1e-2, 100),
+}
+"""Title, pooling, learning rate, and after how many epochs the rate is halved."""
+
+
+def mutag_network(name: str, delete: float, add: float, fold: int | None, epochs: int, seed: int) -> Classifier:
+    """One of `MUTAG_NETWORKS`, trained with noise on the molecules that a fold does not test."""
+    from starcert.models import GCN  # noqa: PLC0415  (torch is slow to import)
+
+    _, pooling, learning_rate, halve_every = MUTAG_NETWORKS[name]
+    taught, held, _, _ = fold_splits(tu("MUTAG").all, fold, seed)
+    return trained_network(
+        partial(GCN, 7, 2, pooling=pooling), 1000 * seed + (10 if fold is None else fold),
+        Noise(pairs=Flip(delete=delete, add=add)), None, taught, held, epochs=epochs, learning_rate=learning_rate,
+        halve_every=halve_every, seed=seed,
+    )  # fmt: skip

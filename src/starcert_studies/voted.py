@@ -8,7 +8,7 @@ evidence, by evidence from the same votes, and with votes at attacked versions o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import with_evidence
-from starcert.certificates.metrics import accuracy, certified_share, majority_share, right
+from starcert.certificates.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.noise import Noise
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starcert.objects.binding import Problem
 
 __all__ = ["ALPHA", "ONE_FLIP", "TWO_FLIPS", "Grid", "Judged", "Labels", "Question", "RadiusTally", "Voted", "judge",
-           "median_range", "tallies"]  # fmt: skip
+           "median_range", "medians", "tallies"]  # fmt: skip
 
 ALPHA = 0.01
 """The failure probability of every certificate in the paper (where it is called a confidence level of 0.99)."""
@@ -39,6 +39,8 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 Radius: TypeAlias = tuple[int, int]
 Judged: TypeAlias = dict[str, Any]
 """The verdicts on one object, as plain numbers and words."""
+
+NOT_RECORDED: Any = ()
 
 ONE_FLIP: tuple[Radius, ...] = ((1, 0), (0, 1))
 TWO_FLIPS: tuple[Radius, ...] = (*ONE_FLIP, (2, 0), (1, 1), (0, 2))
@@ -53,11 +55,9 @@ class Voted:
     votes: Votes  # the votes on each
     capacity: Sequence[tuple[int, ...]] | None = None  # how many sites each has on each axis; None: not known
     anchored: Sequence[str] | None = None  # why the regions of each are anchored; "" if they are not
-    # the number of each in the whole data set, if that was recorded
-    numbers: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    # the models' answers without noise, if they were recorded
-    clean: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    fold: Labels = field(default_factory=lambda: np.empty(0, np.int64))  # which trial each is from
+    numbers: Labels = NOT_RECORDED  # the number of each in the whole data set
+    clean: Labels = NOT_RECORDED  # the models' answers without noise
+    fold: Labels = NOT_RECORDED  # which trial each is from
     judged: Sequence[Judged] = ()  # the verdicts on each, if evidence was asked
 
     @classmethod
@@ -129,6 +129,11 @@ class Voted:
         return accuracy(self.votes.counts.argmax(axis=1), self.labels)
 
     @property
+    def largest_share(self) -> float:
+        """How many of the classes with the most votes are the same one: 1 for a constant network."""
+        return majority_share(self.votes.counts.argmax(axis=1))
+
+    @property
     def abstained(self) -> float:
         """The share of objects without an answer."""
         return float((~self.certificates.certified((0,) * len(self.noise.axes))).mean())
@@ -141,9 +146,30 @@ class Voted:
         """The same at every radius of a box."""
         return certified_share(self.certificates, self.labels, max_radius=box)
 
+    def ratios(self, box: Any) -> Grid:  # noqa: ANN401
+        """The share of right objects that are certified, at every radius of a box."""
+        return certified_ratio(self.certificates, self.labels, max_radius=box)
+
+    def score(self, box: Any) -> int:  # noqa: ANN401
+        """How many radii of a box hold for more than half of the objects, right and certified."""
+        return score(self.certificates, self.labels, max_radius=box)
+
+    def measures(self, box: Any) -> dict[str, float]:  # noqa: ANN401
+        """Score, plurality, smallest p_lower and accuracy; and the score with votes moved by three standard errors."""
+        low, high = (self.shifted(errors).score(box) for errors in (-3, 3))
+        return {"score": self.score(box), "plurality": self.plurality, "smallest_p_lower": self.smallest_p_lower,
+                "accuracy": self.accuracy, "low": low, "high": high}  # fmt: skip
+
     def certified_at(self, radii: Iterable[tuple[int, ...]]) -> dict[str, float]:
         """Columns of a table: the share right and certified at each of some radii."""
         return {f"certified_at_{'_'.join(map(str, radius))}": self.share(radius) for radius in radii}
+
+    def p_value_of_constant(self, majority: float, tried: int = 1) -> float:
+        """The binomial probability of at least as many right answers by a constant one, times the settings tried."""
+        from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
+
+        test = binomtest(int(self.right.sum()), len(self), majority, alternative="greater")
+        return min(1.0, tried * float(test.pvalue))
 
     def by_fold(self, hits: npt.NDArray[np.bool_]) -> tuple[float, float]:
         """The share of hits among all objects, and its standard deviation over the folds."""
@@ -158,6 +184,13 @@ class Voted:
         # Sums are rounded, not counts: so they end with `samples` exactly.
         counts = np.diff(np.rint(so_far * (samples / so_far[:, -1:])), axis=1, prepend=0)
         return replace(self, votes=Votes(counts, selection=self.votes.selection))
+
+    def anchored_too(self) -> dict[str, Voted]:
+        """Two certificates of votes under `Flip(delete, add)`: the first has present and absent pairs as regions."""
+        flip = self.noise["pairs"]
+        two = Noise(bonds=flip.change(1), gaps=flip.change(0))
+        reason = "The regions bonds and gaps are the present and the absent edges of the clean graph."
+        return {"anisotropic": replace(self, noise=two, anchored=[reason] * len(self)), "sparsity_aware": self}
 
     def shifted(self, errors: float) -> Voted:
         """The same with each count for an object's class, of two, moved by some standard errors."""
@@ -193,29 +226,25 @@ def judge(
 ) -> list[Judged]:
     """The verdicts on the objects of a problem, from votes with their flips recorded."""
     job = Job.of(smoothed.classifier, problem, seed)
-    paper, counts = (
-        certify(
-            clopper_pearson(votes, alpha=share), smoothed.noise, max_radius=question.box, capacity=problem.capacities
-        )
-        for share in (ALPHA, counts_alpha(ALPHA, evidence=True))
-    )
+    bounds = (clopper_pearson(votes, alpha=share) for share in (ALPHA, counts_alpha(ALPHA, evidence=True)))
+    within: dict[str, Any] = {"max_radius": question.box, "capacity": problem.capacities}
+    paper, counts = (certify(each, smoothed.noise, **within) for each in bounds)
     judging = partial(with_evidence, counts, job, alpha=ALPHA, max_flips=question.max_flips, advance=lambda _: None)
     shared = judging(most=0)
     own = judging(most=question.own_samples) if question.own_samples else shared
+    radii = question.radii
     return [
         {
             "truth": int(label),
             "class": a.label,
             "abstained": a.abstained,
             "p_lower": a.p_lower,
-            "by_p_A": [a.certified(radius) for radius in question.radii],
-            "by_counts": [b.certified(radius) for radius in question.radii],
-            "shared": [_verdict(c, radius) for radius in question.radii],
-            "own": [_verdict(d, radius) for radius in question.radii],
-            "own_votes": 0 if d.verdicts is None else d.verdicts.own_votes,
-            "open": {}
-            if d.verdicts is None
-            else {str(k): v.why for k, v in d.verdicts.levels.items() if v.kind == "open"},
+            "by_p_A": [a.certified(radius) for radius in radii],
+            "by_counts": [b.certified(radius) for radius in radii],
+            "shared": [_verdict(c, radius) for radius in radii],
+            "own": [_verdict(d, radius) for radius in radii],
+            "own_votes": d.verdicts.own_votes if d.verdicts else 0,
+            "open": {str(k): v.why for k, v in d.verdicts.levels.items() if v.kind == "open"} if d.verdicts else {},
         }
         for label, a, b, c, d in zip(truth, paper, counts, shared, own, strict=True)
     ]
@@ -252,15 +281,9 @@ class RadiusTally:
 
     def columns(self) -> dict[str, int]:
         """Columns of a table."""
-        return {
-            "right": self.right,
-            "by_p_A": self.by_p_A,
-            "by_p_A_at_share": self.by_counts,
-            "by_evidence": self.shared,
-            "with_own_votes": self.own,
-            "broken": self.broken,
-            "open": self.open,
-        }
+        return {"right": self.right, "by_p_A": self.by_p_A, "by_p_A_at_share": self.by_counts,
+                "by_evidence": self.shared, "with_own_votes": self.own, "broken": self.broken,
+                "open": self.open}  # fmt: skip
 
 
 def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTally]:
@@ -286,6 +309,12 @@ def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTall
         counts = by_p, by_counts, shared, own, broken, lost, away
         made[name] = RadiusTally(name, len(found), len(right), *counts, own_votes)
     return made
+
+
+def medians(draws: Sequence[RadiusTally]) -> dict[str, object]:
+    """The median and range of each count over the draws, for sentences."""
+    names = ("right", "by_p_A", "shared", "own", "broken", "open")
+    return {"graphs": draws[0].graphs} | {name: median_range([getattr(one, name) for one in draws]) for name in names}
 
 
 def median_range(values: Sequence[float]) -> str:

@@ -24,7 +24,7 @@ def _tiny(monkeypatch):
     for name in list(STUDIES):
         monkeypatch.delitem(STUDIES, name)
     for name in ("tiny", "again"):
-        monkeypatch.setitem(STUDIES, name, ListedStudy(name, "study_worlds", f"the study {name}"))
+        monkeypatch.setitem(STUDIES, name, ListedStudy(name, "study_worlds:Tiny", f"the study {name}"))
 
 
 @pytest.fixture

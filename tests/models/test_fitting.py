@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import training_worlds
 
 import starcert as sc
 from starcert.system.errors import InvalidParameterError
@@ -16,20 +17,14 @@ NOISE = sc.Noise(pairs=sc.Flip(delete=0.1, add=0.02))
 
 def dense_or_not(n: int, seed: int) -> tuple[list[sc.Graph], np.ndarray]:
     """Graphs with many edges, and with few."""
-    rng = np.random.default_rng(seed)
-    graphs, labels = [], np.arange(n) % 2
-    for label in labels:
-        pairs = [(u, v) for v in range(8) for u in range(v) if rng.random() < (0.7 if label else 0.3)]
-        graphs.append(sc.Graph(8, pairs, node_data={"x": np.eye(4, dtype=np.float32)[rng.integers(4, size=8)]}))
-    return graphs, labels
+    graphs, labels = training_worlds.graphs(n, seed, (0.3, 0.7), 4)
+    return graphs, np.array(labels)
 
 
 def communities(seed: int = 1) -> tuple[sc.Graph, np.ndarray]:
-    """Three groups of twenty nodes, with more edges inside than between, and features that tell little."""
-    rng = np.random.default_rng(seed)
+    """Three groups of twenty nodes."""
     labels = np.repeat(np.arange(3), 20)
-    pairs = [(u, v) for v in range(60) for u in range(v) if rng.random() < (0.3 if labels[u] == labels[v] else 0.03)]
-    x = (rng.random((60, 12)) < np.where(np.arange(12) % 3 == labels[:, None], 0.4, 0.25)).astype(np.float32)
+    pairs, x = training_worlds.grouped(labels, 12, 0.3, (0.4, 0.25), seed)
     return sc.Graph(60, pairs, node_data={"x": x}), labels
 
 

@@ -25,6 +25,11 @@ def test_weights_are_saved_and_loaded_without_running_anything(tmp_path):
         def __reduce__(self):
             return print, ("this must never be printed",)
 
+    torch.save({"settings": net.settings, "weights": net.state_dict()}, tmp_path / "first.pt")  # the form it had first
+    assert torch.equal(gcn.GCN.load(tmp_path / "first.pt")(x, edges, owner), again(x, edges, owner))
+    torch.save(net.state_dict(), tmp_path / "plain.pt")
+    with pytest.raises(InvalidParameterError, match=r"a file that GCN.save wrote.*load_weights"):
+        gcn.GCN.load(tmp_path / "plain.pt")
     torch.save({"settings": Hostile(), "weights": {}}, tmp_path / "hostile.pt")
     with pytest.raises(Exception, match=r"[Ww]eights"):
         gcn.GCN.load(tmp_path / "hostile.pt")

@@ -1,9 +1,5 @@
 """The study of directed graphs, in a small size: what only direction can tell, and how cycles are counted."""
 
-import csv
-import json
-from dataclasses import replace
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -17,7 +13,6 @@ pytest.importorskip("torch_geometric")
 from starcert.sampling.views import clean_copy
 from starcert_studies import arcs
 from starcert_studies.figures import ring_positions
-from starcert_studies.reproduce import reproduce
 from starcert_studies.voted import ALPHA
 
 TINY = arcs.Arcs(200, 30, 120, 6)
@@ -25,21 +20,16 @@ TINY = arcs.Arcs(200, 30, 120, 6)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arcs.Arcs, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
-        yield reproduce("arcs", tmp_path_factory.mktemp("arcs"), quick=True).folder
+    return worlds.tiny_run(TINY, tmp_path_factory.mktemp("arcs"))
 
 
 @pytest.fixture(scope="module")
 def rows(folder):
-    found = csv.DictReader((folder / "tables" / "models.csv").read_text("utf-8").splitlines())
-    return {(row["model"], row["shown"]): row for row in found}
+    return {(row["model"], row["shown"]): row for row in worlds.table(folder, "models")}
 
 
 def test_settings_of_the_command_line():
-    assert arcs.Arcs.from_options(None, 1, False) == arcs.Arcs()
-    assert arcs.Arcs.from_options(None, 3, True) == arcs.Arcs(1_000, 50, 200, 20, 3)
-    assert arcs.Arcs.from_options(40, 2, False) == arcs.Arcs(40, seed=2)
+    worlds.check_settings(arcs.Arcs, quick=(1_000, 50, 200, 20))
     assert (TINY.votes_on("arcs"), TINY.votes_on("skeleton")) == (200, 20)
 
 
@@ -74,7 +64,7 @@ def test_shares_are_those_of_certificates(folder, rows):
     data = TINY.graph_data("arcs")
     smoothed = sc.SmoothedClassifier(TINY.model(("cycles", "arcs")), arcs.NOISE, data.partition)
     found = smoothed.certify(data.test.graphs, samples=200, alpha=ALPHA, seed=1, progress=False)
-    kept = [json.loads((folder / "parts" / f"cycles-arcs-{at}.json").read_text("utf-8")) for at in (0, 25)]
+    kept = [worlds.part(folder, f"cycles-arcs-{at}") for at in (0, 25)]
     assert found.votes.counts.tolist() == kept[0]["estimation"] + kept[1]["estimation"]
     right = sc.metrics.right(found, data.test.labels)
     assert float(rows["cycles", "arcs"]["smoothed"]) == pytest.approx(right.mean())
@@ -84,7 +74,7 @@ def test_shares_are_those_of_certificates(folder, rows):
 
 
 def test_the_folder_has_what_the_page_shows(folder):
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    kept = worlds.results(folder)
     assert {path.stem for path in (folder / "figures").iterdir()} == {"graphs", "radii"}
     assert [check["holds"] for check in kept["checks"]] == [None, True, None, True, None]
     assert "network, shown the skeleton: right on" in kept["summary"][3]
@@ -114,7 +104,7 @@ def test_claims_fail_where_they_are_not_so():
             for model in arcs.MODELS
             for shown in arcs.SHOWN
         }
-        return [check.holds for check in arcs.Arcs().checks(found)]
+        return worlds.claims(arcs.Arcs(), found)
 
     constant = np.zeros(100, dtype=int)
     assert checked(labels, constant) == [True] * 5

@@ -1,9 +1,5 @@
 """The study of types of bonds, with little training and few votes: what each network sees, and what is counted."""
 
-import csv
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import study_worlds as worlds
@@ -13,27 +9,18 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("grakel")  # brings MUTAG along
 
 from starcert_studies import bonds
-from starcert_studies.reproduce import reproduce
 
 NOISE = (0.4, 0.05, 0.3)
-TINY = bonds.Bonds(120, 2, 2, (NOISE,))
+TINY = bonds.Bonds(60, 2, 2, (NOISE,))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bonds.Bonds, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
-        yield reproduce("bonds", tmp_path_factory.mktemp("bonds"), quick=True).folder
-
-
-def table(folder, name):
-    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
+    return worlds.tiny_run(TINY, tmp_path_factory.mktemp("bonds"))
 
 
 def test_settings_of_the_command_line():
-    assert bonds.Bonds.from_options(None, 1, False) == bonds.Bonds()
-    assert bonds.Bonds.from_options(None, 3, True) == bonds.Bonds(500, 20, 2, bonds.NOISES[-1:], 3)
-    assert bonds.Bonds.from_options(40, 2, False) == bonds.Bonds(40, seed=2)
+    worlds.check_settings(bonds.Bonds, quick=(500, 20, 2, bonds.NOISES[-1:]))
     assert list(TINY.trials()) == [("gine", NOISE), ("gin", NOISE), ("gine_atoms", NOISE)]
     assert len(bonds.Bonds().trials()) == 7
 
@@ -53,23 +40,23 @@ def test_each_network_has_its_molecules_and_its_axes():
 def test_every_molecule_is_tested_once_by_a_network_that_did_not_see_it(folder):
     data = bonds.molecules("gine")
     for model in bonds.MODELS:
-        parts = [json.loads((folder / "parts" / f"{model}-0.4-0.05-0.3-{k}.json").read_text("utf-8")) for k in range(2)]
+        parts = [worlds.part(folder, f"{model}-0.4-0.05-0.3-{k}") for k in range(2)]
         for fold, part in enumerate(parts):
             taught, test = data.folds(10, seed=1)[fold]
             assert part["numbers"] == test.tolist()
             assert not set(part["numbers"]) & set(taught.tolist())
-            assert [sum(row) for row in part["estimation"]] == [120] * len(test)
+            assert [sum(row) for row in part["estimation"]] == [60] * len(test)
         assert not set(parts[0]["numbers"]) & set(parts[1]["numbers"])
 
 
 def test_the_tables_have_a_row_for_each_network_and_radius(folder):
-    networks = table(folder, "networks")
+    networks = worlds.table(folder, "networks")
     assert [row["model"] for row in networks] == ["gine", "gin", "gine_atoms"]
     for row in networks:
         assert (row["noise"], row["molecules"]) == ("0.4/0.05/0.3", "38")
         assert float(row["majority"]) == pytest.approx(125 / 188)
         assert float(row["smoothed"]) + float(row["abstained"]) <= 1
-    share = {(row["model"], row["radius"]): float(row["certified"]) for row in table(folder, "radii")}
+    share = {(row["model"], row["radius"]): float(row["certified"]) for row in worlds.table(folder, "radii")}
     assert {radius for model, radius in share if "atoms" in radius and model != "gine_atoms"} == set()
     assert len(share) == 12 + 12 + 17
     for model in bonds.MODELS:
@@ -79,7 +66,7 @@ def test_the_tables_have_a_row_for_each_network_and_radius(folder):
 
 
 def test_the_folder_has_what_the_page_shows(folder):
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    kept = worlds.results(folder)
     assert {path.stem for path in (folder / "figures").iterdir()} == {"axes"}
     assert [check["holds"] for check in kept["checks"]] == [None, None, None, True]
     assert "GIN, no types, noise 0.4/0.05/0.3: right on" in kept["summary"][1]
@@ -110,8 +97,7 @@ def test_claims_fail_where_they_are_not_so():
     labels = np.repeat([0, 1], [70, 30])
 
     def checked(answers, wins=99_900):
-        found = {("gine", NOISE): voted("gine", answers, labels, wins)}
-        return [check.holds for check in bonds.Bonds().outcome(found, {}).checks]
+        return worlds.claims(bonds.Bonds(), {("gine", NOISE): voted("gine", answers, labels, wins)})
 
     assert checked(labels) == [True, True]
     assert checked(np.zeros(100, dtype=int)) == [False, True]
@@ -125,4 +111,5 @@ def test_molecules_that_are_tested_twice_or_by_one_network_only_are_noticed():
         for numbers in (np.arange(100), np.arange(100) // 2, np.arange(100) + 1)
     )
     for some, holds in (([usual, usual], True), ([usual, twice], False), ([twice], False), ([usual, others], False)):
-        assert bonds.tested_once(dict(enumerate(some))).holds is holds
+        found = dict(zip([("gine", NOISE), ("gine", bonds.NOISES[0])], some, strict=False))
+        assert worlds.claims(bonds.Bonds(), found)[-1] is holds

@@ -1,11 +1,10 @@
 """The study of nodes: splits that do not leak, and the whole of it on a small graph in Cora-ML's layout."""
 
-import csv
 import importlib
-import json
 
 import numpy as np
 import pytest
+import study_worlds as worlds
 
 from starcert.system.errors import StarcertError
 from starcert_studies.reproduce import reproduce
@@ -56,12 +55,9 @@ def test_a_split_gives_every_node_to_one_part():
 def test_the_whole_study_on_a_small_graph(papers):
     reproduce("cora", papers / "out", quick=True, samples=400, progress=False)
     assert (papers / "out" / "index.html").exists()
-    results = json.loads((papers / "out" / "results.json").read_text())
+    results = worlds.results(papers / "out")
     assert {check["holds"] for check in results["checks"]} == {None}  # too few votes to decide
-    tables = {
-        name: list(csv.DictReader((papers / "out" / "tables" / f"{name}.csv").read_text().splitlines()))
-        for name in ("networks", "words", "links", "both")
-    }
+    tables = {name: worlds.table(papers / "out", name) for name in ("networks", "words", "links", "both")}
     assert [row["noisy"] for row in tables["networks"]] == ["words", "links", "both"]
     assert all(float(row["smoothed"]) > 0.6 > float(row["constant"]) for row in tables["networks"])
     ratios = {(int(row["deleted"]), int(row["added"])): float(row["certified"]) for row in tables["words"]}

@@ -1,9 +1,5 @@
 """The study of digits, with few images and votes: its regions, its models, and how verdicts are counted."""
 
-import csv
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import study_worlds as worlds
@@ -15,27 +11,18 @@ pytest.importorskip("sklearn")
 pytest.importorskip("torch_geometric")
 
 from starcert_studies import digits
-from starcert_studies.reproduce import reproduce
-from starcert_studies.voted import ALPHA, TWO_FLIPS, Question, tallies
+from starcert_studies.voted import ALPHA, TWO_FLIPS
 
-TINY = digits.Digits(200, 12, 5)
+TINY = digits.Digits(100, 12, 5)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digits.Digits, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
-        yield reproduce("digits", tmp_path_factory.mktemp("digits"), quick=True).folder
-
-
-def table(folder, name):
-    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
+    return worlds.tiny_run(TINY, tmp_path_factory.mktemp("digits"))
 
 
 def test_settings_of_the_command_line():
-    assert digits.Digits.from_options(None, 1, False) == digits.Digits()
-    assert digits.Digits.from_options(None, 3, True) == digits.Digits(500, 20, 20, 3)
-    assert digits.Digits.from_options(40, 2, False) == digits.Digits(40, seed=2)
+    worlds.check_settings(digits.Digits, quick=(500, 20, 20))
 
 
 def test_the_border_is_the_outer_ring():
@@ -53,7 +40,7 @@ def test_the_split_is_decided_by_the_seed():
 
 
 def test_images_are_counted_once(folder):
-    rows = table(folder, "radii")
+    rows = worlds.table(folder, "radii")
     assert [row["radius"] for row in rows[:7]] == [
         "(1, 0)", "(0, 1)", "(2, 0)", "(1, 1)", "(0, 2)", "any flip", "any 2 flips"
     ]  # fmt: skip
@@ -68,20 +55,20 @@ def test_images_are_counted_once(folder):
 def test_verdicts_are_those_of_a_certificate(folder):
     rows = digits.digits(1)[0][digits.TAUGHT :][10:12]
     smoothed = sc.SmoothedClassifier(TINY.model("network"), digits.NOISE, digits.REGIONS)
-    kept = json.loads((folder / "parts" / "network-10.json").read_text("utf-8"))
+    kept = worlds.part(folder, "network-10")
     assert len(kept["judged"]) == 2
-    found = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1, evidence=True, own_samples=2_000, max_flips=2)
+    found = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1, evidence=True, own_samples=1_000, max_flips=2)
     for one, told in zip(found, kept["judged"], strict=True):
         assert one.label == told["class"]
         assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in TWO_FLIPS]
-    counts = smoothed.certify(rows, samples=2_000, alpha=ALPHA, seed=1)
+    counts = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1)
     assert counts.votes.counts.tolist() == kept["estimation"]
     assert [[one.certified(r) for r in TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
 
 
 def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
-    svc, network = table(folder, "models")
-    assert (svc["votes"], network["votes"], svc["images"]) == ("200", "2000", "12")
+    svc, network = worlds.table(folder, "models")
+    assert (svc["votes"], network["votes"], svc["images"]) == ("100", "1000", "12")
     for row in (svc, network):
         assert float(row["without_noise"]) > 0.8
         assert float(row["majority"]) < 0.4 < float(row["smoothed"])
@@ -89,7 +76,7 @@ def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
 
 
 def test_the_folder_has_what_the_page_shows(folder):
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    kept = worlds.results(folder)
     assert {path.stem for path in (folder / "figures").iterdir()} == {"images", "radii", "verdicts"}
     *undecided, never_less = kept["checks"]
     assert len(undecided) == 6
@@ -107,9 +94,9 @@ def test_claims_fail_where_they_are_not_so():
         return given | lists | told
 
     def checked(answers, **told):
-        found = {"svc": worlds.voted(digits.NOISE, labels, answers, 80_000)}
-        some = {"svc": tallies(Question(TWO_FLIPS, 0, 2), [entry(int(label), **told) for label in labels])}
-        return [check.holds for check in digits.Digits().checks(found, some)]
+        judged = [entry(int(label), **told) for label in labels]
+        found = {"svc": worlds.voted(digits.NOISE, labels, answers, 80_000, judged=judged)}
+        return worlds.claims(digits.Digits(), found, {"clean-svc": 1.0})
 
     assert checked(labels) == [True, True, True, True]
     assert checked((labels + 1) % 10) == [False, True, True, True]

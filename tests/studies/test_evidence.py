@@ -1,7 +1,5 @@
 """The study of evidence, with few graphs and votes: what it asks, how verdicts are counted, and what it claims."""
 
-import csv
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,28 +7,23 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies import evidence
-from starcert_studies.parts import StudyParts
-from starcert_studies.reproduce import reproduce
+from starcert_studies import evidence, study
+from starcert_studies.outcome import Report
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import vote_on_block
 from starcert_studies.voted import ALPHA, ONE_FLIP, TWO_FLIPS, Question, median_range, tallies
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
 
-TINY = evidence.Evidence(1_000, 20_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
+TINY = evidence.Evidence(1_000, 5_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "motif_machine", worlds.small_machine)
-        patch.setattr(evidence.Evidence, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
-        yield reproduce("evidence", tmp_path_factory.mktemp("evidence"), quick=True).folder
-
-
-def table(folder, name):
-    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
+        return worlds.tiny_run(TINY, tmp_path_factory.mktemp("evidence"))
 
 
 def test_settings_of_the_command_line(monkeypatch):
@@ -53,7 +46,7 @@ def test_what_is_asked():
 
 
 def test_graphs_are_counted_once_in_every_draw(folder):
-    rows = table(folder, "draws")
+    rows = worlds.table(folder, "draws")
     assert [(row["radius"], row["draw"]) for row in rows[:28]] == [
         (radius, str(draw))
         for radius in ("(1, 0)", "(0, 1)", "(2, 0)", "(1, 1)", "(0, 2)", "any flip", "any 2 flips")
@@ -68,28 +61,27 @@ def test_graphs_are_counted_once_in_every_draw(folder):
 
 
 def test_tables_have_median_and_range_of_all_draws(folder):
-    every = table(folder, "draws")
-    shown = table(folder, "evidence")
+    every = worlds.table(folder, "draws")
+    shown = worlds.table(folder, "evidence")
     assert len(shown) == 18
     for row in shown:
         draws = [one for one in every if all(one[name] == row[name] for name in ("noise_1", "noise_2", "radius"))]
         assert len(draws) == int(row["draws"]) == (2 if row["noise_1"] == "0.02" else 4)
         for name in ("majority", "blind", "right", "by_p_A", "by_evidence", "with_own_votes", "broken", "open"):
             assert row[name] == median_range([int(one[name]) for one in draws])
-    assert [(row["noise_1"], row["radius"]) for row in table(folder, "headline")] == [
+    assert [(row["noise_1"], row["radius"]) for row in worlds.table(folder, "headline")] == [
         ("0.1", "any flip"), ("0.1", "any 2 flips"), ("0.06", "any flip"), ("0.06", "any 2 flips"), ("0.02", "(2, 45)")
     ]  # fmt: skip
 
 
 def kept(folder, draw):
-    path = folder / "parts" / f"motif-histogram-0.1-0.1-0-2-draw-{draw}-0.json"
-    return json.loads(path.read_text("utf-8"))["judged"]
+    return worlds.part(folder, f"motif-histogram-0.1-0.1-0-2-draw-{draw}-0")["judged"]
 
 
 def test_every_draw_has_its_own_data_and_machine(folder):
     assert len({tuple(one["p_lower"] for one in kept(folder, draw)) for draw in range(3)}) == 3
     machines = [worlds.small_machine(draw)[0] for draw in range(3)]
-    found = [row["support_vectors"] for row in table(folder, "draws")[:3]]
+    found = [row["support_vectors"] for row in worlds.table(folder, "draws")[:3]]
     assert found == [str(len(machine.svc_.support_)) for machine in machines]
 
 
@@ -113,7 +105,7 @@ def test_verdicts_are_those_of_a_certificate(folder):
     machine, data = worlds.small_machine(0)
     base = sc.classifiers.from_sklearn(machine)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
-    for own, name in ((0, "shared"), (20_000, "own")):
+    for own, name in ((0, "shared"), (5_000, "own")):
         found = smoothed.certify(
             data.test.graphs[:3], samples=1_000, alpha=ALPHA, seed=1, max_radius=(2, 2), max_flips=2, evidence=True,
             own_samples=own,
@@ -128,12 +120,12 @@ def test_it_continues_where_it_was(folder):
     (folder / "parts" / "motif-histogram-0.06-0.06-0-2-draw-1-0.json").unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "motif_machine", worlds.small_machine)
-        TINY.run(StudyParts(folder / "parts"))
+        TINY.votes(StudyParts(folder / "parts"))
     assert {path.name: path.read_bytes() for path in (folder / "parts").iterdir()} == before
 
 
 def test_what_is_left_out_is_said(folder):
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    kept = worlds.results(folder)
     assert kept["summary"][-1].startswith("PROTEINS was left out")
     assert {path.name for path in (folder / "figures").iterdir()} == {
         f"{name}.{ending}" for name in ("headline", "verdicts") for ending in ("svg", "png")
@@ -164,7 +156,9 @@ def test_claims_are_about_the_median_of_the_draws():
             (asked, radius, [replace(one, **change) for one, change in zip(draws, changes, strict=True)])
             for asked, radius, draws in counted
         ]
-        return [check.holds for check in study.checks(changed)]
+        report = Report(study.texts)
+        study.check_claims(report, changed)
+        return [check.holds for check in report.checks]
 
     weak = {"shared": 10, "own": 10}
     assert held({}, {}, {}) == [True] * 13
@@ -177,14 +171,14 @@ def test_claims_are_about_the_median_of_the_draws():
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
 def test_networks_are_judged_too(monkeypatch, name):
     pytest.importorskip("torch_geometric")
-    evidence.protein_splits.cache_clear()
-    monkeypatch.setattr(evidence, "tu", lambda name: sc.datasets.tu("MUTAG"))
+    study.protein_splits.cache_clear()
+    monkeypatch.setattr(study, "tu", lambda name: sc.datasets.tu("MUTAG"))
     model = "sum" if name == "MUTAG" else "gin"
     asked = evidence.Asked(name, model, (0.1, 0.1), 200, Question(ONE_FLIP, 500, 1), 1 if name == "MUTAG" else 3)
     trials = [TINY._trials(asked, draw)[0] for draw in (0, 1)]
     found, other = (vote_on_block(TINY, trial, 0) for trial in trials)
     blind = TINY.facts(trials[0].key)
-    evidence.protein_splits.cache_clear()
+    study.protein_splits.cache_clear()
     assert len(found["judged"]) == (19 if name == "MUTAG" else 3)
     assert all({"certified", "broken", "open"} >= {*one["shared"], *one["own"]} for one in found["judged"])
     assert found["judged"] != other["judged"]  # another split

@@ -9,8 +9,8 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert_studies import kernels
-from starcert_studies.outcome import published
-from starcert_studies.parts import StudyParts
+from starcert_studies.outcome import Report, published
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import split_accuracies
 from starcert_studies.voted import ALPHA
 
@@ -26,7 +26,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "motif", few)
-        yield folder, SETTINGS.run(StudyParts(folder))
+        yield folder, SETTINGS.report(*SETTINGS.votes(StudyParts(folder)))
 
 
 def base_of(kernel, data):
@@ -76,7 +76,7 @@ def test_finished_kernels_are_not_trained_again(study, monkeypatch):
     monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
     monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
     (folder / "nspd-0-5.json").unlink()
-    again = SETTINGS.run(StudyParts(folder))
+    again = SETTINGS.report(*SETTINGS.votes(StudyParts(folder)))
     assert trained == []
     assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
 
@@ -102,6 +102,12 @@ def made_up(votes, labels):
     }  # fmt: skip
 
 
+def checked(study, levels, clean, draws):
+    report = Report(study.texts)
+    study.check_claims(report, levels, clean, draws)
+    return report.checks
+
+
 LABELS = np.array([0, 1, 1, 0])
 CLEAN = {kernel: {"training": 1.0, "validation": 0.9, "test": 1.0} for kernel in kernels.KERNELS}
 
@@ -123,7 +129,7 @@ SAME = {"vertex_histogram": 3, "nspd": 90, "nspd_radius_0": 2, "graphlet": 60}
 def test_claims(votes, clean, holds):
     levels = made_up(votes, LABELS)
     draws = {kernel: [level.smallest_p_lower] * 3 for kernel, level in levels.items()}
-    found = kernels.Kernels().checks(levels, clean, draws)
+    found = checked(kernels.Kernels(), levels, clean, draws)
     assert [check.holds for check in found[:3]] == holds
     assert [check.documented for check in found] == [True, True, False, True, True, True]
     assert ("graphlet 75%" in found[0].measured) == (votes["graphlet"] == 6000)
@@ -137,7 +143,7 @@ def test_published_bounds_lie_where_the_next_draw_is_expected():
         for kernel, name in kernels.PUBLISHED.items()
     }
     draws["nspd_radius_0"] = [1 - 8 * (1 - bound) for bound in draws["nspd_radius_0"]]
-    found = kernels.Kernels().checks(levels, CLEAN, draws)
+    found = checked(kernels.Kernels(), levels, CLEAN, draws)
     assert [check.holds for check in found[3:]] == [True, False, True]
-    fewer = kernels.Kernels(samples=9_999).checks(levels, CLEAN, draws)
+    fewer = checked(kernels.Kernels(samples=9_999), levels, CLEAN, draws)
     assert [check.holds for check in fewer[1:]] == [None] * 5

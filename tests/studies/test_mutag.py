@@ -4,7 +4,7 @@ import csv
 import importlib
 import io
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,9 +13,10 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert.objects.binding import bind_all
-from starcert_studies.outcome import published
-from starcert_studies.parts import StudyParts
+from starcert_studies.outcome import Report, published
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import model_of, vote_on_block
+from starcert_studies.voted import Voted
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")  # brings the molecules
@@ -35,14 +36,9 @@ def data():
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """The folder, the votes and the outcome of a study with little training and few votes."""
-    folder, found = tmp_path_factory.mktemp("mutag"), {}
-
-    class Kept(mutag.Mutag):
-        def outcome(self, votes, results):
-            found.update(votes)
-            return super().outcome(votes, results)
-
-    return folder, found, Kept(**asdict(TINY)).run(StudyParts(folder))
+    folder = tmp_path_factory.mktemp("mutag")
+    found, results = TINY.votes(StudyParts(folder))
+    return folder, found, TINY.report(found, results)
 
 
 def test_settings_of_the_command_line():
@@ -86,6 +82,14 @@ def test_a_tiny_study_from_training_to_figures(tiny):
         ElementTree.fromstring(drawn.getvalue())
 
 
+def test_the_majority_class_is_marked_on_the_scale_of_the_sweep(tiny):
+    draw = next(picture.draw for picture in tiny[2].pictures if picture.name == "sweep")
+    *panels, bar = draw().axes
+    assert len(panels) == 2
+    assert "majority" in bar.get_title()
+    assert [line.get_ydata()[0] for line in bar.lines] == [125 / 188]
+
+
 def test_tables(tiny):
     _, found, outcome = tiny
     sweep, ratios = (list(csv.DictReader(io.StringIO(table.to_csv()))) for table in outcome.tables)
@@ -100,7 +104,7 @@ def test_tables(tiny):
     assert len(ratios) == 2 * 6 * 11
     here = next(row for row in ratios if (row["molecules"], row["deletions"], row["additions"]) == ("every", "0", "1"))
     for name, column in (("anisotropic", "anisotropic_anchored"), ("sparsity_aware", "sparsity_aware")):
-        voted = mutag.both(found["every"])[name]
+        voted = found["every"].anchored_too()[name]
         certified = voted.certificates.certified((0, 1))
         assert float(here[column]) == pytest.approx((certified & voted.right).sum() / voted.right.sum())
         assert float(here[f"published_{column}"]) == published("mutag")[name][0][1]
@@ -133,8 +137,9 @@ def ideal(data):
 
 
 def checks(found, study=mutag.Mutag()):  # noqa: B008
-    sweep = {at: each for at, each in found.items() if isinstance(at, tuple)}
-    return study.checks(found, sweep, 125 / 188)
+    report = Report(study.texts)
+    study.check_claims(report, found, {at: each for at, each in found.items() if isinstance(at, tuple)}, 125 / 188)
+    return report.checks
 
 
 def outcome(found, study=mutag.Mutag()):  # noqa: B008
@@ -148,21 +153,21 @@ def test_a_study_as_documented(ideal):
 
 
 def test_unanimous_votes_reach_exactly_as_far_as_in_the_paper(data):
-    for name, unanimous in mutag.both(voted(data, data.labels, [100_000] * 188)).items():
+    for name, unanimous in voted(data, data.labels, [100_000] * 188).anchored_too().items():
         # The regions of the largest molecules are large enough that only the noise matters.
         reached = [[bool(unanimous.certificates.certified((i, j)).all()) for j in range(11)] for i in range(6)]
         assert reached == [[share > 0 for share in row] for row in published("mutag")[name]]
 
 
 def test_what_is_anchored_says_so(data, ideal):
-    found = mutag.both(ideal["every"])
+    found = ideal["every"].anchored_too()
     regions = sc.Partition.from_present_edges(data.graphs[0], present="bonds", absent="gaps")
     assert set(found["anisotropic"].certificates.anchored) == {regions.sites(data.graphs[0]).reason}
     assert not any(found["sparsity_aware"].certificates.anchored)
 
 
 def test_capacities_are_bonds_and_gaps(data, ideal):
-    two, one = (each.certificates.capacity for each in mutag.both(ideal["every"]).values())
+    two, one = (each.certificates.capacity for each in ideal["every"].anchored_too().values())
     for place, graph in enumerate(data.graphs):
         bonds, pairs = len(graph.edges), graph.n_nodes * (graph.n_nodes - 1) // 2
         assert two[place] == one[place] == (bonds, pairs - bonds)
@@ -181,8 +186,9 @@ def test_claims_that_come_out_otherwise(data, ideal):
 
 
 def test_fewer_certified_molecules_of_the_anisotropic_kind_are_told(ideal, monkeypatch):
-    both = mutag.both
-    monkeypatch.setattr(mutag, "both", lambda one: dict(zip(both(one), reversed(both(one).values()), strict=True)))
+    both = Voted.anchored_too
+    swapped = lambda one: dict(zip(both(one), reversed(both(one).values()), strict=True))  # noqa: E731
+    monkeypatch.setattr(Voted, "anchored_too", swapped)
     first, five, two, *_ = checks(ideal)
     assert (five.holds, two.holds) == (False, False)
     assert (five.measured, two.measured) == (two.published, five.published)
@@ -217,10 +223,8 @@ def test_clearly_better_is_a_binomial_tail(data):
         found = voted(data, answers, [9] * 188, total=9)
         assert found.right.sum() == n_right
         tail = math.fsum(math.comb(188, k) * share**k * (1 - share) ** (188 - k) for k in range(n_right, 189))
-        verdict, p = mutag.clearly_better(found, share)
-        assert p == pytest.approx(tail, rel=1e-9)
-        assert verdict == (tail < 0.01)
-        assert mutag.clearly_better(found, share, 18) == (18 * tail < 0.01, pytest.approx(min(1, 18 * tail)))
+        assert found.p_value_of_constant(share) == pytest.approx(tail, rel=1e-9)
+        assert found.p_value_of_constant(share, 18) == pytest.approx(min(1, 18 * tail))
 
 
 def test_the_best_setting_is_the_most_accurate_then_the_noisiest(ideal):

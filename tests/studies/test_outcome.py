@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcert_studies.outcome import PREDICTION, Check, Table, Words, decided_if, failure_within, next_draw, within
+from starcert_studies.outcome import PREDICTION, Check, Report, Table, failure_within, next_draw, texts_of, within
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
@@ -102,9 +102,11 @@ def test_verdicts(holds, documented, verdict, as_documented):
 
 
 def test_a_check_can_be_left_undecided_with_a_reason():
-    checks = [Check("c", "p", "m", False, True, "By a test."), Check("c", "p", "m", False)]
-    assert decided_if(True, checks, "Too few votes.") == checks
-    check, without_note = decided_if(False, checks, "Too few votes.")
+    claims = {"one": {"claim": "c", "measured": "m", "note": "By a test."}, "two": {"claim": "c", "measured": "m"}}
+    report = Report({"few": "Too few {what}.", "claims": claims})
+    for name in claims:
+        report.check(name, False, enough=False, what="votes")
+    check, without_note = report.checks
     assert (check.holds, check.documented, check.note) == (None, True, "By a test. Too few votes.")
     assert check.as_documented
     assert without_note.note == "Too few votes."
@@ -122,13 +124,24 @@ def test_numbers_read_back_exactly():
 
 
 def test_a_claim_is_filled_with_the_values_of_a_run():
-    words = Words("arcs")
-    check = words.check("ten_flips", np.bool_(True), share=0.97)
+    report = Report(texts_of("arcs"))
+    report.check("ten_flips", np.bool_(True), share=0.97)
+    report.check("ten_flips", False, enough=False, share=0.5)
+    check, few = report.checks
     assert (check.published, check.measured, check.holds, check.documented) == ("not in the paper", "97%", True, True)
-    few = words.check("ten_flips", False, enough=False, share=0.5)
     assert (few.holds, few.note) == (None, "Documented of 10,000 votes on each of 100 graphs.")
-    assert not Words("kernels").check("most", False, bounds="").documented
-    assert words.table("models", [{"a": 1, "b": 2}]).to_csv() == "a,b\n1,2\n"
+    kernels = Report(texts_of("kernels"))
+    kernels.check("most", False, bounds="")
+    assert not kernels.checks[0].documented
+
+
+def test_rows_are_added_to_a_table():
+    report = Report({"tables": {"long": "Some.", "none": "Nothing."}, "columns": {"none": ["x"]}, "linked": ["long"]})
+    for c in (3, 4):
+        report.table("long", ({"b": b} for b in (1, 2)), c=c)
+    report.table("none", [])
+    assert [table.to_csv() for table in report.tables] == ["c,b\n3,1\n3,2\n4,1\n4,2\n", "x\n"]
+    assert [table.shown for table in report.tables] == [False, True]
 
 
 def test_words_are_complete():
@@ -136,6 +149,6 @@ def test_words_are_complete():
     for study in studies.values():
         assert {"title", "about", "summary", "pictures", "tables", "claims"} <= set(study)
         for claim in study["claims"].values():
-            assert (
-                {"claim", "measured"} <= set(claim) <= {"claim", "published", "measured", "documented", "note", "few"}
-            )
+            of_number = {"claim", "near_one", "digits", "limits", "few"}
+            allowed = {"claim", "published", "measured", "documented", "note", "few"}
+            assert {"claim"} <= set(claim) <= of_number or {"claim", "measured"} <= set(claim) <= allowed

@@ -14,7 +14,7 @@ import pytest
 import study_worlds as worlds
 
 from starcert.system.errors import StarcertError
-from starcert_studies.parts import Part, StudyParts
+from starcert_studies.reproduce import Part, StudyParts
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """From a name to a folder: what is in it, and what is refused."""
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,9 +19,11 @@ from starcert_studies.reproduce import STUDIES, ListedStudy, reproduce
 pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch):
-    monkeypatch.setitem(STUDIES, "tiny", ListedStudy("tiny", "study_worlds", "a tiny study <one>"))
+@pytest.fixture(scope="module", autouse=True)
+def _tiny():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STUDIES, "tiny", ListedStudy("tiny", "study_worlds:Tiny", "a tiny study <one>"))
+        yield
 
 
 class Links(HTMLParser):
@@ -38,9 +42,15 @@ class Links(HTMLParser):
         self.text += data
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, _tiny):
+    return reproduce("tiny", tmp_path_factory.mktemp("tiny") / "deep" / "out", seed=3, workers=1)
+
+
 @pytest.fixture
-def done(tmp_path):
-    return reproduce("tiny", tmp_path / "deep" / "out", seed=3, workers=1)
+def done(tmp_path, finished):
+    """The finished study in a folder of the test's own."""
+    return replace(finished, folder=shutil.copytree(finished.folder, tmp_path / "deep" / "out"))
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -75,7 +85,7 @@ def test_results_for_machines(done):
 def test_figures_are_whole(done):
     root = ElementTree.parse(done.folder / "figures" / "bars.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert worlds.TinyWords.title in list(root.itertext())
+    assert worlds.Tiny.texts["title"] in list(root.itertext())
     assert (done.folder / "figures" / "bars.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
@@ -88,7 +98,7 @@ def test_the_page_leads_to_files_that_exist_and_takes_words_as_words(done):
     }  # fmt: skip
     assert {"b", "i"} & set(found.tags) == set()
     for words in (
-        worlds.TinyWords.title, "<b>nothing</b> & more", "claim 0 <i>", "yes & no", "because x <y> & z", "<one>.",
+        worlds.Tiny.texts["title"], "<b>nothing</b> & more", "claim 0 <i>", "yes & no", "because x <y> & z", "<one>.",
         "<shown>", "a <third>", "does not hold, as documented", "not decided", '"seed": 3',
     ):  # fmt: skip
         assert words in found.text
@@ -130,7 +140,7 @@ def test_the_folder_of_other_settings_is_refused(done, monkeypatch):
     assert "samples: there 40, now 20" in str(told.value)
     assert "seed" not in str(told.value)
     assert str(done.folder) in str(told.value)
-    monkeypatch.setitem(STUDIES, "other", ListedStudy("other", "study_worlds", ""))
+    monkeypatch.setitem(STUDIES, "other", ListedStudy("other", "study_worlds:Tiny", ""))
     with pytest.raises(InvalidParameterError, match="study: there tiny, now other"):
         reproduce("other", done.folder, seed=3)
 

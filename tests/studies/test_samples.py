@@ -1,15 +1,13 @@
 """The study of the number of votes, with few of them."""
 
-import csv
-import json
 import math
 
 import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies import samples
-from starcert_studies.outcome import published
+from starcert_studies import samples, study
+from starcert_studies.outcome import Report, published
 from starcert_studies.reproduce import reproduce
 from starcert_studies.voted import ALPHA
 
@@ -20,7 +18,7 @@ pytest.importorskip("grakel")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "motif_machine", worlds.small_machine)
+        patch.setattr(study, "motif_machine", worlds.small_machine)
         return reproduce("samples", tmp_path_factory.mktemp("samples"), samples=150, quick=True).folder
 
 
@@ -34,13 +32,13 @@ def test_settings_of_the_command_line():
 
 
 def smallest_bound(folder, data, n):
-    kept = json.loads((folder / "parts" / f"draw-{data}-{n}.json").read_text("utf-8"))
+    kept = worlds.part(folder, f"draw-{data}-{n}")
     assert {sum(votes) for votes in kept["estimation"]} == {n}
     return sc.clopper_pearson(sc.Votes(kept["estimation"], selection=kept["selection"]), alpha=ALPHA).p_lower.min()
 
 
 def test_each_number_of_votes_has_votes_of_its_own(folder):
-    table = list(csv.DictReader((folder / "tables" / "samples.csv").read_text("utf-8").splitlines()))
+    table = worlds.table(folder, "samples")
     assert [int(row["votes"]) for row in table] == [10, 100]
     for row in table:
         n = int(row["votes"])
@@ -64,12 +62,18 @@ def test_figures_and_claims(folder):
     assert {path.name for path in (folder / "figures").iterdir()} == {
         "smallest_p_lower.svg", "smallest_p_lower.png", "radii.svg", "radii.png"
     }  # fmt: skip
-    kept = json.loads((folder / "results.json").read_text("utf-8"))["checks"]
+    kept = worlds.results(folder)["checks"]
     assert [check["claim"] for check in kept] == [
         "ten times the votes bound p_A better, every time",
         "smallest p_lower with 10 votes",
         "smallest p_lower with 100 votes",
     ]
+
+
+def checked(draws):
+    report = Report(samples.Samples.texts)
+    samples.check_claims(report, draws)
+    return report.checks
 
 
 def draws_around(factor=1.0, spread=1.1):
@@ -78,8 +82,8 @@ def draws_around(factor=1.0, spread=1.1):
 
 
 def test_claims_hold_where_the_paper_is_among_the_draws_and_fail_where_it_is_not():
-    assert [check.holds for check in samples.checks(draws_around())] == [True] * 14
-    away = [check.holds for check in samples.checks(draws_around(1.5, 1.001))]
+    assert [check.holds for check in checked(draws_around())] == [True] * 14
+    away = [check.holds for check in checked(draws_around(1.5, 1.001))]
     assert away == [True] + [False] * 13
 
 
@@ -88,14 +92,14 @@ def test_a_figure_is_taken_as_far_as_it_was_rounded_and_no_further():
         told = published("samples")["smallest_p_lower"][str(n)]
         for units, holds in ((0.45, True), (-0.45, True), (0.6, False), (-0.6, False)):
             same = [{n: told + units * 10.0**-digits}] * 3
-            assert samples.checks(same)[1].holds is holds
+            assert checked(same)[1].holds is holds
 
 
 def test_ten_votes_alone_show_no_rise():
-    assert samples.checks([{10: 0.6}])[0].holds is None
-    assert samples.checks([{10: 0.6, 100: 0.5}])[0].holds is False
+    assert checked([{10: 0.6}])[0].holds is None
+    assert checked([{10: 0.6, 100: 0.5}])[0].holds is False
     # From 10,000 to 20,000 is not ten times as many.
-    assert samples.checks([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
+    assert checked([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
 
 
 def test_the_least_that_unanimous_votes_can_give_is_drawn():

@@ -6,7 +6,7 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies.parts import StudyParts
+from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import fold_splits, motif_machine, split_accuracies
 from starcert_studies.voted import ALPHA
 
@@ -14,7 +14,7 @@ from starcert_studies.voted import ALPHA
 @pytest.fixture(scope="module")
 def halves(tmp_path_factory):
     folder = tmp_path_factory.mktemp("halves")
-    return folder, *worlds.Halves().run(StudyParts(folder))
+    return folder, *worlds.Halves().votes(StudyParts(folder))
 
 
 def test_options_change_the_settings():
@@ -44,7 +44,7 @@ def test_votes_in_blocks_are_those_of_the_smoothed_classifier(halves):
 
 def test_votes_do_not_depend_on_the_workers(halves, tmp_path):
     folder, found, _ = halves
-    again, _ = worlds.Halves().run(StudyParts(tmp_path, workers=2))
+    again, _ = worlds.Halves().votes(StudyParts(tmp_path, workers=2))
     assert len({json.dumps(voted.votes.counts.tolist()) for voted in found.values()}) == 2
     for p, voted in found.items():
         assert again[p].votes.counts.tolist() == voted.votes.counts.tolist()
@@ -75,7 +75,7 @@ def test_the_data_of_the_studies_have_the_papers_sizes():
     machine, data = motif_machine(3)
     assert [len(split) for split in (data.train, data.validation, data.test)] == [1000, 1000, 100]
     assert data.test.graphs[0].key == sc.datasets.motif(seed=3).test.graphs[0].key
-    assert data.test.graphs[0].key != motif_machine(4)[1].test.graphs[0].key
+    assert data.test.graphs[0].key != sc.datasets.motif(seed=4).test.graphs[0].key
     small = worlds.small_data(0)
     accuracies = split_accuracies(sc.classifiers.from_sklearn(machine), small)
     assert accuracies["test"] == (machine.predict(list(small.test.graphs)) == small.test.labels).mean()

@@ -1,8 +1,7 @@
 """The synthetic study with few graphs, levels and votes: every number again by loops, every claim made to fail."""
 
-import csv
-import json
 import math
+import shutil
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -14,8 +13,9 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert.certificates.metrics import score
+from starcert_studies import study as studies
 from starcert_studies import synthetic
-from starcert_studies.outcome import published
+from starcert_studies.outcome import Report, published
 from starcert_studies.reproduce import reproduce
 from starcert_studies.synthetic import Synthetic
 from starcert_studies.voted import ALPHA
@@ -29,6 +29,7 @@ ROWS, COLUMNS = (0, 4, 8), (0, 1, 9)
 FIGURES = {
     "graphs", "noise_matrix", "score", "accuracy", "smallest_p_lower", "draws", "anisotropic", "isotropic"
 }  # fmt: skip
+TINY = Synthetic.from_options(50, 1, True)
 TABLES = {"grid", "anisotropic", "isotropic", "draws", "base_accuracy"}
 
 
@@ -40,19 +41,21 @@ def _small():
             patch.setitem(paper, name, [[paper[name][i][j] for j in COLUMNS] for i in ROWS])
         patch.setitem(paper, "p_random", [paper["p_random"][i] for i in ROWS])
         patch.setitem(paper, "p_motif", [paper["p_motif"][j] for j in COLUMNS])
-        patch.setattr(synthetic, "motif_machine", cache(worlds.small_machine))
+        patch.setattr(studies, "motif_machine", cache(worlds.small_machine))
         yield
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, _small):
-    """The same study twice, in two folders; and what it found."""
+    """The same study twice, in two folders, the second from the votes of the first; and what it found."""
     made, found = [tmp_path_factory.mktemp("study") for _ in range(2)], []
     findings = synthetic.Findings
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(synthetic, "Findings", lambda *args, **more: found.append(findings(*args, **more)) or found[-1])
-        for folder in made:
-            reproduce("synthetic", folder, samples=50, quick=True)
+        patch.setattr(synthetic, "Findings", lambda *args: found.append(findings(*args)) or found[-1])
+        reproduce("synthetic", made[0], samples=50, quick=True)
+        for name in ("parts", "settings.json"):
+            (shutil.copytree if name == "parts" else shutil.copy)(made[0] / name, made[1] / name)
+        reproduce("synthetic", made[1], samples=50, quick=True)
     return made, found[0]
 
 
@@ -64,11 +67,6 @@ def folder(folders):
 @pytest.fixture(scope="module")
 def found(folders):
     return folders[1]
-
-
-def rows_of(folder, name):
-    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_settings_of_the_command_line():
@@ -95,7 +93,7 @@ def test_two_runs_are_the_same_byte_by_byte(folders, folder):
 
 
 def test_the_results_file(folder):
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    kept = worlds.results(folder)
     assert len(kept["checks"]) == 13
     for check in kept["checks"]:
         assert {"claim", "published", "measured", "holds", "documented"} <= set(check)
@@ -107,11 +105,11 @@ def test_the_results_file(folder):
 
 def test_the_grid_again_by_loops(folder, found):
     data = worlds.small_data(0)
-    table = rows_of(folder, "grid")
+    table = worlds.table(folder, "grid")
     assert len(table) == 9
     for row in table:
         m, r = float(row["p_motif"]), float(row["p_random"])
-        votes = json.loads((folder / "parts" / f"0-motif-{m:g}-random-{r:g}-50.json").read_text("utf-8"))
+        votes = worlds.part(folder, f"0-motif-{m:g}-random-{r:g}-50")
         most = [v.index(max(v)) == label for v, label in zip(votes["estimation"], data.test.labels, strict=True)]
         assert float(row["plurality"]) == sum(most) / 6
         bounds = sc.clopper_pearson(sc.Votes(votes["estimation"], selection=votes["selection"]), alpha=ALPHA)
@@ -128,7 +126,7 @@ def test_the_grid_again_by_loops(folder, found):
         ]
         assert int(row["score"]) == sum(sum(verdicts) > 3 for verdicts in good)
         i, j = published("synthetic")["p_random"].index(r), published("synthetic")["p_motif"].index(m)
-        assert found.score[i, j] == int(row["score"])
+        assert found.grids["score"][i, j] == int(row["score"])
         assert float(row["published_score"]) == published("synthetic")["score"][i][j]
     assert {int(row["score"]) for row in table} != {0}
     assert len({row["accuracy"] for row in table}) > 1
@@ -136,7 +134,7 @@ def test_the_grid_again_by_loops(folder, found):
 
 def test_the_other_tables(folder, found):
     labels = found.featured[0].labels
-    isotropic = rows_of(folder, "isotropic")
+    isotropic = worlds.table(folder, "isotropic")
     assert [(float(row["p"]), int(row["radius"])) for row in isotropic] == list(
         product([0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2], range(4))
     )
@@ -144,30 +142,30 @@ def test_the_other_tables(folder, found):
         voted = found.isotropic[float(row["p"])]
         assert voted.certificates.capacity == [(190,)] * 6
         assert float(row["share"]) == voted.certificates.certified_accuracy(labels, (int(row["radius"]),))
-    anisotropic = rows_of(folder, "anisotropic")
+    anisotropic = worlds.table(folder, "anisotropic")
     assert len(anisotropic) == 5 * 46
     for row in anisotropic[::23]:
         radius = int(row["r_motif"]), int(row["r_random"])
         assert float(row["share"]) == found.featured[0].certificates.certified_accuracy(labels, radius)
-    assert [(row["graphs"], float(row["accuracy"])) for row in rows_of(folder, "base_accuracy")] == [
+    assert [(row["graphs"], float(row["accuracy"])) for row in worlds.table(folder, "base_accuracy")] == [
         ("training", 1), ("validation", 1), ("test", 1)
     ]  # fmt: skip
 
 
 def test_draws_have_data_and_machines_of_their_own(folder, found):
-    assert found.study.seeds == [0, 10_001, 10_002, 10_003, 10_004, 10_005]
-    assert (found.draws[0]["score"] == found.score).all()  # here all rows are among the drawn ones
-    for seed, draw, vectors in list(zip(found.study.seeds, found.draws, found.vectors, strict=True))[1:3]:
+    assert TINY.data_seeds == [0, 10_001, 10_002, 10_003, 10_004, 10_005]
+    assert (found.draws[0]["score"] == found.grids["score"]).all()  # here all rows are among the drawn ones
+    for seed, draw, facts in list(zip(TINY.data_seeds, found.draws, found.machines, strict=True))[1:3]:
         model, data = worlds.small_machine(seed)
-        assert vectors == len(model.svc_.support_)
-        kept = json.loads((folder / "parts" / f"{seed}-motif-0.2-random-0.45-100.json").read_text("utf-8"))
+        assert facts["support_vectors"] == len(model.svc_.support_)
+        kept = worlds.part(folder, f"{seed}-motif-0.2-random-0.45-100")
         assert kept["labels"] == data.test.labels.tolist()
         half = np.rint(np.array(kept["estimation"]) / 2)  # as if there were 50 of 100 votes
         if (half.sum(axis=1) == 50).all():
             bounds = sc.clopper_pearson(sc.Votes(half, selection=kept["selection"]), alpha=ALPHA)
             assert draw["smallest_p_lower"][0, 2] == bounds.p_lower.min()
             assert draw["plurality"][0, 2] == np.mean(half.argmax(axis=1) == data.test.labels)
-    table = rows_of(folder, "draws")
+    table = worlds.table(folder, "draws")
     assert len(table) == 6 * 9
     assert [float(row["smallest_p_lower"]) for row in table] == [
         value for draw in found.draws for value in draw["smallest_p_lower"].ravel()
@@ -175,9 +173,9 @@ def test_draws_have_data_and_machines_of_their_own(folder, found):
 
 
 def test_the_score_is_known_but_for_the_votes_own_error(found):
-    low, high = found.score_range
-    assert (low <= found.score).all()
-    assert (found.score <= high).all()
+    low, high, score = (found.grids[name] for name in ("low", "high", "score"))
+    assert (low <= score).all()
+    assert (score <= high).all()
     assert (low < high).any()
 
 
@@ -200,11 +198,7 @@ def ideal(found):
     counts = {p: [99_900] * 6 if p == 0.02 else [60_000, *[99_990] * 5] for p in synthetic.ISOTROPIC}
     return replace(
         found,
-        study=Synthetic(),
-        score=FALLING,
-        score_range=(FALLING, FALLING),
-        accuracy=right,
-        plurality=right,
+        grids=found.grids | {"score": FALLING, "low": FALLING, "high": FALLING, "accuracy": right, "plurality": right},
         featured=[level(synthetic.FEATURED, [100_000] * 6), *found.featured[1:]],
         isotropic={p: level(sc.Noise(all=p), counts[p]) for p in synthetic.ISOTROPIC},
         draws=[as_published(1 + 0.01 * k) for k in range(4)],
@@ -220,14 +214,26 @@ def scaled(draws, **factors):
     return [{name: grid * factors.get(name, 1) for name, grid in draw.items()} for draw in draws]
 
 
-def outcome(found):
-    return [check.holds for check in found.checks()]
+def checks(found, study=Synthetic()):  # noqa: B008
+    report = Report(study.texts)
+    study.check_claims(report, found)
+    return report.checks
+
+
+def outcome(found, study=Synthetic(), **grids):  # noqa: B008
+    return [check.holds for check in checks(replace(found, grids=found.grids | grids), study)]
+
+
+def described(found, study=Synthetic()):  # noqa: B008
+    report = Report(study.texts)
+    study.describe(report, found)
+    return report
 
 
 def test_a_study_as_the_paper_has_it(ideal):
     study, _ = ideal
     assert outcome(study) == [True] * 13
-    assert all(check.documented for check in study.checks())
+    assert all(check.documented for check in checks(study))
 
 
 def broken(array, at, value):
@@ -236,15 +242,19 @@ def broken(array, at, value):
     return array
 
 
+def changed(found, **grids):
+    return {"grids": found.grids | grids}
+
+
 @pytest.mark.parametrize(
     ("number", "change"),
     [
-        (0, lambda s: {"base_accuracy": s.base_accuracy | {"validation": 0.999}}),
-        (1, lambda s: {"score_range": (broken(FALLING, (2, 2), 3.5), broken(FALLING, (2, 2), 3.5))}),
-        (2, lambda s: {"score_range": (broken(FALLING, (1, 0), 17), FALLING)}),
-        (3, lambda s: {"score": broken(FALLING, (1, 0), 17)}),
-        (4, lambda s: {"plurality": broken(s.plurality, (2, 0), 0.99)}),
-        (5, lambda s: {"plurality": broken(s.plurality, (0, 2), 1.0)}),
+        (0, lambda s: {"machines": [{"accuracies": s.machines[0]["accuracies"] | {"validation": 0.999}}]}),
+        (1, lambda s: changed(s, low=broken(FALLING, (2, 2), 3.5), high=broken(FALLING, (2, 2), 3.5))),
+        (2, lambda s: changed(s, low=broken(FALLING, (1, 0), 17))),
+        (3, lambda s: changed(s, score=broken(FALLING, (1, 0), 17))),
+        (4, lambda s: changed(s, plurality=broken(s.grids["plurality"], (2, 0), 0.99))),
+        (5, lambda s: changed(s, plurality=broken(s.grids["plurality"], (0, 2), 1.0))),
         (10, lambda s: {"draws": scaled(s.draws, score=2)}),
         (11, lambda s: {"draws": scaled(s.draws, plurality=0.7)}),
         (12, lambda s: {"draws": scaled(s.draws, smallest_p_lower=0.8)}),
@@ -260,11 +270,11 @@ def test_each_claim_fails_alone(ideal, number, change):
 def test_a_rise_counts_only_beyond_the_votes_error_and_where_every_answer_is_right(ideal):
     study, _ = ideal
     shaky = broken(FALLING, (1, 1), 13.0)  # more than its left and upper neighbours
-    assert outcome(replace(study, score_range=(shaky, shaky)))[1:3] == [False, False]
-    assert outcome(replace(study, score_range=(FALLING, shaky)))[1:3] == [True, True]
+    assert outcome(study, low=shaky, high=shaky)[1:3] == [False, False]
+    assert outcome(study, low=FALLING, high=shaky)[1:3] == [True, True]
     last = broken(FALLING, (2, 2), 3.0)  # less p_random, more score, but with wrong answers
-    assert outcome(replace(study, score_range=(last, last)))[1:3] == [True, True]
-    told = replace(study, score_range=(shaky, shaky)).checks()[1]
+    assert outcome(study, low=last, high=last)[1:3] == [True, True]
+    told = checks(replace(study, **changed(study, low=shaky, high=shaky)))[1]
     assert told.measured == "1 of 6 neighbouring cells rise"
 
 
@@ -280,11 +290,11 @@ def test_scores_are_judged_only_where_unanimous_votes_reach_the_papers(ideal, fo
     assert synthetic.is_reachable(samples) is reached is (samples == 20_000)
     # The score is all wrong, and a run with few votes cannot tell.
     rising = FALLING[:, ::-1]
-    smaller = replace(study.study, samples=samples)
-    told = replace(study, study=smaller, score=rising, score_range=(rising, rising)).checks()[1:4]
+    wrong = replace(study, **changed(study, score=rising, low=rising, high=rising))
+    told = checks(wrong, Synthetic(samples))[1:4]
     assert [check.holds for check in told] == ([False, True, False] if reached else [None] * 3)
     assert all(("unanimous votes" in check.note) != reached for check in told)
-    assert [check.holds for check in found.checks()[1:4]] == [None] * 3
+    assert outcome(found, TINY)[1:4] == [None] * 3
 
 
 def test_every_graph_means_every_graph(ideal):
@@ -295,7 +305,7 @@ def test_every_graph_means_every_graph(ideal):
     assert worst.smallest_p_lower < 1 - needed
     assert outcome(replace(study, featured=[worst, *study.featured[1:]]))[6] is False
     assert outcome(replace(study, featured=[best, *study.featured[1:]]))[6] is True
-    assert outcome(replace(study, study=Synthetic(featured_samples=99_999)))[6] is None
+    assert outcome(study, Synthetic(featured_samples=99_999))[6] is None
 
 
 def test_isotropic_claims(ideal):
@@ -314,25 +324,27 @@ def test_isotropic_claims(ideal):
 
 def test_few_votes_decide_no_number(ideal):
     study, _ = ideal
-    assert outcome(replace(study, study=Synthetic(samples=99_999)))[10:] == [None] * 3
+    assert outcome(study, Synthetic(samples=99_999))[10:] == [None] * 3
     assert outcome(replace(study, draws=study.draws[:2]))[10:] == [None] * 3
 
 
 def test_the_summary_says_what_was_measured(ideal, found):
     study, level = ideal
-    said = " ".join(study.summary())
+    few = Synthetic(draws=3)
+    study = replace(study, machines=study.machines[:4], featured=study.featured[:4])
+    said = " ".join(described(study, few).summary)
     assert "100% of the test graphs" in said
     assert "beyond 1 flip anywhere" in said
     weaker = study.isotropic | {0.02: level(sc.Noise(all=0.02), [60_000] * 6)}
-    assert "beyond 0 flips anywhere" in " ".join(replace(study, isotropic=weaker).summary())
-    assert "0% of the test graphs" in " ".join(found.summary())
+    assert "beyond 0 flips anywhere" in " ".join(described(replace(study, isotropic=weaker), few).summary)
+    assert "0% of the test graphs" in " ".join(described(found, TINY).summary)
 
 
 def test_grids_show_their_numbers_beside_the_papers(found):
-    by_name = {picture.name: picture for picture in found.pictures()}
+    by_name = {picture.name: picture for picture in described(found, TINY).pictures}
     assert set(by_name) == FIGURES
     here, paper, bar = by_name["score"].draw().axes
-    assert [text.get_text() for text in here.texts] == [f"{value:.0f}" for value in found.score.ravel()]
+    assert [text.get_text() for text in here.texts] == [f"{value:.0f}" for value in found.grids["score"].ravel()]
     assert [text.get_text() for text in paper.texts] == [
         str(value) for row in published("synthetic")["score"] for value in row
     ]
@@ -342,19 +354,20 @@ def test_grids_show_their_numbers_beside_the_papers(found):
 
 
 def test_tables_have_a_value_for_each_column(found):
-    for table in found.tables():
+    for table in described(found, TINY).tables:
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
 def test_the_headline_is_counted_over_the_draws(ideal, found):
     study, _ = ideal
-    assert len(found.featured_shares) == len(found.draws)
-    for seed, share in zip(found.study.seeds[:3], found.featured_shares, strict=False):
+    assert len(found.certified) == len(found.draws)
+    for seed, share in zip(TINY.data_seeds[:3], found.certified, strict=False):
         model, data = worlds.small_machine(seed)
         smoothed = sc.SmoothedClassifier(sc.classifiers.from_sklearn(model), synthetic.FEATURED, data.partition)
-        again = smoothed.certify(data.test.graphs, samples=found.study.featured_samples, seed=found.study.seed)
+        again = smoothed.certify(data.test.graphs, samples=TINY.featured_samples, seed=TINY.seed)
         assert share == again.certified_accuracy(data.test.labels, (1, 45))
     sure, weak = study.featured[0], replace(study.featured[0], votes=found.featured[1].votes)
-    mixed = replace(study, featured=[sure, weak, sure], draws=study.draws[:3])
-    assert sum("2 of 3 draws" in check.note for check in mixed.checks()) == 1
-    assert "Of 3 draws of the data, this one among them, 2 have" in " ".join(mixed.summary())
+    mixed = replace(study, featured=[sure, weak, sure], draws=study.draws[:3], machines=study.machines[:3])
+    assert sum("2 of 3 draws" in check.note for check in checks(mixed)) == 1
+    said = " ".join(described(mixed, Synthetic(draws=2)).summary)
+    assert "Of 3 draws of the data, this one among them, 2 have" in said

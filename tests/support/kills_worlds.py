@@ -270,13 +270,12 @@ def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, o
         every_step: whether to kill at every file operation of each work in turn, too.
         seed: of what is killed when.
     """
-    import study_worlds  # noqa: PLC0415  (only the process that is the model of all those that are killed)
 
     from starcert import files as archive  # noqa: PLC0415
     from starcert.cli import main  # noqa: PLC0415
     from starcert_studies.reproduce import STUDIES, ListedStudy, reproduce  # noqa: PLC0415
 
-    STUDIES["tiny"] = ListedStudy("tiny", study_worlds.__name__, "a tiny study")
+    STUDIES["tiny"] = ListedStudy("tiny", "study_worlds:Tiny", "a tiny study")
 
     def command(*words):
         def work() -> None:

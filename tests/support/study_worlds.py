@@ -1,18 +1,21 @@
 """Small studies for the tests: parts that leave a trace, data in small sizes, and a study that is done at once."""
 
+import csv
+import json
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+from unittest import mock
 
 import numpy as np
 
 import starcert as sc
 from starcert.datasets import motif
 from starcert.pages.plots.drawing import new_figure
-from starcert_studies.outcome import Check, Outcome, Picture, Table
-from starcert_studies.parts import Part, StudyParts
+from starcert_studies.outcome import Check
+from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.study import Study, Tested, Trial
 from starcert_studies.voted import Voted
 
@@ -20,44 +23,35 @@ CLAIMS = (True, False, None)
 """What becomes of the claims of the tiny study, which the project documents as true, false and true."""
 
 
-class TinyWords:
-    title = "A tiny <study> & 'so on'"
-
-
 @dataclass(frozen=True)
 class Tiny(Study):
-    words = TinyWords
+    texts: ClassVar = {
+        "title": "A tiny <study> & 'so on'",
+        "summary": ["It says: <b>nothing</b> & more."],
+        "pictures": {"bars": 'Bars, "so to speak" <one>.'},
+        "tables": {"shown": "Some numbers <shown>.", "linked": "The same."},
+        "linked": ["linked"],
+    }
     quick: ClassVar = {"samples": 20}
 
     samples: int = 40
     seed: int = 1
     levels: tuple[float, ...] = (0.1, 0.2)
 
-    def trials(self):
-        return {}
-
     def parts(self):
         return [Part(f"part-{k}", drawn, (self.seed, k, self.samples)) for k in range(3)]
 
-    def outcome(self, found, results):
-        checks = [
+    def outcome(self, report, found, results):
+        report.checks += [
             Check(f"claim {k} <i>", "yes & no", str(results["part-0"]), holds, documented, "because x <y> & z")
             for k, (holds, documented) in enumerate(zip(CLAIMS, (True, False, True), strict=True))
         ]
-        rows = [[name, value, value / 3] for name, value in results.items()]
-        return Outcome(
-            ["It says: <b>nothing</b> & more."],
-            [Picture("bars", 'Bars, "so to speak" <one>.', lambda: _bars(list(results.values())))],
-            [
-                Table("shown", "Some numbers <shown>.", ["name", "value", "a <third>"], rows),
-                Table("linked", "The same.", ["name", "value", "third"], rows, shown=False),
-            ],
-            checks,
-            {"parts": len(results)},
-        )
-
-
-STUDY = Tiny
+        for name, value in results.items():
+            for table in ("shown", "linked"):
+                report.table(table, [{"a <third>": value / 3}], name=name, value=value)
+        report.sentence()
+        report.picture("bars", _bars, list(results.values()))
+        report.values["parts"] = len(results)
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class Halves(Study):
 
     def data(self, key):
         data = small_data(key)
-        return Tested.of(data.test.graphs, data.test.labels, sc.Noise(motif=0.1, random=0.1), data.partition)
+        return Tested(data.test.graphs, data.test.labels, sc.Noise(motif=0.1, random=0.1), data.partition)
 
     def model(self, key):
         return sc.classifiers.from_callable(more_than_half, n_classes=2, on="batch", description="more than half")
@@ -82,8 +76,8 @@ class Halves(Study):
     def fact_keys(self):
         return {"clean": 0}
 
-    def outcome(self, found, results):
-        return found, results
+    def outcome(self, report, found, results):
+        raise NotImplementedError
 
 
 def _bars(heights):
@@ -155,6 +149,41 @@ def voted(noise, labels, answers, wins=99_990, total=100_000, **more):
     others = np.where(classes == (answers[:, None] + 1) % len(classes), (total - wins)[:, None], 0)
     counts = np.where(classes == answers[:, None], wins[:, None], others)
     return Voted(noise, np.array(labels), sc.Votes(counts, selection=counts), **more)
+
+
+def tiny_run(study, folder):
+    """The folder of a study in a small size, run as its quick form."""
+    from starcert_studies.reproduce import reproduce  # noqa: PLC0415
+
+    with mock.patch.object(type(study), "from_options", return_value=study):
+        return reproduce(type(study).__name__.lower(), folder, quick=True).folder
+
+
+def table(folder, name):
+    """The rows of a table that a study has written."""
+    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
+
+
+def results(folder):
+    """What a study has written for machines."""
+    return json.loads((folder / "results.json").read_text("utf-8"))
+
+
+def part(folder, name):
+    """What a part of a study has found."""
+    return json.loads((folder / "parts" / f"{name}.json").read_text("utf-8"))
+
+
+def check_settings(study, *defaults, quick):
+    """The study of the command line: without options, in its quick form, and with another number of votes."""
+    assert study.from_options(None, 1, False) == study(*defaults)
+    assert study.from_options(None, 3, True) == study(*quick, seed=3)
+    assert study.from_options(40, 2, False) == study(40, seed=2)
+
+
+def claims(study, found, results=None):
+    """Which claims of a study hold of some votes."""
+    return [check.holds for check in study.report(found, results or {}).checks]
 
 
 def judged_entry(**told):

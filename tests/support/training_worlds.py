@@ -66,22 +66,31 @@ epochs = 40
 """
 
 
-def graphs(n: int = 40) -> tuple[list[sc.Graph], list[int]]:
+def graphs(
+    n: int = 40, seed: int = 0, shares: tuple[float, float] = (0.25, 0.8), features: int = 2
+) -> tuple[list[sc.Graph], list[int]]:
     """Graphs of eight nodes, every other one with many edges."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     made, labels = [], [i % 2 for i in range(n)]
     for label in labels:
-        pairs = [(u, v) for v in range(8) for u in range(v) if rng.random() < (0.8 if label else 0.25)]
-        made.append(sc.Graph(8, pairs, node_data={"x": np.eye(2, dtype=np.float32)[rng.integers(2, size=8)]}))
+        pairs = [(u, v) for v in range(8) for u in range(v) if rng.random() < shares[label]]
+        x = np.eye(features, dtype=np.float32)[rng.integers(features, size=8)]
+        made.append(sc.Graph(8, pairs, node_data={"x": x}))
     return made, labels
 
 
+def grouped(group: np.ndarray, features: int, inside: float, words: tuple[float, float], seed: int = 1):
+    """Edges between nodes, most of them inside a group, and features that tell little of the group."""
+    rng, n = np.random.default_rng(seed), len(group)
+    pairs = [(u, v) for v in range(n) for u in range(v) if rng.random() < (inside if group[u] == group[v] else 0.03)]
+    own = group[:, None] == np.arange(features) % (group.max() + 1)
+    return pairs, (rng.random((n, features)) < np.where(own, *words)).astype(np.float32)
+
+
 def nodes(masks: bool = True) -> sc.Graph:
-    """Two groups of fifteen nodes; features tell little of the group."""
-    rng = np.random.default_rng(1)
+    """Two groups of fifteen nodes."""
     group = np.repeat([0, 1], 15)
-    pairs = [(u, v) for v in range(30) for u in range(v) if rng.random() < (0.4 if group[u] == group[v] else 0.03)]
-    x = (rng.random((30, 3)) < np.where(group[:, None] == [0, 1, 0], 0.7, 0.3)).astype(np.float32)
+    pairs, x = grouped(group, 3, 0.4, (0.7, 0.3))
     turn = np.arange(30) % 3
     said = {"train_mask": turn == 0, "val_mask": turn == 1, "test_mask": turn == 2} if masks else {}
     return sc.Graph(30, pairs, node_data={"x": x, "y": group, **said})

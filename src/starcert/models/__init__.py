@@ -20,25 +20,9 @@ _HOME = {
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
 }
 
-__all__ = [
-    "GCN",
-    "GIN",
-    "GINE",
-    "KernelSVM",
-    "NodeGCN",
-    "Training",
-    "TrainingCheckpoint",
-    "accuracy",
-    "fit_nodes_with_noise",
-    "fit_with_noise",
-    "graphlet_svm",
-    "how_made",
-    "load_weights",
-    "nspd_svm",
-    "save_weights",
-    "train",
-    "vertex_histogram_svm",
-]
+__all__ = ["GCN", "GIN", "GINE", "KernelSVM", "NodeGCN", "Training", "TrainingCheckpoint", "accuracy",
+           "fit_nodes_with_noise", "fit_with_noise", "graphlet_svm", "how_made", "load_weights", "nspd_svm",
+           "save_weights", "train", "vertex_histogram_svm"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,4 @@
-"""Noisy copies to train on, as the classifier that will vote sees them.
-
-The copies of a graph are numbered, and drawn and made ready in blocks of consecutive numbers.
-"""
+"""Noisy copies to train on, as the classifier that will vote sees them: numbered, and drawn in blocks."""
 
 from __future__ import annotations
 
@@ -23,20 +20,11 @@ __all__ = ["BLOCK", "Inputs", "TrainingCopies", "block_diagonal"]
 Inputs = dict[str, torch.Tensor | None]
 """The arguments of a module by name."""
 
-BLOCK = 64
-"""Copies of a small graph that are drawn at once."""
+BLOCK = 64  # copies of a small graph that are drawn at once
 
 
 class TrainingCopies:
-    """Numbered copies of the graphs of a problem, drawn where the model is.
-
-    Args:
-        base: the classifier that is trained.
-        problem: the graphs, with the noise and its regions.
-        noise: another noise in the same regions; None: that of the problem.
-        seed: of the noise.
-        block: how many copies are drawn at once.
-    """
+    """Numbered copies of the graphs of a problem, drawn where the model is, with its noise or another one."""
 
     def __init__(
         self, base: TorchClassifier, problem: Problem, noise: Noise | None, seed: int, block: int = BLOCK

@@ -21,7 +21,7 @@ from contextlib import suppress
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import torch
 
@@ -30,18 +30,16 @@ from starcert.system.errors import InvalidParameterError, StarcertError, Starcer
 from starcert.system.files import versions, write_whole
 
 if TYPE_CHECKING:
-    from starcert.models.fitting import Smoothed, Training
+    from starcert.models.fitting import Training
 
-__all__ = ["DamagedFileError", "Stateful", "TrainingCheckpoint", "how_made", "load_file", "load_weights", "save_file",
-           "save_weights"]  # fmt: skip
+__all__ = ["DamagedFileError", "TrainingCheckpoint", "TrainingPart", "how_made", "load_file", "load_weights",
+           "save_file", "save_weights", "write_weights"]  # fmt: skip
 
-SECONDS = 10.0
-"""The least time between two writings."""
+SECONDS = 10.0  # the least time between two writings of a checkpoint
 
 _MARK = b"starcert sha256 "
 _COMMENT_BYTES = len(_MARK) + 64
-_NO_COMMENT = b"\0\0"
-"""The last bytes of a zip archive are the length of its comment, and the comment."""
+_NO_COMMENT = b"\0\0"  # the last bytes of a zip archive are the length of its comment, and the comment
 
 _FORMAT = "starcert weights 2"
 _FORMAT_WITHOUT_DIGEST = "starcert weights 1"
@@ -49,6 +47,8 @@ _FORMAT_WITHOUT_DIGEST = "starcert weights 1"
 _WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
 
 Module = TypeVar("Module", bound=torch.nn.Module)
+TrainingPart: TypeAlias = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler
+"""A part of a training that has a state."""
 
 
 class DamagedFileError(StarcertError):
@@ -68,10 +68,7 @@ def save_file(content: object, path: str | PathLike[str]) -> None:
 def load_file(path: str | PathLike[str]) -> tuple[Any, bool]:
     """What a file holds, read without running anything in it, and whether it has a digest, which was then verified.
 
-    Raises:
-        OSError: the file cannot be read.
-        DamagedFileError: its digest does not agree.
-        Exception: nearly anything, from torch, on a file that it did not write.
+    torch raises nearly anything on a file that it did not write.
     """
     data = Path(path).read_bytes()
     has_digest = data[-_COMMENT_BYTES:].startswith(_MARK)
@@ -87,7 +84,7 @@ def _with_digest(archive: bytes) -> bytes:
 
 
 def save_weights(
-    smoothed: Smoothed,
+    smoothed: Any,  # noqa: ANN401  (a `SmoothedClassifier`: it is made in a layer above this one)
     path: str | PathLike[str],
     training: Training,
     *,
@@ -105,17 +102,21 @@ def save_weights(
     if not isinstance(base, TorchClassifier):
         requirement = "smooth a classifier from a torch module on graphs"
         raise InvalidParameterError("smoothed", requirement, type(base).__name__)
-    model = base.model
-    made = {
-        "module": type(model).__name__,
-        "noise": repr(smoothed.noise),
-        "best_epoch": training.best_epoch,
-        "validation_accuracy": training.validation_accuracy,
-        "settings": dict(settings or {}),
-        "versions": versions(),
-    }
-    weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
-    save_file({"format": _FORMAT, "weights": weights, "made": made}, path)
+    write_weights(
+        base.model,
+        path,
+        noise=repr(smoothed.noise),
+        best_epoch=training.best_epoch,
+        validation_accuracy=training.validation_accuracy,
+        settings=dict(settings or {}),
+    )
+
+
+def write_weights(module: torch.nn.Module, path: str | PathLike[str], **made: object) -> None:
+    """Writes the weights of a module into a file, with how they were made."""
+    weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
+    story = {"module": type(module).__name__, **made, "versions": versions()}
+    save_file({"format": _FORMAT, "weights": weights, "made": story}, path)
 
 
 def load_weights(module: Module, path: str | PathLike[str]) -> Module:
@@ -161,19 +162,11 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
         raise StarcertError(f"{os.fspath(path)}: is no file of weights. {_WRITERS}") from error
     if form in (_FORMAT, _FORMAT_WITHOUT_DIGEST):
         return {"weights": found["weights"], "made": found["made"]}
+    if isinstance(found, dict) and set(found) == {"settings", "weights"}:  # what `GCN.save` wrote at first
+        return {"weights": found["weights"], "made": {"module": "GCN", "arguments": found["settings"]}}
     if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
         raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
     return {"weights": found, "made": {}}
-
-
-class Stateful(Protocol):
-    """A part of a training that has a state: a module, an optimizer, a schedule."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Its state, plain values and tensors."""
-
-    def load_state_dict(self, state_dict: dict[str, Any], /) -> object:
-        """Puts it into a state."""
 
 
 class TrainingCheckpoint:
@@ -193,11 +186,10 @@ class TrainingCheckpoint:
         self._has_warned = False
         self._last = time.monotonic()
 
-    def restore(self, parts: Mapping[str, Stateful], device: torch.device) -> dict[str, Any] | None:
-        """Puts the parts and torch's generator into the state of the file.
+    def restore(self, parts: Mapping[str, TrainingPart], device: torch.device) -> dict[str, Any] | None:
+        """Puts the parts and torch's generator into the state of the file; what else was kept.
 
-        Returns:
-            What else was kept; None if there is no file, or none that serves: then nothing was changed.
+        None if there is no file, or none that serves: then nothing was changed.
         """
         kept = self._read()
         if kept is None or kept.get("made_from") != self._made_from or kept["shapes"] != _shapes(parts):
@@ -225,12 +217,12 @@ class TrainingCheckpoint:
         )
         return None
 
-    def keep(self, parts: Mapping[str, Stateful], device: torch.device, **more: object) -> None:
+    def keep(self, parts: Mapping[str, TrainingPart], device: torch.device, **more: object) -> None:
         """Remembers the state at the end of an epoch, and saves it if the last time was long ago."""
         state = {
             "made_from": self._made_from,
             "shapes": _shapes(parts),
-            "parts": {name: _copied(part.state_dict()) for name, part in parts.items()},
+            "parts": {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()},
             "random": torch.random.get_rng_state(),
             "more": {name: copy.copy(value) for name, value in more.items()},
         }
@@ -241,10 +233,7 @@ class TrainingCheckpoint:
             self.save()
 
     def save(self) -> bool:
-        """Writes the state at the end of the last epoch, unless that was done; whether the file now holds one.
-
-        A file that cannot be written is named in a warning, once.
-        """
+        """Writes the state at the end of the last epoch, unless that was done; whether the file now holds one."""
         if self._state is not None and not self._saved:
             self._last = time.monotonic()
             try:
@@ -267,20 +256,9 @@ class TrainingCheckpoint:
             os.unlink(self.path)
 
 
-def _shapes(parts: Mapping[str, Stateful]) -> dict[str, dict[str, tuple[int, ...]]]:
+def _shapes(parts: Mapping[str, TrainingPart]) -> dict[str, dict[str, tuple[int, ...]]]:
     """The shapes of the tensors of each part, by which one module is told from another."""
     return {
         name: {key: tuple(each.shape) for key, each in part.state_dict().items() if isinstance(each, torch.Tensor)}
         for name, part in parts.items()
     }
-
-
-def _copied(state: Any) -> Any:  # noqa: ANN401  (what states are made of)
-    """A copy of a state that later steps do not change; four times as fast as `deepcopy`, as it is made every epoch."""
-    if isinstance(state, torch.Tensor):
-        return state.detach().clone()
-    if isinstance(state, dict):
-        copied = copy.copy(state)  # a state dict has attributes of its own
-        copied.update((key, _copied(value)) for key, value in state.items())
-        return copied
-    return [_copied(value) for value in state] if isinstance(state, list) else copy.deepcopy(state)

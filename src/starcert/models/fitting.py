@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,9 @@ from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.copies import TrainingCopies, block_diagonal
-from starcert.models.files import Stateful, TrainingCheckpoint
+from starcert.models.files import TrainingCheckpoint, TrainingPart
 from starcert.objects import Partition
-from starcert.objects.binding import Problem, bind_all
+from starcert.objects.binding import bind_all
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import clean_copy
@@ -35,47 +36,23 @@ if TYPE_CHECKING:
 
     from starcert.objects import Graph
 
-__all__ = ["Smoothed", "Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "own_generator", "train"]
+__all__ = ["Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "own_generator", "train"]
 
-MAX_NODE_COPIES = 8
-"""Noisy copies of a graph whose nodes are classified that are drawn at once."""
-
-VALIDATION_COPIES = 8
-"""Noisy copies of each validation graph: the same ones in every epoch."""
-
-
-class Smoothed(Protocol):
-    """The parts of a `SmoothedClassifier` that training needs."""
-
-    @property
-    def noise(self) -> Noise:
-        """The noise."""
-
-    @property
-    def classifier(self) -> object:
-        """The base classifier."""
-
-    def problem(self, graphs: Sequence[Graph]) -> Problem:
-        """The graphs, their noise and their regions, bound."""
+MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
+VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a training went.
+    """How a training went."""
 
-    Attributes:
-        best_epoch: the epoch whose weights were kept.
-        validation_accuracy: their accuracy on the validation graphs (noisy ones, if there was noise).
-        history: for each epoch, training loss, validation loss and validation accuracy.
-    """
-
-    best_epoch: int
-    validation_accuracy: float
-    history: list[tuple[float, float, float]] = field(repr=False)
+    best_epoch: int  # the epoch whose weights were kept
+    validation_accuracy: float  # their accuracy on the validation graphs (noisy ones, if there was noise)
+    history: list[tuple[float, float, float]] = field(repr=False)  # of each epoch: loss, validation loss and accuracy
 
 
 def fit_with_noise(
-    smoothed: Smoothed,
+    smoothed: Any,  # noqa: ANN401  (a `SmoothedClassifier`: it is made in a layer above this one)
     graphs: Sequence[Graph],
     labels: npt.ArrayLike,
     *,
@@ -114,11 +91,13 @@ def fit_with_noise(
     right = _classes(validation[1], len(tested), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
-    orders = enumerate(_orders(seed, len(taught)))
+    rng, drawn = np.random.default_rng([seed, len(taught)]), 0
 
     def step(epoch: int) -> float:
+        nonlocal drawn
         total = 0.0
-        order = next(each for number, each in orders if number == epoch)  # skips those of earlier epochs
+        while drawn <= epoch:  # a continued training skips the orders of earlier epochs
+            order, drawn = rng.permutation(len(taught)), drawn + 1
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
             inputs = block_diagonal([taught.copy(i, epoch) for i in part])
             loss = functional.cross_entropy(base.logits_from(inputs, len(part), 0), classes[part])
@@ -132,17 +111,8 @@ def fit_with_noise(
     def evaluate() -> tuple[float, float]:
         return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(VALIDATION_COPIES))
 
-    parts: dict[str, Stateful] = {"optimizer": optimizer, "schedule": schedule}
+    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
     return _best(base, epochs, step, evaluate, parts, seed=seed, progress=progress, checkpoint=checkpoint)
-
-
-@dataclass(frozen=True)
-class _OnEdges:
-    """A `Smoothed` with another base."""
-
-    classifier: TorchClassifier
-    noise: Noise
-    problem: Callable[[Sequence[Graph]], Problem]
 
 
 def train(
@@ -151,7 +121,7 @@ def train(
     labels: npt.ArrayLike,
     *,
     validation: tuple[Sequence[Graph], npt.ArrayLike],
-    smoothed: Smoothed | None = None,
+    smoothed: Any = None,  # noqa: ANN401
     noise: Noise | None = None,
     features: str = "x",
     epochs: int = 500,
@@ -159,25 +129,14 @@ def train(
 ) -> Training:
     """`fit_with_noise` for a module on `edge_index`, whichever form of it votes. The defaults are the paper's.
 
-    Args:
-        model: the module, on the device where it is to be trained. Its best version is left in it.
-        graphs: training graphs.
-        labels: their classes.
-        validation: graphs and classes that decide which epoch's weights are kept.
-        smoothed: the `SmoothedClassifier` that the module will serve, whatever its base: every epoch sees copies with
-            its noise in its regions. None: clean graphs.
-        noise: another noise for training than that of `smoothed`, in the same regions.
-        features: the node data that are x.
-        epochs: how many.
-        **settings: the other settings of `fit_with_noise`: learning_rate, weight_decay, halve_every, batch_size, seed,
-            progress.
+    `model` is on the device where it is to be trained; its best version is left in it. `smoothed` is the
+    `SmoothedClassifier` that it will serve, whatever its base: every epoch sees copies with its noise in its regions;
+    None: clean graphs. `features` are the node data that are x. All else is as in `fit_with_noise`.
     """
     if noise is not None and smoothed is None:
         raise InvalidParameterError("smoothed", "come with noise", None, "It says where the regions of the noise are.")
-    base = _on_edges(model, graphs, features)
-    clean = Noise(all=0.0)
-    source = smoothed or _OnEdges(base, clean, partial(bind_all, noise=clean, regions=None))
-    on_edges = _OnEdges(base, source.noise, source.problem)
+    bind = partial(bind_all, noise=Noise(all=0.0), regions=None) if smoothed is None else smoothed.problem
+    on_edges = SimpleNamespace(classifier=_on_edges(model, graphs, features), problem=bind)
     return fit_with_noise(on_edges, graphs, labels, validation=validation, noise=noise, epochs=epochs, **settings)
 
 
@@ -203,7 +162,7 @@ def _unchanged(graph: Graph) -> NoisyGraphs:
 
 
 def fit_nodes_with_noise(
-    smoothed: Smoothed,
+    smoothed: Any,  # noqa: ANN401  (a `SmoothedClassifier`: it is made in a layer above this one)
     graph: Graph,
     labels: npt.ArrayLike,
     *,
@@ -269,13 +228,6 @@ def fit_nodes_with_noise(
     )  # fmt: skip
 
 
-def _orders(seed: int, n_graphs: int) -> Iterator[npt.NDArray[np.int64]]:
-    """The order of the graphs in each epoch."""
-    rng = np.random.default_rng([seed, n_graphs])
-    while True:
-        yield rng.permutation(n_graphs)
-
-
 def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
@@ -294,7 +246,7 @@ def _best(
     epochs: int,
     step: Callable[[int], float],
     evaluate: Callable[[], tuple[float, float]],
-    parts: dict[str, Stateful],
+    parts: dict[str, TrainingPart],
     *,
     every: int = 1,
     patience: int | None = None,
@@ -308,7 +260,7 @@ def _best(
     best, best_epoch, first = (-1.0, 0.0), 0, 0
     history: list[tuple[float, float, float]] = []
     weights = copy.deepcopy(base.model.state_dict())
-    with own_generator(seed, base.device), _kept_when_interrupted(checkpoint):
+    with own_generator(seed, base.device), _saved_when_interrupted(checkpoint):
         kept = None if checkpoint is None else checkpoint.restore(parts, base.device)
         if kept is not None:
             first, best, best_epoch = kept["first"], kept["best"], kept["best_epoch"]
@@ -337,7 +289,7 @@ def _best(
 
 
 @contextmanager
-def _kept_when_interrupted(checkpoint: TrainingCheckpoint | None) -> Iterator[None]:
+def _saved_when_interrupted(checkpoint: TrainingCheckpoint | None) -> Iterator[None]:
     """Saves what was learned when the training is interrupted, and adds a note that says so."""
     try:
         yield
@@ -356,7 +308,7 @@ def own_generator(seed: int, device: torch.device | str) -> Iterator[None]:
         yield
 
 
-def _trainable(smoothed: Smoothed, targets: str) -> TorchClassifier:
+def _trainable(smoothed: Any, targets: str) -> TorchClassifier:  # noqa: ANN401
     base = smoothed.classifier
     if not isinstance(base, TorchClassifier) or base.dense or base.targets != targets:
         requirement = f"smooth a classifier of starcert.classifiers.from_pyg with targets='{targets}'"

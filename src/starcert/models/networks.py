@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from starcert.classifiers.torch.layers import GCNConv, GINConv, GINEConv, NodePool
+from starcert.models.files import how_made, load_weights, write_weights
 from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = ["GCN", "GIN", "GINE", "NodeGCN"]
@@ -47,14 +48,8 @@ class GCN(nn.Module):
         _check(in_channels=in_channels, hidden=hidden, layers=layers)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
-        self.settings: dict[str, Any] = {
-            "in_channels": in_channels,
-            "n_classes": n_classes,
-            "hidden": hidden,
-            "layers": layers,
-            "conv": conv,
-            "pooling": pooling,
-        }
+        self.settings: dict[str, Any] = {"in_channels": in_channels, "n_classes": n_classes, "hidden": hidden,
+                                         "layers": layers, "conv": conv, "pooling": pooling}  # fmt: skip
         widths = [in_channels] + [hidden] * layers
         self.convs = nn.ModuleList(GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in pairwise(widths))
         self.pool = NodePool(pooling)
@@ -68,15 +63,16 @@ class GCN(nn.Module):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes settings and weights to a file."""
-        torch.save({"settings": self.settings, "weights": self.state_dict()}, path)
+        write_weights(self, path, arguments=self.settings)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, device: str = "cpu") -> GCN:
-        """Reads what `save` wrote; nothing but tensors and plain values is accepted from the file."""
-        stored = torch.load(path, map_location=device, weights_only=True)
-        model = cls(**stored["settings"]).to(device)
-        model.load_state_dict(stored["weights"])
-        return model
+        """Reads what `save` wrote, in evaluation mode; only tensors and plain values are accepted from the file."""
+        arguments = how_made(path).get("arguments")
+        if arguments is None:
+            hint = "Make the network with its settings, and give it to models.load_weights."
+            raise InvalidParameterError("path", "be a file that GCN.save wrote", str(path), hint)
+        return load_weights(cls(**arguments).to(device), path)
 
     def dense(self) -> DenseGCN:
         """The same network on dense adjacency, sharing its weights."""
@@ -130,11 +126,7 @@ def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
 class GIN(nn.Module):
     """Layers that add up neighbours and pass the sum through a small network; a sum over nodes; a linear layer.
 
-    Args:
-        in_channels: features of a node.
-        n_classes: how many classes there are.
-        hidden: units of each layer.
-        layers: how many layers.
+    Args: as for `GCN`.
     """
 
     def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3) -> None:
@@ -150,19 +142,13 @@ class GIN(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        logits: torch.Tensor = self.linear(self.pool(x, batch))
-        return logits
+        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
 
 
 class GINE(nn.Module):
     """The same on edges with features: what a neighbour sends is added to what the edge to it carries.
 
-    Args:
-        in_channels: features of a node.
-        edge_channels: features of an edge; of one-hot types, how many there are.
-        n_classes: how many classes there are.
-        hidden: units of each layer.
-        layers: how many layers.
+    Args: as for `GCN`, and `edge_channels`, the features of an edge; of one-hot types, how many there are.
     """
 
     def __init__(
@@ -181,8 +167,7 @@ class GINE(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index, edge_attr).relu()
-        logits: torch.Tensor = self.linear(self.pool(x, batch))
-        return logits
+        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
 
 
 class NodeGCN(nn.Module):
@@ -205,8 +190,7 @@ class NodeGCN(nn.Module):
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """Logits of each node, shape (nodes, classes)."""
         hidden = self.first(x.to(self.first.bias.dtype), edge_index).relu()  # bits may come as such
-        logits: torch.Tensor = self.second(self.dropout(hidden), edge_index)
-        return logits
+        return self.second(self.dropout(hidden), edge_index)  # type: ignore[no-any-return]
 
 
 def _mlp_with_norm(in_channels: int, out_channels: int) -> nn.Sequential:
