@@ -14,9 +14,8 @@ import numpy as np
 
 from starcert.certificates.certify import Certificates
 from starcert.objects.noise import Noise
-from starcert.pages.document import KeyFigure
-from starcert.pages.intervals import share_interval
-from starcert.pages.sweep_page import ShownLevel, SweepPage, write_sweep_page
+from starcert.pages.compared_runs import share_interval
+from starcert.pages.document import KeyFigure, ShownLevel, SweepPage, write_sweep_page
 from starcert.runs.certification import certified
 from starcert.runs.forecast import forecast_of_levels
 from starcert.runs.grid import ACCURACY, noise_text
