@@ -6,9 +6,7 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 import warnings
 from contextlib import closing
 from pathlib import Path
@@ -571,21 +569,9 @@ def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, workers):
     model.write_text(
         model.read_text().replace("def shapes(batch):", "import time\n\ndef shapes(batch):\n    time.sleep(0.02)")
     )
-    words = [sys.executable, "-m", "starcert", "certify", "run.toml", "--workers", str(workers), "--samples", "20000"]
-    running = subprocess.Popen(
-        words,
-        cwd=project,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=worlds.environment(),
-    )
+    running = worlds.begin(["certify", "run.toml", "--workers", workers, "--samples", 20000], project)
     votes = project / "results.partial" / "votes.db"
-    deadline = time.monotonic() + 60
-    while not chunks_in(votes) and time.monotonic() < deadline:
-        assert running.poll() is None
-        time.sleep(0.05)
+    worlds.until(lambda: chunks_in(votes), running)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of its processes
     out, err = running.communicate(timeout=60)
     assert (running.returncode, err) == (130, INTERRUPTED)

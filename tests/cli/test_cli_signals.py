@@ -13,6 +13,7 @@ from pathlib import Path
 import kills_worlds as kills
 import pytest
 import runs_worlds as worlds
+from runs_worlds import begin, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
 
@@ -28,30 +29,6 @@ def slow(project):
     slow = SLOW.format(here=str(project / "begun"))
     model.write_text(model.read_text().replace("def shapes(batch):", slow))
     return project
-
-
-def begin(words, cwd, **options):
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | options
-    command = [sys.executable, "-m", "starcert", *map(str, words)]
-    return subprocess.Popen(command, cwd=cwd, text=True, env=worlds.environment(), start_new_session=True, **given)
-
-
-def until(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition() and time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    assert condition()
-
-
-def nothing_left(session):
-    deadline = time.monotonic() + 20
-    while kills.left_of(session) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    left = kills.left_of(session)
-    for process in left:
-        os.kill(int(process), signal.SIGKILL)
-    assert left == []
 
 
 VOTING = ["run.toml", "--samples", 20000]
@@ -78,7 +55,7 @@ def test_signals_end_a_run_quietly_and_keep_its_votes(slow, command, workers, se
     assert (process.returncode, err) == (SIGNALS[sent], KEPT)
     assert re.fullmatch(r"Classes: .*\n.*: about .* workers?\.\n(Votes before one flip .*\n)?", out)  # and no table
     assert place.exists()
-    nothing_left(process.pid)
+    kills.nothing_left(process.pid)
 
 
 SLOWLY = [
@@ -95,7 +72,7 @@ def test_signals_end_a_study_quietly(tmp_path, sent):
     (os.killpg if sent == signal.SIGINT else os.kill)(process.pid, sent)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (SIGNALS[sent], "", KEPT)
-    nothing_left(process.pid)
+    kills.nothing_left(process.pid)
 
 
 @pytest.mark.parametrize("sent", SLOWLY)
@@ -120,7 +97,7 @@ def test_a_terminal_that_is_gone_is_no_error(slow):
     os.close(above)  # nobody reads what is written there any more
     os.kill(process.pid, signal.SIGHUP)
     assert process.wait(timeout=60) == 129
-    nothing_left(process.pid)
+    kills.nothing_left(process.pid)
 
 
 def test_what_is_ignored_stays_ignored(slow):
@@ -153,5 +130,5 @@ def test_workers_end_by_themselves_when_the_command_is_killed(slow, n_kills):
             time.sleep(0.05 * (number % 7))
         process.kill()
         process.wait()
-        nothing_left(process.pid)
+        kills.nothing_left(process.pid)
         process.communicate()

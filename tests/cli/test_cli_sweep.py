@@ -6,9 +6,7 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -145,22 +143,9 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
     model = project / "model.py"
     slow = "import os, time\n\ndef shapes(batch):\n    time.sleep(float(os.environ.get('SLEEP', '0')))"
     model.write_text(model.read_text().replace("def shapes(batch):", slow))
-    words = [sys.executable, "-m", "starcert", "sweep", "run.toml", "--grid", "hub=0.02,0.1,0.2", "--samples", "100"]
-    environment = worlds.environment()
-    running = subprocess.Popen(
-        words,
-        cwd=project,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**environment, "SLEEP": "0.05"},
-    )
-    second = project / "sweep.partial/votes/level-2.db"
-    deadline = time.monotonic() + 60
-    while not second.exists() and time.monotonic() < deadline:
-        assert running.poll() is None
-        time.sleep(0.05)
+    words = ["sweep", "run.toml", "--grid", "hub=0.02,0.1,0.2", "--samples", 100]
+    running = worlds.begin(words, project, env={**worlds.environment(), "SLEEP": "0.05"})
+    worlds.until((project / "sweep.partial/votes/level-2.db").exists, running)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
@@ -169,6 +154,6 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
     )
     assert err == "Interrupted. What was counted is kept: the same command goes on.\n"
     assert not (project / "sweep").exists()
-    done = subprocess.run(words, cwd=project, capture_output=True, text=True, env=environment, check=False, timeout=120)
+    done = worlds.starcert(*words, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert (project / "sweep/sweep.csv").exists()

@@ -15,9 +15,8 @@ from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.noise import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
-from starcert.pages.compared_runs import run_pairs
+from starcert.pages.compared_runs import paired_difference, run_pairs
 from starcert.pages.findings import VerdictRow
-from starcert.pages.intervals import paired_difference
 from starcert.system.errors import InvalidParameterError
 
 LABELS = [0, 1, None, 1, 0, 0]

@@ -16,13 +16,13 @@ def test_what_is_given_is_text(name):
 def test_the_common_frame():
     said = {"numbers": [KeyFigure("1 > 0", "<u>", "number-x", "")], "notices": [], "origin": [{"<b>": []}]}
     frame = "pages/templates/page.html"
-    page = assemble(frame, said, title="a & b", style="p > q {}", script="1 < 2", data={"x": "</script>"})
+    page = assemble(frame, said, title="a & b", scripts=["charts.js"], data={"x": "</script>"})
     assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in page
     assert page.count("a &amp; b") == 2
     assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in page
-    assert "<script>1 < 2</script>" in page
+    assert "\nconst Charts = (() => {" in page
+    assert "#slider-box > label {" in page
     assert '<script>"use strict";\n// Plots as SVG' in page
-    assert "p > q {}" in page
     assert '{"x":"\\u003c/script\\u003e"}' in page
 
 

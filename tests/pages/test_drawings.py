@@ -6,7 +6,7 @@ from report_worlds import graphs
 import starcert as sc
 from starcert.objects.site_sets import Across, Within
 from starcert.pages import drawings as module
-from starcert.pages.drawings import DRAWN_NODES, drawings
+from starcert.pages.drawings import DRAWN_NODES, Drawings
 
 GROUPS = (frozenset([0, 4, 5]), frozenset([1]), frozenset([2, 3, 9, 11]))
 
@@ -29,7 +29,7 @@ def pairs_of(block):
 def test_edges_and_regions_can_be_read_back(partition):
     sites = [partition(graph).sites(graph) for graph in graphs(4)]
     regions = tuple(reversed(sites[0].regions))
-    found = drawings(sites, regions)
+    found = Drawings(sites, regions)
     for each, drawing in zip(sites, found.graphs, strict=True):
         assert drawing["n"] == each.graph.n_nodes
         assert pairs_of(from_json(drawing["edges"])) == set(map(tuple, each.graph.edges.tolist()))
@@ -41,21 +41,21 @@ def test_edges_and_regions_can_be_read_back(partition):
 
 def test_what_graphs_share_is_written_once():
     partition = sc.Partition.from_node_sets({"x": range(6), "y": range(6, 12)})
-    assert len(drawings([partition.sites(graph) for graph in graphs(50)], ("x", "y")).blocks) == 2
+    assert len(Drawings([partition.sites(graph) for graph in graphs(50)], ("x", "y")).blocks) == 2
 
 
 def test_names_of_nodes_are_kept_where_there_are_any():
     graph = sc.Graph(2, [(0, 1)], nodes=["</script>", ("C", 1)])
-    found = drawings([sc.Partition.everything("x").sites(graph)] * 2, ("x",))
+    found = Drawings([sc.Partition.everything("x").sites(graph)] * 2, ("x",))
     assert found.names == [["</script>", "('C', 1)"]]
     assert [drawing["names"] for drawing in found.graphs] == [0, 0]
 
 
 def test_large_graphs_and_too_many_are_not_drawn(monkeypatch):
     large = sc.Graph(DRAWN_NODES + 1, [(0, 1)])
-    assert drawings([sc.Partition.everything("x").sites(large)], ("x",)).graphs == [None]
+    assert Drawings([sc.Partition.everything("x").sites(large)], ("x",)).graphs == [None]
     monkeypatch.setattr(module, "MAX_NUMBERS", 40)
     sites = [sc.Partition.everything("x").sites(graph) for graph in graphs(6)]
-    drawn = [drawing is not None for drawing in drawings(sites, ("x",)).graphs]
+    drawn = [drawing is not None for drawing in Drawings(sites, ("x",)).graphs]
     assert drawn[0]
     assert not drawn[-1]

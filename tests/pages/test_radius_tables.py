@@ -194,7 +194,7 @@ def test_a_surface_leaves_out_graphs_with_nothing_to_flip_on_its_axes(noise):
     for p, pair in enumerate(slices.pairs):
         among = there[:, list(pair)].all(axis=1)
         assert 0 < among.sum() < 60
-        assert (found.n_graphs[p], found.n_labelled[p]) == (among.sum(), (among & known).sum())
+        assert (found.graphs[p], found.labelled[p]) == (among.sum(), (among & known).sum())
         classes = [label for label, here in zip(labels, among, strict=True) if here and label is not None]
         assert found.majority[p][1] == max(map(classes.count, classes)) == classes.count(found.majority[p][0])
         for i, j in product(*map(range, found.certified[p].shape)):
@@ -208,7 +208,7 @@ def test_an_abstention_is_right_nowhere():
     archive, _ = world(TWO, [[510, 490], [990, 10]], labels=[0, 0])
     assert archive.certificates[0].abstained
     found = surfaces(archive, Slices(archive))
-    assert found.n_labelled == [2]
+    assert found.labelled == [2]
     assert found.right[0][0, 0] == found.certified[0][0, 0] == 1
 
 

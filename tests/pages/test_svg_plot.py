@@ -10,7 +10,7 @@ from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
 
 import starcert as sc
 from starcert.pages import write_report
-from starcert.pages.drawings import drawings
+from starcert.pages.drawings import Drawings
 from starcert.system.errors import InvalidParameterError
 
 LABELS = [0, 1] * 6
@@ -167,10 +167,10 @@ def test_atoms_have_their_symbols(shown):
     assert texts(browser, "#drawing title") == ["O 0", "C 1", "Cl 2"]
     as_sites = graph.with_categories("atomic_number", (6, 8, 17))
     everything = sc.Partition.everything("bonds").sites(as_sites)
-    (drawn,) = (found := drawings([everything], ["bonds"])).graphs
+    (drawn,) = (found := Drawings([everything], ["bonds"])).graphs
     assert found.names[drawn["symbols"]] == ["O", "C", "Cl"]
     numbered = sc.Graph(2, [(0, 1)], node_data={"atomic_number": np.array([0, 200])})
-    assert "symbols" not in drawings([sc.Partition.everything("bonds").sites(numbered)], ["bonds"]).graphs[0]
+    assert "symbols" not in Drawings([sc.Partition.everything("bonds").sites(numbered)], ["bonds"]).graphs[0]
 
 
 def test_axes_are_changed_without_an_error_in_the_page(shown):

@@ -9,8 +9,8 @@ from browsing import open_page, texts
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.pages.intervals import mean_interval, paired_difference
-from starcert.pages.sweep_page import write_sweep_page
+from starcert.pages.compared_runs import mean_interval, paired_difference
+from starcert.pages.document import write_sweep_page
 from starcert.runs.grid import ACCURACY, Goal
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
 from starcert.runs.sweep_result import advice, page_of, sweep_rows, tie_sentence

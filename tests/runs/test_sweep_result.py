@@ -13,7 +13,7 @@ from report_worlds import HOSTILE
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.pages.sweep_page import write_sweep_page
+from starcert.pages.document import write_sweep_page
 from starcert.runs.sweep_result import OTHER, next_command, notices, page_of
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"

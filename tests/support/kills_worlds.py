@@ -145,6 +145,17 @@ def left_of(session: int) -> list[str]:
     return found
 
 
+def nothing_left(session: int) -> None:
+    """Asserts that all processes of a session end by themselves, and kills those that do not."""
+    deadline = time.monotonic() + 20
+    while left_of(session) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = left_of(session)
+    for process in left:
+        os.kill(int(process), signal.SIGKILL)
+    assert left == []
+
+
 class Attack:
     """Commands that are killed again and again, and then run to their end.
 

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import networkx as nx
@@ -103,6 +105,22 @@ def starcert(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
     """The command in a process of its own."""
     words = [sys.executable, "-m", "starcert", *map(str, arguments)]
     return subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=cwd, check=False, env=environment())
+
+
+def begin(words: Iterable[object], cwd: Path, **options: object) -> subprocess.Popen:
+    """The command in a process and session of its own, while it runs."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "env": environment()}
+    command = [sys.executable, "-m", "starcert", *map(str, words)]
+    return subprocess.Popen(command, cwd=cwd, text=True, start_new_session=True, **(given | options))
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen) -> None:
+    """Waits until something is so, while a process runs."""
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    assert condition()
 
 
 def unread(*words: object, cwd: Path, also_errors: bool = False) -> subprocess.CompletedProcess:

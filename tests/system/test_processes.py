@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -46,16 +45,6 @@ def begun(folder):
     return process
 
 
-def wait_for_the_end(session, seconds=20):
-    deadline = time.monotonic() + seconds
-    while kills.left_of(session) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    left = kills.left_of(session)
-    for process in left:
-        os.kill(int(process), signal.SIGKILL)
-    assert left == []
-
-
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
 
 
@@ -64,7 +53,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     process = begun(tmp_path)
     process.kill()
     process.wait()
-    wait_for_the_end(process.pid)
+    kills.nothing_left(process.pid)
     process.communicate()
 
 
@@ -74,7 +63,7 @@ def test_ctrl_c_ends_workers_with_their_parent(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert err.count("Traceback") == 1  # that of the parent
-    wait_for_the_end(process.pid)
+    kills.nothing_left(process.pid)
 
 
 def semaphores_of(process):
@@ -102,7 +91,7 @@ def test_semaphores_of_a_killed_group_are_removed_at_the_next_start(tmp_path):
     try:
         os.killpg(killed.pid, signal.SIGKILL)  # its resource tracker too
         killed.communicate()
-        wait_for_the_end(killed.pid)
+        kills.nothing_left(killed.pid)
         assert all(each.exists() for each in left)
         with worker_processes(1, ""):
             assert not any(each.exists() for each in left)

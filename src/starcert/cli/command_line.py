@@ -6,6 +6,7 @@ Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 plus the numb
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import signal
@@ -30,21 +31,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["MAX_ROWS", "DebugOption", "JsonOption", "app", "facts", "main", "note", "show", "table"]
-
 RESUMABLE = {"certify", "sweep", "reproduce"}
 """Commands that keep every vote as it is counted, and continue where they stopped."""
 
-MAX_ROWS = 20
-"""The most rows of a table that are printed."""
-
-
-class _Stopped(KeyboardInterrupt):
-    """A signal that ends the command."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+MAX_ROWS = 20  # the most rows of a table that are printed
 
 
 class _Interruptible(TyperGroup):
@@ -73,17 +63,15 @@ app = typer.Typer(
     help="How many node pairs may flip, region by region, before a smoothed graph classifier changes its answer.",
 )
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-
-_debugging = False
+_debugging: list[bool] = []  # filled inside the command, needed where it has ended
 
 
 def _set_debugging(wanted: bool) -> None:
-    global _debugging  # noqa: PLW0603  (set inside the command, needed where it has ended)
-    _debugging = _debugging or wanted
+    _debugging.append(wanted)
 
 
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debugging)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def main() -> NoReturn:
@@ -98,7 +86,7 @@ def main() -> NoReturn:
         sys.exit(_interrupted(error))
     except Exception as error:  # noqa: BLE001  (whatever it is: reported in one line)
         message, status = _explain(error)
-        if _debugging:
+        if any(_debugging):
             traceback.print_exc()
         say(f"Error: {message}")
         sys.exit(status)
@@ -136,10 +124,7 @@ def _lacks_memory(error: BaseException | None) -> str:
 
 
 def _open_streams() -> None:
-    """Gives a process that was started without standard output or error a stream that leads nowhere.
-
-    It takes the number of the missing stream, too, so that no other file gets it.
-    """
+    """Opens missing standard streams, which lead nowhere then, so that no other file gets their numbers."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process is)
@@ -166,7 +151,7 @@ def _signals_interrupt() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         for each in handled:  # both may come, repeatedly: the first is enough, and cleaning up is not cut short
             signal.signal(each, signal.SIG_IGN)
-        raise _Stopped(number)
+        raise KeyboardInterrupt(signal.Signals(number))
 
     for each in handled:
         signal.signal(each, stop)
@@ -185,16 +170,13 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 
 def _interrupted(error: KeyboardInterrupt, *, resumable: bool = False) -> int:
-    """Says that the command was interrupted, and what is kept, and returns its status.
-
-    Code that knows what became of its work has added a note to the interruption.
-    """
+    """Says that the command was interrupted, and what notes on the interruption say is kept; returns its status."""
     notes = getattr(error, "__notes__", ["What was counted is kept: the same command goes on."] if resumable else [])
     try:
         print(plain(" ".join(["Interrupted.", *notes])), file=sys.stderr, flush=True)
     except OSError:  # the terminal is gone: nothing more can be printed, not even at the very end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)
+    return 128 + next((each for each in error.args if isinstance(each, signal.Signals)), signal.SIGINT)
 
 
 def _show_version(wanted: bool) -> None:
@@ -203,13 +185,11 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+
+
 @app.callback()
-def _root(
-    _version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
-    ] = False,
-    _debug: DebugOption = False,
-) -> None:
+def _root(_version: Annotated[bool, _VERSION] = False, _debug: DebugOption = False) -> None:
     pass
 
 
@@ -222,24 +202,18 @@ def table(
     most: int = MAX_ROWS,
     more: str = "--json has all",
 ) -> Table:
-    """A table of at most `most` rows; its caption says where the others are.
+    """A table of at most `most` rows; its caption says where there are `more`.
 
-    Args:
-        title: stands above it.
-        heads: the names of the columns.
-        rows: the cells; names in them come from data, and nothing in them is read as markup.
-        left: the columns that are aligned on the left; numbers are on the right.
-        most: the most rows.
-        more: where all rows are.
+    Columns in `left` are aligned on the left, numbers on the right. Nothing in a cell is read as markup.
     """
     from rich.table import Table  # noqa: PLC0415  (slow to import)
     from rich.text import Text  # noqa: PLC0415
 
-    found, texts, cells = Table(title=title, title_justify="left"), set(left), [[*map(str, row)] for row in rows]
+    found, texts, cells = Table(title=title, title_justify="left"), set(left), list(rows)
     for head in heads:
         found.add_column(Text(head), justify="left" if head in texts else "right", overflow="fold")
     for row in cells[:most]:
-        found.add_row(*map(Text, row))
+        found.add_row(*(Text(str(cell)) for cell in row))
     if len(cells) > most:
         found.caption = f"… and {len(cells) - most:,} more ({more})"
     return found
@@ -250,6 +224,14 @@ def facts(title: str, rows: Iterable[tuple[str, object]]) -> Table:
     found = table(title, ("", " "), rows, left=("", " "), most=1_000)
     found.show_header = False
     return found
+
+
+def report(as_json: bool, values: Callable[[], object], view: Callable[[], Iterable[RenderableType]]) -> None:
+    """Prints a result: its values as one JSON object, or a view of it for people."""
+    if as_json:
+        print(json.dumps(values()))
+    else:
+        show(*view())
 
 
 def note(text: str) -> None:
@@ -268,6 +250,5 @@ def show(*parts: RenderableType) -> None:
         if isinstance(part, str):
             console.print(plain(part))
         else:  # names may stand in any cell: what is printed is looked at, after the table is laid out
-            console.print(
-                Segments(Segment(plain(text), style) for text, style, _ in console.render(part, unwrapped)), end=""
-            )
+            laid_out = console.render(part, unwrapped)
+            console.print(Segments(Segment(plain(text), style) for text, style, _ in laid_out), end="")

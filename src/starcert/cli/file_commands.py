@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcert.cli.command_line import JsonOption, app, facts, show, table
+from starcert.cli.command_line import JsonOption, app, facts, report, show, table
 from starcert.system.errors import StarcertError
 from starcert.system.output import at_most
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from starcert.pages.compare_page import Comparison
     from starcert.voting.store import VoteStore
 
-__all__ = ["anchored_notes", "compare", "verify", "votes"]
+
+_COMPARISON = Path("compare.html")
+_AS_REQUESTED = "as many as the runs were asked about, at least 2"
+_THREAT = "Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2."
 
 
 @app.command()
@@ -40,10 +43,7 @@ def verify(
     from starcert.files import verify as verify_file  # noqa: PLC0415  (numba and flint: only where they are needed)
 
     result = verify_file(file, progress=None)
-    if as_json:
-        print(json.dumps(_verification_object(result)))
-    else:
-        show(*_verification_view(result))
+    report(as_json, lambda: _verification_object(result), lambda: _verification_view(result))
     if result.refuted:
         raise typer.Exit(1)
 
@@ -70,14 +70,12 @@ def _verification_view(result: Verification) -> list[RenderableType]:
     from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
 
     archive = result.archive
-    one = "graph" if archive.nodes is None else "node"
-    whose = f"each {one}" if archive.together == 1 else f"all {archive.together:,} {one}s together"
+    word = "graph" if archive.nodes is None else "node"
+    whose = f"each {word}" if archive.together == 1 else f"all {archive.together:,} {word}s together"
     abstained = sum(each.abstained for each in archive.certificates)
     heads = ("graph", "name", "claim", "verdict", "claimed", "proved")
-    rows = [
-        (each.graph, each.name, each.field, each.kind, _short(each.claimed), _short(each.proved))
-        for each in (*result.refuted, *result.weaker)
-    ]
+    found = [*result.refuted, *result.weaker]
+    rows = [(one.graph, one.name, one.field, one.kind, _short(one.claimed), _short(one.proved)) for one in found]
     mismatches = table("Claims that are not what can be proved", heads, rows, left=heads[1:])
     return [
         *((mismatches, "") if rows else ()),
@@ -107,17 +105,8 @@ def _short(value: object, most: int = 4) -> str:
 @app.command()
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
-    out: Annotated[Path, typer.Option("--out", help="The page to write; another one that is there is kept.")] = Path(
-        "compare.html"
-    ),
-    threat: Annotated[
-        str | None,
-        typer.Option(
-            help="Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2.",
-            metavar="flips:K",
-            show_default="as many as the runs were asked about, at least 2",
-        ),
-    ] = None,
+    out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
+    threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="flips:K", show_default=_AS_REQUESTED)] = None,
 ) -> None:
     """Compares two or more runs on the same graphs: what is certified, broken and open, curves, maps, differences.
 
@@ -149,6 +138,7 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
 
     right = "right" if found.known else "answered"
     heads = ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open")
+    columns = ("run", "flips", "share", "difference", "95% interval")
     verdicts = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
     differences = [
         (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
@@ -159,13 +149,7 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
         table("Certified, broken, open under flips wherever they are", heads, verdicts, left=heads[:2], more=more),
-        table(
-            f"Compared with {found.names[0]}",
-            ("run", "flips", "share", "difference", "95% interval"),
-            differences,
-            left=heads[:2],
-            more=more,
-        ),
+        table(f"Compared with {found.names[0]}", columns, differences, left=heads[:2], more=more),
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]
@@ -185,10 +169,7 @@ def votes(
     from starcert.voting.store import VoteStore  # noqa: PLC0415  (sqlite: only where it is needed)
 
     with VoteStore.read(file) as store:
-        if as_json:
-            print(json.dumps(_votes_object(store)))
-        else:
-            show(*_votes_view(store))
+        report(as_json, lambda: _votes_object(store), lambda: _votes_view(store))
 
 
 def _votes_object(store: VoteStore) -> dict[str, object]:

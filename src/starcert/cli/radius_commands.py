@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert import __version__
-from starcert.cli.command_line import MAX_ROWS, JsonOption, app, show, table
+from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     from starcert.math.confidence import Bounds
     from starcert.voting.store import VoteStore
 
-__all__ = ["frontier", "slack"]
-
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
+_BOX = "The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes."
+_SELECTION = "Selection votes: 995,5. Without them the class is chosen on --votes, at a share of alpha."
+_ALPHA = "With votes: the probability that a graph's certificate fails (not the confidence)."
+_STORE = "A file of stored votes: all its graphs are certified, under its own noise."
 
 
 @app.command()
@@ -51,56 +52,29 @@ def slack(
     slacks = slacks_of(law.product)
     bracket = slacks.bracket(counts)
     value = min(max(slacks.value(counts), bracket.below), bracket.at_least)  # the proof knows the last digit
-    if as_json:
-        result = {
-            "axes": law.axes,
-            "radius": counts,
-            "slack": value,
-            "proved": {"above": bracket.below, "at_most": bracket.at_least},
-            "version": __version__,
-        }
-        print(json.dumps(result))
-    else:
-        named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
-        show(
-            f"slack({named}) ≈ {value!r}",
-            f"Certified iff 1 − p_A < slack. Proved: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
-        )
+    proved = {"above": bracket.below, "at_most": bracket.at_least}
+    values = {"axes": law.axes, "radius": counts, "slack": value, "proved": proved, "version": __version__}
+    named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
+    view = (
+        f"slack({named}) ≈ {value!r}",
+        f"Certified iff 1 − p_A < slack. Proved: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
+    )
+    report(as_json, lambda: values, lambda: view)
 
 
 @app.command()
 def frontier(
     noise: Annotated[str | None, _NOISE] = None,
-    max_radius: Annotated[
-        str | None,
-        typer.Option(
-            help="The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes.",
-            metavar="AXIS=COUNT,…",
-        ),
-    ] = None,
+    max_radius: Annotated[str | None, typer.Option(help=_BOX, metavar="AXIS=COUNT,…")] = None,
     p_lower: Annotated[
         float | None, typer.Option(help="A lower bound on the class's probability, taken for certain.")
     ] = None,
     votes: Annotated[
         str | None, typer.Option(help="Estimation votes, one count a class: 99950,50.", metavar="COUNT,…")
     ] = None,
-    selection: Annotated[
-        str | None,
-        typer.Option(
-            help="Selection votes: 995,5. Without them the class is chosen on --votes, at a share of alpha.",
-            metavar="COUNT,…",
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="A file of stored votes: all its graphs are certified, under its own noise.")
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help="With votes: the probability that a graph's certificate fails (not the confidence).",
-            show_default="0.01",
-        ),
-    ] = None,
+    selection: Annotated[str | None, typer.Option(help=_SELECTION, metavar="COUNT,…")] = None,
+    store: Annotated[Path | None, typer.Option(help=_STORE)] = None,
+    alpha: Annotated[float | None, typer.Option(help=_ALPHA, show_default="0.01")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The maximal certified radii of a graph, each verdict proved.
@@ -122,7 +96,8 @@ def frontier(
         for name, value in (("--noise", noise), ("--selection", selection)):
             if value is not None:
                 raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
-        _show_store(store, *_from_store(store, max_radius, 0.01 if alpha is None else alpha), as_json=as_json)
+        missing, found = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
+        report(as_json, lambda: _store_object(store, missing, found), lambda: _certificates_view(found, missing))
         return
     from starcert.certificates.certify import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
@@ -132,24 +107,16 @@ def frontier(
     limits = None if max_radius is None else parse_radius(law, max_radius, "--max-radius")
     bounds = _bounds(p_lower, votes, selection, alpha)
     (certificate,) = certify(bounds, law, max_radius=limits)
-    if as_json:
-        print(json.dumps(_frontier_object(certificate)))
-    else:
-        show(*_frontier_view(certificate))
+    report(as_json, lambda: _frontier_object(certificate), lambda: _frontier_view(certificate))
 
 
-def _show_store(store: Path, missing: list[int], certificates: Certificates, *, as_json: bool) -> None:
-    if as_json:
-        several = certificates.targets.any()
-        objects = [
-            {"graph": one.object} | ({"target": one.target} if several else {}) | _frontier_object(one)
-            for one in certificates
-        ]
-        print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
-    elif len(certificates) == 1 and not missing:
-        show(*_frontier_view(certificates[0]))
-    else:
-        show(*_certificates_view(certificates, missing))
+def _store_object(store: Path, missing: list[int], certificates: Certificates) -> dict[str, object]:
+    several = certificates.targets.any()
+    graphs = [
+        {"graph": one.object} | ({"target": one.target} if several else {}) | _frontier_object(one)
+        for one in certificates
+    ]
+    return {"store": str(store), "graphs": graphs, "without_votes": missing}
 
 
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
@@ -258,7 +225,9 @@ def _frontier_view(certificate: Certificate) -> list[RenderableType]:
 
 
 def _certificates_view(certificates: Certificates, missing: list[int]) -> list[RenderableType]:
-    """Many certificates in a table: class, bound, and the maximal radii of each."""
+    """Many certificates in a table: class, bound, and the maximal radii of each; the frontier of a single one."""
+    if len(certificates) == 1 and not missing:
+        return _frontier_view(certificates[0])
     rows, names = [], certificates.names
     for name, one in zip(names, certificates, strict=True):
         radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MAX_ROWS]))

@@ -6,7 +6,6 @@ The options of `train`, `certify` and `sweep` are the settings of a run.
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -15,31 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcert.cli.command_line import DebugOption, JsonOption, app, note, show
-from starcert.runs.setting_values import check_options, option_name
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS
+from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
+from starcert.runs.setting_values import Setting, check_options, option_name
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
 
 if TYPE_CHECKING:
     from starcert.runs.run_file import RunFile
-    from starcert.runs.setting_values import Setting
-    from starcert.runs.settings import RunSettings
-
-__all__ = ["certify", "init", "reproduce", "sweep", "train"]
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
 ]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Only say how long it will take, how many votes one flip needs, what is fixed and empty."
-    ),
-]
-ProfileOption = Annotated[
-    bool, typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json.")
-]
+_DRY_RUN = "Only say how long it will take, how many votes one flip needs, what is fixed and empty."
+_PROFILE = "Say where the time goes, at the end, in the report and in profile.json."
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)]
+ProfileOption = Annotated[bool, typer.Option("--profile", help=_PROFILE)]
 GridOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,7 +39,6 @@ GridOption = Annotated[
         metavar="REGION=P,P,…",
     ),
 ]
-
 BestOption = Annotated[
     str | None,
     typer.Option(
@@ -60,8 +49,6 @@ BestOption = Annotated[
         metavar="GOAL",
     ),
 ]
-
-
 AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
 
 
@@ -80,17 +67,13 @@ def _with_settings(
         annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
     flags = {"_debug", "as_json", "dry_run", "profile", "again"}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    defaults = {name: False if name in flags else None for name in annotations}
+    options = [inspect.Parameter(k, kind, default=defaults[k], annotation=each) for k, each in annotations.items()]
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
-        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what typer reads options from
-            [
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=False if name in flags else None, annotation=each
-                )
-                for name, each in annotations.items()
-            ]
-        )
+        function.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
         return function
 
     return with_options
@@ -127,10 +110,7 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, profile=profile, note=note, before=None if as_json else show)
-    if as_json:
-        print(json.dumps(certified_object(outcome)))
-    else:
-        show(*certified_view(outcome))
+    report(as_json, lambda: certified_object(outcome), lambda: certified_view(outcome))
 
 
 @app.command()
@@ -230,26 +210,21 @@ def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) 
     return {name: digest for name, digest in expected.items() if name not in given}
 
 
+_EXAMPLE = (
+    "The kind of model: function, sklearn (needs the extra kernels), or pyg, which starcert train trains "
+    "(needs the extra torch)."
+)
+_KIND = (
+    "What is certified: molecule (types of bonds and atoms, needs the extra molecules), directed (graphs "
+    "with arcs), nodes (of one graph) or vector (rows of bits, needs the extra kernels)."
+)
+
+
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write it; made if need be.")] = Path(),
-    example: Annotated[
-        str,
-        typer.Option(
-            help="The kind of model: function, sklearn (needs the extra kernels), or pyg, which starcert train trains "
-            "(needs the extra torch).",
-            metavar="KIND",
-        ),
-    ] = "function",
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="What is certified: molecule (types of bonds and atoms, needs the extra molecules), directed (graphs "
-            "with arcs), nodes (of one graph) or vector (rows of bits, needs the extra kernels).",
-            metavar="KIND",
-            show_default="undirected graphs",
-        ),
-    ] = None,
+    example: Annotated[str, typer.Option(help=_EXAMPLE, metavar="KIND")] = "function",
+    kind: Annotated[str | None, typer.Option(help=_KIND, metavar="KIND", show_default="undirected graphs")] = None,
 ) -> None:
     """Write an example to start from: a commented run.toml, a model, and small graphs of three classes.
 
@@ -274,24 +249,20 @@ def init(
     written = write_example(folder, kind or example)
     graphs = [path for path in written if path.suffix == ".graphml"]
     run = os.path.relpath(next(path for path in written if path.name == "run.toml"))
+    wrote = ", ".join(path.name for path in written if path.suffix != ".graphml")
+    wrote += f", and {len(graphs)} graph{'s' * (len(graphs) > 1)}" if graphs else ""
     if kind is None:
         place = os.path.relpath(graphs[0].parent)
-        wrote = f"Wrote run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}."
-    else:
-        others = [path.name for path in written if path.suffix != ".graphml"]
-        more = f", and {len(graphs)} graph{'s' * (len(graphs) > 1)}" if graphs else ""
-        wrote = f"Wrote {', '.join(others)}{more}."
-    show(wrote, f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
+        wrote = f"run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}"
+    show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
+
+
+_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, cora, or all."
 
 
 @app.command()
 def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, cora, or all.", metavar="NAME"
-        ),
-    ],
+    name: Annotated[str, typer.Argument(help=_STUDY, metavar="NAME")],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
     samples: Annotated[
         int | None, typer.Option(help="Estimation votes for each graph.", show_default="as in the paper")

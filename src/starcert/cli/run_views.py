@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING
 from starcert.certificates.metrics import AxisShares, accuracy, majority_share, shares_by_axis, steps_to
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
-from starcert.pages.findings import (
-    any_flips_of,
-    fixed_pairs,
-    out_of_reach,
-    quantity,
-    summary,
-    verdict_rows,
-    votes_to_settle,
-    what_evidence_adds,
-)
-from starcert.pages.intervals import share_interval
+from starcert.pages import findings
+from starcert.pages.compared_runs import share_interval
+from starcert.pages.findings import quantity
 from starcert.system.output import duration, fails_at_most
 from starcert.system.stages import HEADER
 
@@ -36,10 +28,7 @@ if TYPE_CHECKING:
     from starcert.runs.training_run import TrainedRun
     from starcert_studies.outcome import Finished
 
-__all__ = ["certified_object", "certified_view", "study_view", "sweep_view", "trained_view"]
-
-MAX_LEVELS = MAX_GRAPHS = 40
-"""The most rows of a table; the files have all of them."""
+MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of them
 
 MAX_RADII = 4
 
@@ -61,13 +50,14 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
 def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     """Accuracy beside the majority's share, abstentions, how much is certified how far, and where the report is."""
     archive, words = outcome.archive, outcome.words
+    fixed = findings.fixed_pairs(outcome.fixed, words)
     parts: list[RenderableType] = [
         facts(f"{quantity(len(archive), words.one)}, {len(archive.class_names)} classes", _facts(outcome)),
         "",
         *_withstood(archive, words),
         *_verdict_table(archive, words),
         *_reach(archive, words),
-        *filter(None, (out_of_reach(archive), what_evidence_adds(archive, words), fixed_pairs(outcome.fixed, words))),
+        *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
         *anchored_notes(archive.anchored),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
     ]
@@ -107,7 +97,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
 
 
 def _facts(outcome: CertifiedRun) -> Iterator[tuple[str, str]]:
-    archive, words, counts = outcome.archive, outcome.words, summary(outcome.archive)
+    archive, words, counts = outcome.archive, outcome.words, findings.summary(outcome.archive)
     if counts.majority is not None:
         base = sum(answer == label for answer, label in zip(outcome.base, archive.labels, strict=True))
         yield "accuracy, smoothed", f"{counts.n_right / counts.n_labelled:.1%}"
@@ -151,23 +141,20 @@ def _radii(radii: Sequence[tuple[int, ...]]) -> str:
 
 def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     """With evidence or a threat: how many graphs are certified, broken and open, and which votes would settle more."""
-    rows = verdict_rows(archive)
+    rows = findings.verdict_rows(archive)
     if not rows:
         return []
     right = "right" if any(label is not None for label in archive.labels) else "answered"
     weighed = archive.certificates.verdicts is not None
     each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
-    columns = zip(
-        ("flips", words.many, right, "by p_A", "with evidence", "broken", "open"),
-        *(row.cells(weighed) for row in rows),
-        strict=True,
-    )
+    heads = ("flips", words.many, right, "by p_A", "with evidence", "broken", "open")
+    columns = zip(heads, *(row.cells(weighed) for row in rows), strict=True)
     heads, *cells = zip(*(column for column in columns if weighed or "–" not in column), strict=True)
     title = f"{words.many.capitalize()} {right} and certified against at most this many flips"
     return [
         table(title, heads, cells, left=["flips"], most=len(cells)),
         f"Any k: at most k flips, wherever they are. Of the {words.many} that are {right}, each is {each_one}.",
-        *votes_to_settle(any_flips_of(archive), words),
+        *findings.votes_to_settle(findings.any_flips_of(archive), words),
         "",
     ]
 
@@ -181,12 +168,12 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     found = shares(certificates)
     some_empty = any(each.n_without for each in found)
     rows = []
-    for each in found:
+    by_counts = found if certificates.verdicts is None else shares(certificates.by_p_A)
+    for each, alone in zip(found, by_counts, strict=True):
         empty = f"none in {quantity(each.n_without, words.one)}" if each.n_without else ""
-        rows.append((each.axis, *_percents(each), *([empty] if some_empty else [])))
-    if certificates.verdicts is not None:
-        by_counts = [("  by p_A alone", *_percents(each), *[""] * some_empty) for each in shares(certificates.by_p_A)]
-        rows = [row for pair in zip(rows, by_counts, strict=True) for row in pair]
+        rows.append((each.axis, *_percents(each), *[empty] * some_empty))
+        if certificates.verdicts is not None:
+            rows.append(("  by p_A alone", *_percents(alone), *[""] * some_empty))
     what = "answered right and certified" if known else "certified"
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"
     heads = ("axis", *map(str, steps), *["sites"] * some_empty)
@@ -248,8 +235,8 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     majority = f"{found.class_names[found.majority]}, {found.levels[0].majority_share:.1%}"
     yield (
         f"★ unbeaten in accuracy and mean certified radii; ✗ no better than a constant answer (majority class "
-        f"{majority}). Below an accuracy: its 95% interval over the choice of graphs. One "
-        f"answer: the share of the most frequent one."
+        f"{majority}). Below an accuracy: its 95% interval over the choice of graphs. One answer: the share of the "
+        "most frequent one."
     )
     for notice in notices(found):
         yield f"{notice.head}. {notice.text}"
@@ -262,10 +249,9 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
 
 def _mean_radii(level: SweepLevel) -> list[str]:
     """The mean radii; with evidence, those by p_A alone in brackets beside them."""
-    means = [f"{mean:.2f}" for mean in level.mean_radii]
     if level.by_counts is None:
-        return means
-    return [f"{mean} ({alone:.2f})" for mean, alone in zip(means, level.by_counts.mean_radii, strict=True)]
+        return [f"{mean:.2f}" for mean in level.mean_radii]
+    return [f"{one:.2f} ({alone:.2f})" for one, alone in zip(level.mean_radii, level.by_counts.mean_radii, strict=True)]
 
 
 def study_view(finished: Finished) -> list[RenderableType]:

@@ -1,8 +1,8 @@
 """The evidence of certificates, and the side file that keeps it: plain arrays of whole numbers, nothing pickled.
 
-The file is an `.npz` as numpy writes and reads it. The evidence of all graphs lies one after the other in the same few
-arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have
-several targets, each target has a place as if it were a graph; the sites of a graph are there once.
+The file is an `.npz`. The evidence of all graphs lies one after the other in the same few arrays (`ARRAYS`); `heads`
+says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have several targets, each
+target has a place as if it were a graph; the sites of a graph are there once.
 
 It may be broken or hostile: no more of it is unpacked than the votes that the certificates count can take.
 """
@@ -13,28 +13,24 @@ import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO, overload
+from itertools import pairwise, zip_longest
+from typing import BinaryIO, overload
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
 from starcert.certificates.attack_axes import axes_from, first_axes
-from starcert.certificates.votes import OwnTally, RecordedVotes
+from starcert.certificates.certificate import Verdicts
+from starcert.certificates.votes import OwnTally
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
+from starcert.objects.noise import Noise
 from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.certificates.certificate import Verdicts
-    from starcert.objects.noise import Noise
-
-__all__ = ["ARRAYS", "GraphEvidence", "pack", "unpack"]
 
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence
@@ -59,15 +55,12 @@ VALUED = {
 }
 """Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
 
-FORMS = ("bits", "positions", "by_axis")
-"""The array of `FlipRecord` that tells each form of flips."""
+FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
+SITES = ("axes", "values")  # the arrays that all targets of a graph share
 
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
 the most flips of a level that was looked at (−1: any)."""
-
-SITES = ("axes", "values")
-"""The arrays that all targets of a graph share."""
 
 Whole = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -75,23 +68,14 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class GraphEvidence:
-    """What the verdicts on one graph are proved from, besides the counts of its votes.
+    """What the verdicts on one graph are proved from, besides the counts of its votes."""
 
-    Attributes:
-        record: the votes against the class, and which sites flipped in each.
-        sites: the flat positions of the sites of each axis, in the order of `noise.axes`.
-        most: the most votes at attacked graphs that were allowed; None: none were requested.
-        own: the votes at attacked graphs, by attack, chunk by chunk.
-        max_flips: levels of more flips in all were not looked at; None: all were.
-        values: the clean value of every site, where some have more than two; else None.
-    """
-
-    record: FlipRecord
-    sites: tuple[Whole, ...]
-    most: int | None
-    own: Mapping[Attack, Sequence[OwnTally]]
-    max_flips: int | None = None
-    values: Bytes | None = None
+    record: FlipRecord  # the votes against the class, and which sites flipped in each
+    sites: tuple[Whole, ...]  # the flat positions of the sites of each axis, in the order of `noise.axes`
+    most: int | None  # the most votes at attacked graphs that were allowed; None: none were requested
+    own: Mapping[Attack, Sequence[OwnTally]]  # the votes at attacked graphs, by attack, chunk by chunk
+    max_flips: int | None = None  # levels of more flips in all were not looked at; None: all were
+    values: Bytes | None = None  # the clean value of every site, where some have more than two
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
@@ -99,12 +83,10 @@ class GraphEvidence:
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
         axes, most, own, max_flips = verdicts.grounds
-        valued = [axis for axis in axes if axis.moves is not None]
-        values = np.zeros(record.n_sites, dtype=np.uint8) if valued else None
+        values, valued = np.zeros(record.n_sites, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
         for axis in valued:
-            if values is not None:
-                values[axis.sites] = axis.values
-        return cls(record, tuple(axis.sites for axis in axes), most, own, max_flips, values)
+            values[axis.sites] = axis.values
+        return cls(record, tuple(axis.sites for axis in axes), most, own, max_flips, values if valued else None)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -124,10 +106,6 @@ class GraphEvidence:
             axes[self.sites[axis]] = axis
         return axes
 
-    def votes_again(self, n_classes: int) -> RecordedVotes | None:
-        """The votes at attacked graphs, to be handed out again."""
-        return None if self.most is None else RecordedVotes(self.most, n_classes, self.own)
-
     def check(self, name: str, label: int, counts: Whole, noise: Noise) -> None:
         """Refuses what does not fit the votes of the graph: its class, its counts, and the axes of the noise."""
         record, n_classes, n_axes = self.record, len(counts), len(noise.axes)
@@ -145,9 +123,9 @@ class GraphEvidence:
         counted = np.array([len(sites) for sites in sites_by_pool(axes)])
         if not record.complete and record.axis_sizes.tolist() != counted.tolist():
             raise InvalidParameterError(name, f"count flips on axes of {counted} sites", record.axis_sizes.tolist())
-        attackable = (
-            {site for axis in axes for site in axis.attacked(range(axis.n_choices)).tolist()} if self.own else set()
-        )
+        attackable: set[int] = set()
+        for axis in axes if self.own else ():
+            attackable.update(axis.attacked(range(axis.n_choices)).tolist())
         for attack, tallies in self.own.items():
             sites = describe_attack(axes, attack)[0]
             if not attackable.issuperset(attack) or any(left >= right for left, right in pairwise(attack)):
@@ -182,10 +160,8 @@ class GraphEvidence:
         """Whether both would be written as the same numbers."""
         if not isinstance(other, GraphEvidence):
             return NotImplemented
-        mine, theirs = _parts(self), _parts(other)
-        if [name for name, _ in mine] != [name for name, _ in theirs]:
-            return False
-        return all(np.array_equal(x, y) for (_, x), (_, y) in zip(mine, theirs, strict=True))
+        pairs = zip_longest(_parts(self), _parts(other), fillvalue=("", ()))
+        return all(mine[0] == its[0] and np.array_equal(mine[1], its[1]) for mine, its in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -244,11 +220,7 @@ def unpack(
 ) -> list[GraphEvidence | None]:
     """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
 
-    Args:
-        side: the side file.
-        counts: for each graph, or each target, its votes for each class: no more is unpacked than these can take.
-        noise: the noise that they were drawn with.
-        objects: as in `pack`.
+    No more is unpacked than the votes of each graph, or each target, for each class (`counts`) can take.
     """
     arrays = PackedArrays(side, ARRAYS | (VALUED if noise.is_valued else {}))
     n_graphs = len(counts)

@@ -12,7 +12,7 @@ from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.record import MARGINS, MAX_VOTES, Archive, BrokenLevel, Claims
@@ -27,19 +27,13 @@ from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
-__all__ = ["MAX_BYTES", "read", "read_with_claims"]
-
-MAX_BYTES = 2**31
-"""Larger files are refused before they are read."""
+MAX_BYTES = 2**31  # larger files are refused before they are read
 
 LAWS = {"categorical": ("categorical", "values"), "change": ("delete", "add", "change", "types"), "flip": ("flip",)}
 """The numbers of a law, by the name that tells laws apart; without such a name, they are delete and add."""
 
-MAX_ROWS = 2**31
-"""More nodes than any graph has, and more graphs than any file."""
-
-MAX_VALUES = 256
-"""A value of a site fits in a byte."""
+MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
+MAX_VALUES = 256  # a value of a site fits in a byte
 
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
@@ -47,9 +41,8 @@ _ADVICE = "Give a certificates.json that starcert certify has written."
 def read(path: str | PathLike[str]) -> Archive:
     """The archive in a file that `write` has written.
 
-    Only the form of its claims is checked: the certificates of the archive are made afresh from its votes and its
-    noise. `verify` says whether the claims are true. Where a side file with evidence is missing, a warning says so,
-    and the certificates are those of the counts of votes.
+    Only the form of its claims is checked: certificates are made afresh from the votes and the noise, and `verify` says
+    whether the claims are true. Without its side file with evidence, they are those of the counts of votes: a warning.
     """
     return read_with_claims(path)[0]
 
@@ -64,8 +57,7 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
         raise ArchiveError(name, f"is not UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
         top = parse(text)
-        inside = top.mapping()
-        kind, version = (Field(inside.get(name), name) for name in ("format", "version"))
+        kind, version = (Field(top.mapping().get(name), name) for name in ("format", "version"))
         kind.check(kind.value == FORMAT, f"be {FORMAT!r}")
         known = type(version.value) is int and version.value == VERSION
         version.check(known, f"be {VERSION}, the version that this starcert reads")
@@ -137,24 +129,23 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top["classes"].check(len(classes) >= 2, "name two classes at least")
     graphs = [_graph(each, noise, len(classes)) for each in top["graphs"].items()]
     top["graphs"].check(bool(graphs), "hold at least one graph")
-    selection = _all_or_none([graph.selection for graph in graphs], "selection")
-    places = _all_or_none([graph.place for graph in graphs], "graph")
-    counts = [graph.estimation for graph in graphs]
+    names, labels, counts, chosen, boxes, anchored, claims, placed, indices = zip(*graphs, strict=True)
+    selection, places = _all_or_none(chosen, "selection"), _all_or_none(placed, "graph")
     evidence = None
     if "evidence" in top:
         objects = range(len(graphs)) if places is None else [number for number, _ in places]
         evidence = _evidence(top["evidence"], path, needed=all_of_it, noise=noise, counts=counts, objects=objects)
     kept = evidence or (None,) * len(graphs)
-    for i, (found, graph) in enumerate(zip(kept, graphs, strict=True)):
-        if found is not None and graph.box != found.sizes:
+    for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
+        if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
     if "bounds" in top:
         anytime = top["bounds"].value == "anytime" and selection is not None
         top["bounds"].check(anytime, "be 'anytime', with selection votes, or not there")
-    together = top["together"].whole(MAX_VOTES) if "together" in top else 1
+    together = 1
     if "together" in top:
-        enough = together >= max(2, len(graphs))
-        top["together"].check(enough, f"be 2 or more, and no fewer than the {len(graphs)} graphs of the file")
+        together, n = top["together"].whole(MAX_VOTES), len(graphs)
+        top["together"].check(together >= max(2, n), f"be 2 or more, and no fewer than the {n} graphs of the file")
     keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
     votes = Votes(
         counts,
@@ -164,7 +155,12 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         records=[None if found is None else found.record for found in kept],
         audit=_audit(top["audit"]) if "audit" in top else None,
     )
-    provenance = top["provenance"].mapping().items()
+    if "margins" in top:
+        if not states_margins(votes):
+            problem = "'margins' does not belong there: it is for three classes and more, with selection votes."
+            raise MalformedError(problem)
+        top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
+    provenance = top["provenance"].members(*top["provenance"].mapping())
     archive = Archive(
         noise=noise,
         votes=votes,
@@ -172,19 +168,19 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         max_radius=_limits(top["max_radius"], noise, MAX_RADIUS),
         # Not known, except where the axis of every site is stated and proofs rest on it.
         capacities=tuple(None if found is None else found.sizes for found in kept),
-        anchored=tuple(graph.anchored for graph in graphs),
-        names=tuple(graph.name for graph in graphs),
-        labels=tuple(graph.true_class for graph in graphs),
+        anchored=anchored,
+        names=names,
+        labels=labels,
         class_names=classes,
         settings=top["settings"].mapping(),
-        provenance={name: Field(text, f"provenance.{name}").text() for name, text in provenance},
-        boxes=tuple(graph.box for graph in graphs),
+        provenance={name: text.text() for name, text in provenance.items()},
+        boxes=boxes,
         together=together,
-        all_classes=_bounds_all_classes(top, votes),
+        all_classes="margins" not in top,  # version 0.1.0 took the multi-class margin everywhere, and said nothing
         evidence=evidence,
-        nodes=_all_or_none([graph.node for graph in graphs], "node"),
+        nodes=_all_or_none(indices, "node"),
     )
-    return archive, [graph.claims for graph in graphs]
+    return archive, list(claims)
 
 
 Value = TypeVar("Value")
@@ -199,23 +195,14 @@ def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ..
 
 
 def _audit(field: Field) -> Audit:
-    inside = field.members(*(each.name for each in fields(Audit)), "says")
-    audit = Audit(*(inside[each.name].whole(MAX_VOTES) for each in fields(Audit)))
+    names = [each.name for each in fields(Audit)]
+    inside = field.members(*names, "says")
+    audit = Audit(*(inside[name].whole(MAX_VOTES) for name in names))
     alone = audit.clean_alone <= audit.clean and audit.attacked_alone <= audit.attacked
     field.check(alone, "have no more copies alone than copies")
     field.check(audit.independent <= audit.clean, "have no more independent copies than copies of the graphs")
     inside["says"].check(inside["says"].value == str(audit), "be the sentence that these numbers make")
     return audit
-
-
-def _bounds_all_classes(top: dict[str, Field], votes: Votes) -> bool:
-    """Whether the file is one of version 0.1.0, which took the multi-class margin everywhere and said nothing of it."""
-    if "margins" not in top:
-        return True
-    if not states_margins(votes):
-        raise MalformedError("'margins' does not belong there: it is for three classes and more, with selection votes.")
-    top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
-    return False
 
 
 def _noise(laws: Field) -> Noise:
@@ -232,8 +219,7 @@ def _noise(laws: Field) -> Noise:
         }
         for name, fraction in law["exact"].members(*names).items():
             _check_exact(fraction, given[name])
-        rule = {"added": law["added"].value} if "added" in law else {}
-        found[region] = law_from_json(given | rule)
+        found[region] = law_from_json(given | ({"added": law["added"].value} if "added" in law else {}))
     return Noise(found)
 
 
@@ -241,21 +227,8 @@ def _check_exact(field: Field, value: float) -> None:
     field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
-class _GraphEntry(NamedTuple):
-    """The entry of one graph in a file, where its box is called capacity."""
-
-    name: str
-    true_class: int | None
-    estimation: tuple[int, ...]
-    selection: tuple[int, ...] | None
-    box: Radius | None
-    anchored: str
-    claims: Claims
-    place: tuple[int, int] | None
-    node: int | None
-
-
-def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
+def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[Any, ...]:
+    """Name, true class, votes, selection votes, box, reason of anchoring, claims, place of the target, and node."""
     inside = graph.members(
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
         optional=("graph", "target", "node"),
@@ -263,22 +236,22 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
     complete = ("graph" in inside) == ("target" in inside) and ("graph" in inside or "node" not in inside)
     graph.check(complete, "say which target of which graph it is, or neither")
 
-    def votes(name: str) -> tuple[int, ...]:
-        counts = inside[name].wholes(n_classes, MAX_VOTES)
-        inside[name].check(0 < sum(counts) <= MAX_VOTES, f"hold from 1 to {MAX_VOTES:,} votes")
+    def votes(field: Field) -> tuple[int, ...]:
+        counts = field.wholes(n_classes, MAX_VOTES)
+        field.check(0 < sum(counts) <= MAX_VOTES, f"hold from 1 to {MAX_VOTES:,} votes")
         return counts
 
-    true_class, selection = inside["true_class"], inside["selection"]
-    return _GraphEntry(
-        name=inside["name"].text(),
-        true_class=None if true_class.value is None else true_class.whole(n_classes - 1),
-        estimation=votes("estimation"),
-        selection=None if selection.value is None else votes("selection"),
-        box=_limits(inside["capacity"], noise, MAX_SITES),
-        anchored=inside["anchored"].text(),
-        claims=_claims(inside["claims"], noise, n_classes),
-        place=(inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
-        node=inside["node"].whole(MAX_ROWS) if "node" in inside else None,
+    truth, selection = inside["true_class"], inside["selection"]
+    return (
+        inside["name"].text(),
+        None if truth.value is None else truth.whole(n_classes - 1),
+        votes(inside["estimation"]),
+        None if selection.value is None else votes(selection),
+        _limits(inside["capacity"], noise, MAX_SITES),
+        inside["anchored"].text(),
+        _claims(inside["claims"], noise, n_classes),
+        (inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
+        inside["node"].whole(MAX_ROWS) if "node" in inside else None,
     )
 
 
@@ -299,10 +272,10 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
         p_lower=inside["p_lower"].probability(),
         failure=inside["failure"].probability(),
         other=inside["other"].probability(),
-        margin_kind=inside["margin"].text(),
-        radii=radii("frontier"),
+        margin=inside["margin"].text(),
+        frontier=radii("frontier"),
         beyond=radii("beyond"),
-        verified=inside["proved"].flag(),
+        proved=inside["proved"].flag(),
         any_flips=inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None,
         broken=tuple(_broken(each, noise, n_classes) for each in broken),
     )

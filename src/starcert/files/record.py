@@ -1,7 +1,6 @@
 """The archive: what certificates are made from, what they are about, and what a file claims about each graph.
 
-An archive holds no verdicts. Its certificates are made from the votes and the noise on request: from the counts of
-votes and, with evidence, from where their flips fell.
+An archive holds no verdicts: its certificates are made from the votes and the noise on request.
 
 How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
 archive of a result knows it. An archive read from a file does not: the file states a *box*, how far the frontier was
@@ -19,9 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.certificate import Certificate, Verdicts
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
+from starcert.certificates.votes import RecordedVotes
 from starcert.files.evidence_file import GraphEvidence
 from starcert.math.confidence import Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
@@ -34,12 +35,7 @@ from starcert.system.output import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.certificates.certificate import Certificate, Verdicts
-
-__all__ = ["MARGINS", "MAX_VOTES", "Archive", "BrokenLevel", "Claims"]
-
-MAX_VOTES = 10**10
-"""The most votes of a graph: what a proof sums grows with their square root."""
+MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with their square root
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +44,8 @@ class Archive:
 
     Attributes:
         noise: the noise that the votes were drawn with.
-        votes: estimation votes, and selection votes if there were any. Where the plan looked at them (`stopped`),
-            bounds hold at any time. Their audit is what the run reports: no proof rests on it.
+        votes: estimation votes, and selection votes if there were any. Their audit is what the run reports: no proof
+            rests on it.
         alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
         max_radius: the box of requested radii, in the order of `noise.axes`; None: no end.
         capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
@@ -63,10 +59,9 @@ class Archive:
             calls it capacity.
         together: the number of certificates that alpha is the joint failure probability of; 1: of each by itself.
         all_classes: whether alpha is spent on bounds of all of more than two classes, as version 0.1.0 did everywhere.
-        evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
-            it (`AlphaShares`). None as a whole: a run without evidence, whose bounds have all of alpha.
-        nodes: where the nodes of graphs are classified, for each row the index of its node; else None. The votes
-            know which target of which graph a row is about.
+        evidence: for each graph, what its verdicts are proved from, None where nothing is kept. None as a whole: a run
+            without evidence, whose bounds have all of alpha.
+        nodes: where the nodes of graphs are classified, for each row the index of its node; else None.
 
     Example:
         >>> from starcert.math.confidence import clopper_pearson
@@ -135,10 +130,10 @@ class Archive:
                 self._check_evidence(i, graph)
 
     def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
-        if self.votes.selection is None:
-            raise InvalidParameterError(f"evidence[{row}]", "come with selection votes", None)
-        label = int(self.votes.selection[row].argmax())
-        graph.check(f"evidence[{row}]", label, self.votes.counts[row], self.noise)
+        name, selection = f"evidence[{row}]", self.votes.selection
+        if selection is None:
+            raise InvalidParameterError(name, "come with selection votes", None)
+        graph.check(name, int(selection[row].argmax()), self.votes.counts[row], self.noise)
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
@@ -239,14 +234,13 @@ class Archive:
         if graph is None or self.votes.selection is None:
             return None
         votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
-        own, axes = graph.votes_again(len(self.class_names)), graph.axes(self.noise)
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=graph.max_flips)
+        own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
+        return verdicts_of(one, votes, graph.axes(self.noise), alpha=self.alpha, own=own, max_flips=graph.max_flips)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
 
-        The columns are those of `Certificates.rows` after the graph's name, its true class and the answer, each with
-        its name, and whether the answer is `right`: given, and the true class.
+        Name, true class, answer, and whether that is `right`; then the columns of `Certificates.rows`.
         """
         return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
 
@@ -335,50 +329,48 @@ class BrokenLevel(NamedTuple):
     values: tuple[int | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """The verdicts about one graph, as a `Certificate` gives them and a file repeats them.
-
-    Attributes:
-        failure: the upper bound on the probability of any other answer.
-        other: the upper bound on the probability of every single other class.
-        radii: the maximal certified radii.
-        beyond: the minimal radii that are not certified.
-        verified: whether every verdict on `radii` and `beyond` was proved.
-        any_flips: the number of flips that change nothing, wherever they are; None without evidence.
-    """
+class Claims(NamedTuple):
+    """The verdicts about one graph, as a `Certificate` gives them and a file repeats them."""
 
     label: int
     abstained: bool
     p_lower: float
-    failure: float
-    other: float
-    margin_kind: str
-    radii: tuple[Radius, ...]
-    beyond: tuple[Radius, ...]
-    verified: bool
-    any_flips: int | None = None
+    failure: float  # the upper bound on the probability of any other answer
+    other: float  # the upper bound on the probability of every single other class
+    margin: str
+    frontier: tuple[Radius, ...]  # the maximal certified radii
+    beyond: tuple[Radius, ...]  # the minimal radii that are not certified
+    proved: bool  # whether every verdict on `frontier` and `beyond` was proved
+    any_flips: int | None = None  # the number of flips that change nothing, wherever they are; None without evidence
     broken: tuple[BrokenLevel, ...] = ()
 
     @classmethod
     def of(cls, certificate: Certificate) -> Claims:
         """What a certificate says."""
-        frontier = certificate.frontier
-        attacks = ((level, certificate.attack(level)) for level in certificate.broken)
+        frontier, attacks = certificate.frontier, ((level, certificate.attack(level)) for level in certificate.broken)
         return cls(
             label=certificate.label,
             abstained=certificate.abstained,
             p_lower=certificate.p_lower,
             failure=float(certificate.bounds.failure[0]),
             other=float(certificate.bounds.other[0]),
-            margin_kind=certificate.margin_kind,
-            radii=frontier.radii,
+            margin=certificate.margin_kind,
+            frontier=frontier.radii,
             beyond=frontier.beyond,
-            verified=frontier.verified,
+            proved=frontier.verified,
             any_flips=None if certificate.verdicts is None else certificate.any_flips,
             broken=tuple(
-                BrokenLevel(level, each.sites, each.votes, each.delta, each.values)
-                for level, each in attacks
-                if each is not None
+                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
+                for level, found in attacks
+                if found is not None
             ),
         )
+
+    def to_json(self) -> dict[str, object]:
+        """As the file has them: without evidence, nothing about it; values where sites have more than two."""
+        claims = {"class" if name == "label" else name: value for name, value in self._asdict().items()}
+        if self.any_flips is None:
+            del claims["any_flips"], claims["broken"]
+            return claims
+        broken = (level._asdict() for level in self.broken)
+        return claims | {"broken": [{k: v for k, v in each.items() if v or k != "values"} for each in broken]}

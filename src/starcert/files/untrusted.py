@@ -13,6 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,13 +21,12 @@ import numpy.typing as npt
 
 from starcert.system.files import read_header, read_numbers
 
-__all__ = ["MAX_UNPACKED", "Field", "MalformedError", "PackedArrays", "parse"]
-
 
 class MalformedError(Exception):
     """A sentence about what is wrong, without the name of the file."""
 
 
+@dataclass(frozen=True, slots=True)
 class Field:
     """A value and where it stands.
 
@@ -36,11 +36,8 @@ class Field:
         starcert.files.untrusted.MalformedError: 'alpha' must be a number. Got 'low' instead.
     """
 
-    __slots__ = ("name", "value")
-
-    def __init__(self, value: Any, name: str) -> None:  # noqa: ANN401  (JSON: anything at all)
-        self.value = value
-        self.name = name
+    value: Any  # JSON: anything at all
+    name: str
 
     def check(self, holds: bool, requirement: str) -> None:
         """Refuses the file, with what the field must be, unless that holds."""
@@ -136,14 +133,9 @@ _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict = 2, 4, 4
 _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 60, 40, 60
 
-MAX_UNPACKED = 2**32
-"""The most bytes that all arrays of a file take."""
-
-ZIP_END = 22
-"""The bytes of the last record of a zip file that has no comment."""
-
-MAX_DIRECTORY = 2**13
-"""More bytes than the list of the members of a file takes."""
+MAX_UNPACKED = 2**32  # the most bytes that all arrays of a file take
+ZIP_END = 22  # the bytes of the last record of a zip file that has no comment
+MAX_DIRECTORY = 2**13  # more bytes than the list of the members of a file takes
 
 
 class PackedArrays:
@@ -158,18 +150,15 @@ class PackedArrays:
             _check_directory(file)
             self._file = zipfile.ZipFile(file)  # stays open as long as it is read from
             self._kinds = {name: np.dtype(kind) for name, kind in wanted.items()}
-            self._streams = dict(zip(wanted, self._open(list(wanted)), strict=True))
+            members = self._file.infolist()
+            if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
+                raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
+            if (size := sum(each.file_size for each in members)) > MAX_UNPACKED:
+                raise MalformedError(f"its arrays take {size:,} bytes; more than {MAX_UNPACKED:,} are not unpacked.")
+            if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
+                raise MalformedError("its arrays must be stored or deflated.")
+            self._streams = {name: self._file.open(each) for name, each in zip(wanted, members, strict=True)}
             self.left = {name: self._length(name) for name in wanted}
-
-    def _open(self, wanted: list[str]) -> Iterator[Any]:
-        members = self._file.infolist()
-        if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
-            raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
-        if (size := sum(each.file_size for each in members)) > MAX_UNPACKED:
-            raise MalformedError(f"its arrays take {size:,} bytes; more than {MAX_UNPACKED:,} are not unpacked.")
-        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
-            raise MalformedError("its arrays must be stored or deflated.")
-        return map(self._file.open, members)
 
     def _length(self, name: str) -> int:
         header, kind = read_header(self._streams[name]), self._kinds[name]

@@ -8,37 +8,32 @@
    where the cells are few enough, `checker` proves each once more in whole numbers, by listing them;
 3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and `checker` proves every such
    verdict once more;
-4. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
-   The same goes for anything that the archive that was read is asked afterwards.
+4. a claimed radius stands if it lies below a proved one, without the help of a capacity.
 
-A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
-better one could be had.
+A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
+from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
 from starcert.files.checker.arithmetic import CellListing, anytime_limit_holds, can_list, limit_holds
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
 from starcert.math.confidence import Votes, spends_on_all_classes
+from starcert.math.evidence import Evidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
 from starcert.system.output import progress_bar
-
-if TYPE_CHECKING:
-    from starcert.certificates.certificate import Certificate
-    from starcert.math.evidence import Evidence
-
-__all__ = ["TAKEN_AS_STATED", "Mismatch", "Verification", "verify"]
 
 TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
@@ -52,6 +47,8 @@ SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
 
 Kind = Literal["false", "weaker"]
+_CountVerdicts = dict[tuple[Radius, bool], set[tuple[float, float]]]
+"""By radius, and by whether counts certify it, the bounds on 1 − p_A and on any other class of the graphs concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +112,14 @@ class Verification:
         graphs = f"{len(self.archive):,} {what}{'s' if len(self.archive) != 1 else ''}"
         false, weaker = len(self.refuted), len(self.weaker)
         if not self.mismatches:
-            twice = [each for each in self.evidence if each is not None]
-            levels, broken, attacks, _ = (sum(column) for column in zip(*twice, strict=True)) if twice else (0,) * 4
-            by_evidence = (
-                f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another "
-                f"way, from the flips of the votes; {attacks:,} attacks were weighed twice."
-            )
-            proved = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
-            return proved + (by_evidence if twice else "")
+            text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
+            if twice := [each for each in self.evidence if each is not None]:
+                levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
+                text += (
+                    f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another "
+                    f"way, from the flips of the votes; {attacks:,} attacks were weighed twice."
+                )
+            return text
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else "proved"
@@ -138,7 +135,8 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
     """
     archive, claimed = read_with_claims(path, whole=True)
     mismatches: list[Mismatch] = []
-    verdicts, checks = _CountVerdicts(), list[EvidenceCheck | None]()
+    verdicts: _CountVerdicts = defaultdict(set)
+    checks: list[EvidenceCheck | None] = []
     all_classes = spends_on_all_classes(
         archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
     )
@@ -151,16 +149,20 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             try:
                 proved = Claims.of(certificate)
             except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
-                raise ArchiveError(
-                    fspath(path), f"'graphs[{i}]' has a frontier that cannot be found: {error}"
-                ) from error
+                problem = f"'graphs[{i}]' has a frontier that cannot be found: {error}"
+                raise ArchiveError(fspath(path), problem) from error
             counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]) and not archive.votes.stopped)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            verdicts.note(proved, certificate)
+            for certified, radii in (
+                (True, certificate.frontier_by_p_A.radii),
+                (False, certificate.frontier_by_p_A.beyond),
+            ):
+                for radius in radii:
+                    verdicts[radius, certified].add((proved.failure, proved.other))
             checks.append(_check_evidence(archive, i, certificate, proved))
             advance(1)
-    listed, enclosed = verdicts.check(archive, progress)
+    listed, enclosed = _list_cells(archive, verdicts, progress)
     return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks))
 
 
@@ -189,23 +191,14 @@ def _check_evidence(archive: Archive, row: int, certificate: Certificate, proved
     return checker.check(certificate.verdicts.certified, proved.broken, f"graph {row}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """What the bounds of one graph rest on.
+class _Counts(NamedTuple):
+    """What the bounds of one graph rest on."""
 
-    Attributes:
-        against: votes against the class.
-        rival: votes for the best other class; None if alpha is spent on the class alone, and none is left for others.
-        total: all votes.
-        share: alpha's part for each bound.
-        stopped: whether the plan looked at the votes, so that bounds must hold at any time.
-    """
-
-    against: int
-    rival: int | None
+    against: int  # votes against the class
+    rival: int | None  # votes for the best other class; None if alpha is spent on the class alone
     total: int
-    share: Fraction
-    stopped: bool
+    share: Fraction  # alpha's part for each bound
+    stopped: bool  # whether the plan looked at the votes, so that bounds must hold at any time
 
     @classmethod
     def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
@@ -247,33 +240,33 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Cert
             yield field, "false", claim, best
         elif rest > least * SAME:
             yield field, "weaker", claim, best
-    if claimed.margin_kind != proved.margin_kind:
-        yield "margin", "false", claimed.margin_kind, proved.margin_kind
+    if claimed.margin != proved.margin:
+        yield "margin", "false", claimed.margin, proved.margin
     yield from _compare_frontiers(claimed, proved, certificate)
     yield from _compare_evidence(claimed, proved)
     # A search that ended early proves less about what lies beyond: whoever searched longer may know more.
-    if claimed.verified != proved.verified and not certificate.frontier.incomplete:
-        yield "proved", "false" if claimed.verified else "weaker", claimed.verified, proved.verified
+    if claimed.proved != proved.proved and not certificate.frontier.incomplete:
+        yield "proved", "false" if claimed.proved else "weaker", claimed.proved, proved.proved
 
 
 def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate) -> Iterator[_Difference]:
     def stands(radius: Radius) -> bool:
         """Whether a claimed radius is certified: by the frontier, or by itself where the search has ended early."""
-        if _below_any(radius, proved.radii) or not certificate.frontier.incomplete:
-            return _below_any(radius, proved.radii)
-        inside = certificate.max_radius is None or _is_below(radius, certificate.max_radius)
+        if _below_any(radius, proved.frontier) or not certificate.frontier.incomplete:
+            return _below_any(radius, proved.frontier)
+        inside = certificate.max_radius is None or _below_any(radius, [certificate.max_radius])
         return inside and certificate.certified(radius)
 
-    if claimed.radii != proved.radii:
-        if too_far := [radius for radius in claimed.radii if not stands(radius)]:
-            yield "frontier", "false", too_far, proved.radii
-        elif left_out := [radius for radius in proved.radii if not _below_any(radius, claimed.radii)]:
-            yield "frontier", "weaker", claimed.radii, left_out
+    if claimed.frontier != proved.frontier:
+        if too_far := [radius for radius in claimed.frontier if not stands(radius)]:
+            yield "frontier", "false", too_far, proved.frontier
+        elif left_out := [radius for radius in proved.frontier if not _below_any(radius, claimed.frontier)]:
+            yield "frontier", "weaker", claimed.frontier, left_out
     if claimed.beyond != proved.beyond:
         # Leaving a radius out of "beyond" claims that it is certified.
-        if hidden := [radius for radius in proved.beyond if not any(_is_below(b, radius) for b in claimed.beyond)]:
+        if hidden := [radius for radius in proved.beyond if not any(_below_any(b, [radius]) for b in claimed.beyond)]:
             yield "beyond", "false", claimed.beyond, hidden
-        elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.radii)]:
+        elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.frontier)]:
             yield "beyond", "weaker", certified, proved.beyond
 
 
@@ -293,51 +286,23 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
         yield "broken", "weaker", claimed.broken, left_out
 
 
-def _is_below(radius: Radius, other: Radius) -> bool:
-    return all(r <= m for r, m in zip(radius, other, strict=True))
-
-
 def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
-    return any(_is_below(radius, other) for other in others)
+    return any(all(r <= m for r, m in zip(radius, other, strict=True)) for other in others)
 
 
-class _CountVerdicts:
-    """The verdicts that the engine proved from counts, collected by radius to be proved once more.
-
-    More failure is harder to withstand. So of all two-class verdicts on a radius, the boldest of each side is enough.
-    """
-
-    def __init__(self) -> None:
-        self._certified: dict[Radius, set[tuple[float, float]]] = {}
-        self._open: dict[Radius, set[tuple[float, float]]] = {}
-
-    def note(self, proved: Claims, certificate: Certificate) -> None:
-        """Notes what follows from the bounds alone."""
-        bounds, counted = (proved.failure, proved.other), certificate.frontier_by_p_A
-        for side, radii, boldest in ((self._certified, counted.radii, max), (self._open, counted.beyond, min)):
-            for radius in radii:
-                known = side.setdefault(radius, set())
-                if proved.failure > proved.other:
-                    known.add(bounds)
-                    continue
-                rivals = [pair for pair in known if pair[0] == pair[1]]
-                known.difference_update(rivals)
-                known.add(boldest([bounds, *rivals]))
-
-    def check(self, archive: Archive, progress: bool | None) -> tuple[int, int]:
-        """Lists the cells of every radius that has few enough; how many radii have, and how many have not."""
-        channels = archive.noise.product.channels
-        radii = sorted(self._certified.keys() | self._open.keys())
-        listed = 0
-        with progress_bar("radii", len(radii), shown=progress) as advance:
-            for radius in radii:
-                if can_list(channels, radius):
-                    listed += 1
-                    cells = CellListing(channels, radius)
-                    for expected, side in ((True, self._certified), (False, self._open)):
-                        if any(cells.certifies(*bounds) is not expected for bounds in side.get(radius, ())):
-                            raise ArithmeticError(
-                                f"two proofs disagree at radius {radius}: please report this as a bug"
-                            )
-                advance(1)
-        return listed, len(radii) - listed
+def _list_cells(archive: Archive, verdicts: _CountVerdicts, progress: bool | None) -> tuple[int, int]:
+    """Proves verdicts by listing cells; how many radii have few enough for that, and how many have not."""
+    channels, radii = archive.noise.product.channels, {radius for radius, _ in verdicts}
+    listed = sorted(radius for radius in radii if can_list(channels, radius))
+    with progress_bar("radii", len(listed), shown=progress) as advance:
+        for radius in listed:
+            cells = CellListing(channels, radius)
+            for certified, boldest in ((True, max), (False, min)):
+                bounds = verdicts.get((radius, certified), set())
+                # More failure is harder to withstand: of two-class verdicts on a radius, the boldest is enough.
+                if two_class := {pair for pair in bounds if pair[0] == pair[1]}:
+                    bounds = bounds - two_class | {boldest(two_class)}
+                if any(cells.certifies(*each) is not certified for each in bounds):
+                    raise ArithmeticError(f"two proofs disagree at radius {radius}: please report this as a bug")
+            advance(1)
+    return len(listed), len(radii) - len(listed)

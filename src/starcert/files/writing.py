@@ -1,7 +1,7 @@
 """An archive as JSON: the premises of its certificates, and beside them what they claim.
 
-One line a graph, so that a file of ten thousand can be read, searched and compared by eye. Floats are written so that
-they come back to the last bit; the premises of proofs are given as exact fractions, too.
+Each graph has a line of its own, so that a large file can be read, searched and compared by eye. Floats are written so
+that they come back to the last bit; the premises of proofs are given as exact fractions, too.
 """
 
 from __future__ import annotations
@@ -13,19 +13,13 @@ from fractions import Fraction
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starcert.files.evidence_file import pack
-from starcert.files.record import BrokenLevel, Claims
+from starcert.files.record import Archive, Claims
+from starcert.math.confidence import Votes
+from starcert.objects.noise import Noise
 from starcert.system.errors import ArchiveError, WriteError
 from starcert.system.files import write_whole
-
-if TYPE_CHECKING:
-    from starcert.files.record import Archive
-    from starcert.math.confidence import Votes
-    from starcert.objects.noise import Noise
-
-__all__ = ["FORMAT", "SAYS", "SIDE", "VERSION", "exact", "says", "states_margins", "write"]
 
 FORMAT = "starcert certificates"
 VERSION = 1
@@ -39,21 +33,17 @@ SAYS = (
 SAYS_TOGETHER = SAYS.replace(
     "For each graph by itself", "For all of 'together' graphs at once, these among them"
 ).replace("the sampling of its votes", "the sampling of their votes")
-"""The sentence of a file in which alpha is the joint failure probability of all certificates."""
-
 SAYS_MORE = (
     " What is claimed beyond the counts of the votes follows from where their flips fell, and from votes at attacked "
     "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
     "'broken', an attack is known that changes the answer."
 )
-"""What a file with evidence says in addition."""
 
-SIDE = ".evidence.npz"
-"""How the name of a side file ends."""
+SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
 def says(*, together: int, evidence: bool) -> str:
-    """The sentence that every file has."""
+    """The sentence that every file has, for the failure probability of one certificate or of all at once."""
     return (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
 
 
@@ -73,7 +63,7 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         True
     """
     try:
-        write_whole(path, _parts(archive, _write_evidence(Path(path), archive)))
+        write_whole(path, _lines(archive, _write_evidence(Path(path), archive)))
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
 
@@ -90,12 +80,7 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
 
 
 def exact(value: float) -> str:
-    """A float as the fraction that it is.
-
-    Example:
-        >>> exact(0.1)
-        '3602879701896397/36028797018963968'
-    """
+    """A float as the fraction that it is."""
     return str(Fraction(value))
 
 
@@ -107,7 +92,7 @@ def states_margins(votes: Votes) -> bool:
     return votes.selection is not None and votes.counts.shape[1] > 2
 
 
-def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
+def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -126,16 +111,11 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
-    for number, (name, value) in enumerate(head.items()):
-        yield f"{',' if number else '{'}\n{json.dumps(name)}: {_text(value)}"
+    yield "{" + ",".join(f'\n"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items())
     yield ',\n"graphs": ['
     for i, certificate in enumerate(archive.certificates):
-        yield f"{',' if i else ''}\n{_text(_graph(archive, i, Claims.of(certificate)))}"
+        yield f"{',' if i else ''}\n{json.dumps(_graph(archive, i, Claims.of(certificate)), allow_nan=False)}"
     yield "\n]\n}\n"
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, allow_nan=False)
 
 
 def _noise(noise: Noise) -> list[dict[str, object]]:
@@ -149,40 +129,17 @@ def _noise(noise: Noise) -> list[dict[str, object]]:
 
 
 def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
-    selection = archive.votes.selection
-    beyond_counts = {"any_flips": claims.any_flips, "broken": [_broken(each) for each in claims.broken]}
+    votes, target = archive.votes, {}
+    if archive.nodes is not None or votes.targets.any():
+        node = {} if archive.nodes is None else {"node": archive.nodes[i]}
+        target = {"graph": int(votes.objects[i]), "target": int(votes.targets[i]), **node}
     return {
         "name": archive.names[i],
-        **_target(archive, i),
+        **target,
         "true_class": archive.labels[i],
-        "estimation": archive.votes.counts[i].tolist(),
-        "selection": None if selection is None else selection[i].tolist(),
+        "estimation": votes.counts[i].tolist(),
+        "selection": None if votes.selection is None else votes.selection[i].tolist(),
         "capacity": archive.boxes[i],
         "anchored": archive.anchored[i],
-        "claims": {
-            "class": claims.label,
-            "abstained": claims.abstained,
-            "p_lower": claims.p_lower,
-            "failure": claims.failure,
-            "other": claims.other,
-            "margin": claims.margin_kind,
-            "frontier": claims.radii,
-            "beyond": claims.beyond,
-            "proved": claims.verified,
-            **({} if claims.any_flips is None else beyond_counts),
-        },
+        "claims": claims.to_json(),
     }
-
-
-def _target(archive: Archive, i: int) -> dict[str, object]:
-    """Which target of which graph a row is about, and which node that is, where graphs have several targets."""
-    if archive.nodes is None and not archive.votes.targets.any():
-        return {}
-    node = {} if archive.nodes is None else {"node": archive.nodes[i]}
-    return {"graph": int(archive.votes.objects[i]), "target": int(archive.votes.targets[i]), **node}
-
-
-def _broken(level: BrokenLevel) -> dict[str, object]:
-    """A broken level; with values where sites have more than two."""
-    fields = level._asdict()
-    return fields if level.values else {name: value for name, value in fields.items() if name != "values"}

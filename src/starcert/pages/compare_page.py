@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,80 +23,58 @@ from starcert.pages.compared_runs import (
     Mask,
     compared_runs,
     difference_maps,
+    paired_difference,
     run_pairs,
     shared_axes,
 )
-from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, resources, target, write_page
+from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
 from starcert.pages.findings import VerdictRow, flips_asked, plural, quantity, reasons_of
-from starcert.pages.intervals import paired_difference
 from starcert.system.errors import StarcertError
 
-__all__ = ["Comparison", "Difference", "compare", "write_comparison"]
-
-MAX_FLIPS = 60
-"""Where curves end."""
-MAX_COMPARED = 5
-"""The most flips on each axis for which differences are given."""
-MAX_DIFFERENT = 300
-"""The most graphs on which runs differ that are listed."""
+MAX_FLIPS = 60  # where curves end
+MAX_COMPARED = 5  # the most flips on each axis for which differences are given
+MAX_DIFFERENT = 300  # the most graphs on which runs differ that are listed
+SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
 
 
 class Difference(NamedTuple):
-    """How a run differs from the first one, in the share of graphs that are right and certified against some flips.
-
-    `by` is its share less that of the first run, `low` and `high` are an interval for it.
-    """
+    """How a run differs from the first one, in the share of graphs that are right and certified against some flips."""
 
     run: str
     flips: str
     share: float
-    by: float
+    by: float  # its share less that of the first run
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a comparison says.
-
-    Attributes:
-        one: what is compared: a graph, a node, a row of a table.
-        n_graphs: how many graphs count: those with a known class, all where none is known.
-        known: whether classes are known, so that only right answers count.
-        verdicts: what becomes of the graphs under any 1, any 2, … flips: name of the run, row, whether it has evidence.
-        curves: for each run and axis, the shares by the number of flips there alone.
-        rows: the graphs on which answers or radii differ, the most different first, with columns `heads`.
-    """
+    """What a comparison says."""
 
     names: tuple[str, ...]
-    one: str
-    n_graphs: int
-    known: bool
-    verdicts: tuple[tuple[str, VerdictRow, bool], ...]
-    curves: tuple[dict[str, object], ...]
+    one: str  # what is compared: a graph, a node, a row of a table
+    n_graphs: int  # how many graphs count: those with a known class, all where none is known
+    known: bool  # whether classes are known, so that only right answers count
+    verdicts: tuple[tuple[str, VerdictRow, bool], ...]  # name of the run, row of any k flips, evidence or not
+    curves: tuple[dict[str, object], ...]  # for each run and axis, the shares by the number of flips there alone
     differences: tuple[Difference, ...]
     maps: tuple[DifferenceMap, ...]
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...]  # the graphs on which answers or radii differ, the most different first
 
 
 def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
-    Args:
-        runs: the archives of two or more runs, by name.
-        threat: up to how many flips, wherever they are, runs are compared, such as "flips:2"; by default as many as
-            any of the runs was asked about, and at least 2.
-
-    Raises:
-        InvalidParameterError: if there are fewer than two, or they have no graphs in common.
+    `threat` says up to how many flips, wherever they are: by default as many as any run was asked about, at least 2.
     """
     found = compared_runs(runs)
     first, one = found[0], found[0].one
-    known = any(label is not None for label in first.labels)
-    everything = np.ones(len(first.rows), bool)
-    among = np.array([label is not None for label in first.labels]) if known else everything
+    everything, labelled = np.ones(len(first.rows), bool), np.array([label is not None for label in first.labels])
+    known = bool(labelled.any())
+    among = labelled if known else everything
     hits = [each.right if known else everything for each in found]
     shared = shared_axes(found)
     most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).most
@@ -119,10 +95,10 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
 
 
 def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, object]]:
-    furthest = max(max(run.reach(axis)) for axis in run.axes)
+    furthest = max(map(max, run.reach.values()))
     for axis in run.axes:
-        there, asked = among & run.has_sites([axis]), run.asked(axis)
-        end = min(furthest + 1, MAX_FLIPS) if asked is None else min(furthest + 1, MAX_FLIPS, asked)
+        there, limit = among & run.has_sites([axis]), run.requested(axis)
+        end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
         x = list(range(end + 1)) if there.any() else []
         y = [float((run.certified({axis: n}) & hit)[there].mean()) for n in x]
         yield {"run": run.name, "axis": axis, "x": x, "y": y}
@@ -135,39 +111,29 @@ def _differences(
     among: Mask,
     shared: Sequence[str],
 ) -> Iterator[Difference]:
-    no_flip = _Attacker("no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs])
-    for attacker in chain([no_flip], _any_flips(runs, outcomes), _axis_flips(runs, shared)):
-        there = among & attacker.asked
-        masks = [(mask & hit)[there] for mask, hit in zip(attacker.certified, hits, strict=True)]
+    for flips, possible, certified in _attackers(runs, outcomes, shared):
+        there = among & possible
+        masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
         for run, mask in zip(runs[1:], masks[1:], strict=True):
             if there.any():
-                yield Difference(run.name, attacker.flips, float(mask.mean()), *paired_difference(masks[0], mask))
+                yield Difference(run.name, flips, float(mask.mean()), *paired_difference(masks[0], mask))
 
 
-class _Attacker(NamedTuple):
+def _attackers(
+    runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], shared: Sequence[str]
+) -> Iterator[tuple[str, Mask, list[Mask]]]:
     """Some flips, in words; the graphs with enough sites in all runs; and for each run the certified graphs."""
-
-    flips: str
-    asked: Mask
-    certified: list[Mask]
-
-
-def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]]) -> Iterator[_Attacker]:
-    """Any 1, any 2, … flips, if these are the same attacker in all runs."""
-    for flips in _steps(outcomes) if _same_sites(runs) else ():
-        asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
-        certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield _Attacker(AnyFlips(flips).label, asked, certified)
-
-
-def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
-    """Flips on one axis that all runs have."""
+    yield "no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs]
+    for n in _steps(outcomes) if _same_sites(runs) else ():  # else any flips are not the same attacker in all runs
+        possible = np.array([all(one.asked >= n for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
+        certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in outcomes]
+        yield AnyFlips(n).label, possible, certified
     for axis in shared:
-        limits = [limit for run in runs if (limit := run.asked(axis)) is not None]
-        far = min([MAX_COMPARED, max(max(run.reach(axis)) for run in runs), *limits])
-        asked = np.all([run.has_sites([axis]) for run in runs], axis=0)
+        limits = [limit for run in runs if (limit := run.requested(axis)) is not None]
+        far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
+        possible = np.all([run.has_sites([axis]) for run in runs], axis=0)
         for n in range(1, far + 1):
-            yield _Attacker(f"{n} in {axis}", asked, [run.certified({axis: n}) for run in runs])
+            yield f"{n} in {axis}", possible, [run.certified({axis: n}) for run in runs]
 
 
 def _steps(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
@@ -192,7 +158,7 @@ def _verdicts(
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
     archive = runs[0].archive
-    reaches = [[run.reach(axis) for axis in shared] for run in runs]
+    reaches = [[run.reach[axis] for axis in shared] for run in runs]
     found = []
     for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
         answers = [run.answers[graph] for run in runs]
@@ -239,9 +205,8 @@ def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Not
 
 def _anchors(reasons: Sequence[str], one: str) -> str:
     """Whether a run is anchored, in how many of its graphs, and why."""
-    if not any(reasons):
+    if not (n := sum(map(bool, reasons))):
         return "is not anchored"
-    n = sum(map(bool, reasons))
     where = "" if n == len(reasons) else f" in {n:,} of {quantity(len(reasons), one)}"
     return f"is anchored{where} ({reasons_of(reasons, ' And {} further reasons.').rstrip('.')})"
 
@@ -288,17 +253,11 @@ def _other_sites(runs: Sequence[ComparedRun]) -> Notice:
 def write_comparison(
     path: str | os.PathLike[str], runs: Mapping[str, Archive], *, threat: Threat | str | None = None
 ) -> Comparison:
-    """Writes a comparison as one self-contained HTML page, and returns what it says.
-
-    Args:
-        path: the file to write; one that is there with other content is refused.
-        runs: the archives of two or more runs, by name.
-        threat: as in `compare`.
-    """
+    """Writes a comparison as one HTML page, and returns what it says; a file with other content is not replaced."""
     file = target(path)
     found = compare(runs, threat=threat)
     what, n_rows = "right and certified" if found.known else "certified", len(found.rows)
-    content = {
+    content: dict[str, object] = {
         "found": found,
         "same": found.one if found.n_graphs == 1 else quantity(found.n_graphs, found.one),
         "what": what,
@@ -315,8 +274,7 @@ def write_comparison(
         "pages/templates/compare.html",
         content,
         title=f"Compared: {', '.join(found.names)}",
-        style=resources("starcert.pages", ["page.css"]),
-        script=resources("starcert.pages", ["text.js", "charts.js", "compare.js"]),
+        scripts=["text.js", "charts.js", "compare.js"],
         data={
             "curves": list(found.curves),
             "runs": list(found.names),
@@ -327,25 +285,15 @@ def write_comparison(
             "maps": [asdict(each) for each in found.maps],
         },
     )
-    if not _is_there(file, html):
-        write_page(file, html)
-    return found
-
-
-def _is_there(file: Path, html: str) -> bool:
-    """Whether a file holds this page already; one that holds anything else is refused."""
-    if not file.is_file():
-        return False
     try:
-        same = file.read_bytes() == as_bytes(html)
+        same = file.is_file() and file.read_bytes() == as_bytes(html)
     except OSError:
         same = False  # its content is not known
-    if not same:
+    if file.is_file() and not same:
         raise StarcertError(f"{file}: is there already, with other content. Name another file: --out another.html")
-    return True
-
-
-SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
+    if not same:
+        write_page(file, html)
+    return found
 
 
 def _about(archive: Archive) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ const Drawing = (() => {
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#333333"];
   const FIXED = "#9aa4ae";
   const ATTACK = "#c1121f";
-  const MOST_HINTS = 1500;
+  const MAX_HINTS = 1500;
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];
 
   const colour = (region) => COLOURS[region % COLOURS.length];
@@ -143,7 +143,7 @@ const Drawing = (() => {
     graph.points = graph.base.points ||= scaled(Layout.place(graph.n, graph.edges));
     const size = Math.max(3.2, Math.min(10, 48 / Math.sqrt(graph.n)));
     if (withAbsent) {
-      for (const [u, v, r] of graph.absent.slice(0, MOST_HINTS)) {
+      for (const [u, v, r] of graph.absent.slice(0, MAX_HINTS)) {
         svg.append(line(graph.points, u, v, { stroke: colour(r), "stroke-opacity": 0.16, "stroke-width": 1, "stroke-dasharray": "3 4" }));
       }
     }
@@ -192,5 +192,5 @@ const Drawing = (() => {
     return svg;
   }
 
-  return { unpack, draw, colour, sample, pairsOf, FIXED, MOST_HINTS };
+  return { unpack, draw, colour, sample, pairsOf, FIXED, MAX_HINTS };
 })();

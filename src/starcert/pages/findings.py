@@ -6,18 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from starcert.certificates.metrics import (
-    FlipVerdicts,
-    RadiusVerdicts,
-    flip_verdicts,
-    has_sites,
-    radii_of_flips,
-    radius_verdicts,
-    right,
-    too_few_votes,
-    votes_needed,
-)
+from starcert.certificates import metrics
+from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts
 from starcert.files import Archive
 from starcert.objects.binding import object_word
 from starcert.objects.layers import ARCS, PAIRS
@@ -28,11 +20,8 @@ from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.errors import InvalidParameterError
 
-MAX_REASONS = 5
-"""The most reasons that are written out."""
-
-MAX_RADII = 20
-"""The most radii with a row in a table of verdicts."""
+MAX_REASONS = 5  # the most reasons that are written out
+MAX_RADII = 20  # the most radii with a row in a table of verdicts
 
 
 def plural(n: int, noun: str) -> str:
@@ -73,22 +62,15 @@ class Words:
 GRAPHS = Words()
 
 
-@dataclass(frozen=True)
-class ReportSummary:
-    """The numbers that stand first.
-
-    Attributes:
-        answers: how often each class is answered, abstentions left out.
-        n_right: how many of the labelled graphs are answered right, not counting abstentions.
-        majority: the most frequent true class and how many graphs have it; None without labels.
-    """
+class ReportSummary(NamedTuple):
+    """The numbers that stand first."""
 
     n_graphs: int
     n_labelled: int
     n_abstained: int
-    answers: dict[int, int]
-    n_right: int
-    majority: tuple[int, int] | None
+    answers: dict[int, int]  # how often each class is answered, abstentions left out
+    n_right: int  # how many of the labelled graphs are answered right, not counting abstentions
+    majority: tuple[int, int] | None  # the most frequent true class and how many graphs have it; None without labels
 
 
 def summary(archive: Archive) -> ReportSummary:
@@ -101,26 +83,18 @@ def summary(archive: Archive) -> ReportSummary:
         n_labelled=truth.total(),
         n_abstained=int((~answered).sum()),
         answers=dict(Counter(certificates.labels[answered].tolist())),
-        n_right=int(right(certificates, archive.labels).sum()),
+        n_right=int(metrics.right(certificates, archive.labels).sum()),
         majority=most_frequent(truth),
     )
 
 
-@dataclass(frozen=True)
-class VerdictRow:
-    """A row of the table: what becomes of the graphs that are answered right, under some flips.
+class VerdictRow(NamedTuple):
+    """A row of the table: what becomes of the graphs that are answered right, under some flips."""
 
-    Attributes:
-        flips: as text: any two, or a radius.
-        n_graphs: how many graphs have this many sites.
-        n_right: how many of these are answered right, or answered where no class is known.
-        counts: how many of those are certified by p_A, certified by evidence beyond that, open, and broken.
-    """
-
-    flips: str
-    n_graphs: int
-    n_right: int
-    counts: tuple[int, int, int, int]
+    flips: str  # any two, or a radius
+    n_graphs: int  # how many graphs have this many sites
+    n_right: int  # how many of these are answered right, or answered where no class is known
+    counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
 
     @classmethod
     def of(cls, flips: str, found: FlipVerdicts | RadiusVerdicts) -> VerdictRow:
@@ -128,18 +102,9 @@ class VerdictRow:
         counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
         return cls(flips, found.n_graphs, found.n_right, counts)
 
-    @property
-    def n_certified(self) -> int:
-        """How many are certified, by either argument."""
-        return self.counts[0] + self.counts[1]
-
-    def percent(self, count: int) -> float:
-        """A share of all the graphs."""
-        return 100 * count / max(1, self.n_graphs)
-
     def cells(self, weighed: bool) -> tuple[str, ...]:
         """Flips, graphs, right, certified by p_A, with evidence, broken, open; "–" where there is no evidence."""
-        by_evidence = (f"{n:,}" if weighed else "–" for n in (self.n_certified, self.counts[3]))
+        by_evidence = (f"{n:,}" if weighed else "–" for n in (sum(self.counts[:2]), self.counts[3]))
         plain = (f"{n:,}" for n in (self.n_graphs, self.n_right, self.counts[0]))
         return self.flips, *plain, *by_evidence, f"{self.counts[2]:,}"
 
@@ -164,8 +129,8 @@ def verdict_rows(archive: Archive) -> list[VerdictRow]:
     rows = [VerdictRow.of(AnyFlips(each.flips).label, each) for each in any_flips_of(archive)]
     if certificates.verdicts is None:
         return rows
-    radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MAX_RADII]
-    for each in radius_verdicts(certificates, _known_labels(archive), radii=radii):
+    radii = metrics.radii_of_flips(certificates, min(2, flips_asked(archive)))[:MAX_RADII]
+    for each in metrics.radius_verdicts(certificates, _known_labels(archive), radii=radii):
         flips = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
         rows.append(VerdictRow.of(", ".join(flips), each))
     return rows
@@ -181,37 +146,56 @@ def any_flip(archive: Archive) -> Iterator[KeyFigure]:
     certificates, labels = archive.certificates, _known_labels(archive)
     if certificates.verdicts is None or None in archive.capacities:
         return
+    truths = [one.label for one in certificates] if labels is None else labels
     with_evidence, by_counts = (
-        sum(
-            one.any_flips > 0 and (labels is None or truth == one.label)
-            for one, truth in zip(each, archive.labels, strict=True)
-        )
+        sum(one.any_flips > 0 and truth == one.label for one, truth in zip(each, truths, strict=True))
         for each in (certificates, certificates.by_p_A)
     )
-    whole = len(archive) if labels is None else sum(label is not None for label in labels)
+    whole = sum(truth is not None for truth in truths)
     what = "certified" if labels is None else "right and certified"
     alone = f"{what} against any one flip (by p_A alone {by_counts / whole:.1%})"
     yield KeyFigure(f"{with_evidence / whole:.1%}", alone, "number-any-flip")
 
 
-def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> list[Notice]:
+def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
-    without = (~has_sites(archive.certificates)).sum(axis=0).tolist()
-    too_few = out_of_reach(archive)
-    found = (
-        _anchored(archive, words),
-        _constant(archive, counts, words),
-        Notice("There are axes where no flip can be certified", too_few) if too_few else None,
-        nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words),
-        _abstentions(counts, words),
-        None
-        if slices.verified
-        else Notice(
-            "Some frontiers may reach further",
-            "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open.",
-        ),
-    )
-    return [notice for notice in found if notice is not None]
+    if n_anchored := sum(map(bool, archive.anchored)):
+        reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
+        text = (
+            f"{reasons} These certificates are about a classifier whose regions are frozen at the clean {words.whole}: "
+            f"an attacked {words.whole} would have other regions, and about a classifier that draws them anew nothing "
+            "is certified."
+        )
+        yield Notice(f"Anchored regions in {_of(n_anchored, len(archive), words)}", text)
+    if len(counts.answers) == 1 and sum(counts.answers.values()) > 1:
+        text = (
+            f"Every {words.one} that gets an answer gets {archive.class_names[next(iter(counts.answers))]!r}. A "
+            "constant classifier is robust against everything, and worthless: these certificates may say nothing about "
+            "your model. Less noise, or training with noise, may help."
+        )
+        yield Notice("The smoothed classifier answers one class only", text)
+    elif counts.majority is not None and counts.n_labelled >= 2 and counts.n_right <= counts.majority[1]:
+        text = (
+            f"It is right on {_of(counts.n_right, counts.n_labelled, words)}; always answering the majority class "
+            f"{archive.class_names[counts.majority[0]]!r} would be right on "
+            f"{_of(counts.majority[1], counts.n_labelled, words)}. "
+            "Robust answers are worth little while a constant answer is as good."
+        )
+        yield Notice("No more accurate than a constant classifier", text)
+    if text := out_of_reach(archive):
+        yield Notice("There are axes where no flip can be certified", text)
+    without = (~metrics.has_sites(archive.certificates)).sum(axis=0).tolist()
+    empty = nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words)
+    yield from [] if empty is None else [empty]
+    if counts.n_abstained:
+        text = (
+            "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not "
+            "certified, and where the class is known as not right. More samples may help where the votes are close."
+        )
+        yield Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
+    if not slices.verified:
+        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
+        yield Notice("Some frontiers may reach further", text)
 
 
 def reasons_of(anchored: Sequence[str], more: str) -> str:
@@ -221,56 +205,13 @@ def reasons_of(anchored: Sequence[str], more: str) -> str:
     return " ".join(reasons[:MAX_REASONS]) + (more.replace("{}", f"{left_out:,}") if left_out > 0 else "")
 
 
-def _anchored(archive: Archive, words: Words) -> Notice | None:
-    n_anchored = sum(map(bool, archive.anchored))
-    if not n_anchored:
-        return None
-    reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
-    text = (
-        f"{reasons} These certificates are about a classifier whose regions are frozen at the clean {words.whole}: "
-        f"an attacked {words.whole} would have other regions, and about a classifier that draws them anew nothing is "
-        "certified."
-    )
-    return Notice(f"Anchored regions in {_of(n_anchored, len(archive), words)}", text)
-
-
-def _constant(archive: Archive, counts: ReportSummary, words: Words) -> Notice | None:
-    if len(counts.answers) == 1 and sum(counts.answers.values()) > 1:
-        name = archive.class_names[next(iter(counts.answers))]
-        text = (
-            f"Every {words.one} that gets an answer gets {name!r}. A constant classifier is robust against everything, "
-            "and worthless: these certificates may say nothing about your model. Less noise, or training with noise, "
-            "may help."
-        )
-        return Notice("The smoothed classifier answers one class only", text)
-    if counts.majority is None or counts.n_labelled < 2 or counts.n_right > counts.majority[1]:
-        return None
-    text = (
-        f"It is right on {_of(counts.n_right, counts.n_labelled, words)}; always answering the majority class "
-        f"{archive.class_names[counts.majority[0]]!r} would be right on "
-        f"{_of(counts.majority[1], counts.n_labelled, words)}. "
-        "Robust answers are worth little while a constant answer is as good."
-    )
-    return Notice("No more accurate than a constant classifier", text)
-
-
-def _abstentions(counts: ReportSummary, words: Words) -> Notice | None:
-    if not counts.n_abstained:
-        return None
-    text = (
-        "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not certified, "
-        "and where the class is known as not right. More samples may help where the votes are close."
-    )
-    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
-
-
 def _of(part: int, whole: int, words: Words) -> str:
     return f"{part:,} of {quantity(whole, words.one)} ({part / whole:.1%})"
 
 
 def out_of_reach(archive: Archive) -> str:
     """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
-    needed = votes_needed(
+    needed = metrics.votes_needed(
         archive.noise,
         archive.alpha,
         len(archive.class_names),
@@ -281,16 +222,11 @@ def out_of_reach(archive: Archive) -> str:
     )
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
     how = "" if archive.certificates.verdicts is None else "by p_A"
-    return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
+    return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Notice | None:
-    """Warns of axes on which graphs have no sites (`without`: how many graphs); None if there are none.
-
-    Example:
-        >>> nothing_to_flip({"ring": 3, "rest": 0}, 12).head
-        'Some graphs have nothing to flip in ring'
-    """
+    """Warns of axes on which graphs have no sites (`without`: how many graphs); None if there are none."""
     empty = {axis: n for axis, n in without.items() if n}
     if not empty:
         return None
@@ -303,12 +239,7 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GR
 
 
 def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
-    """Says how many sites of each object lie in no region, and what that means; "" if none do.
-
-    Example:
-        >>> fixed_pairs([0, 7])
-        'Fixed: 7 node pairs in 1 of 2 graphs lie in no region; nothing is certified there.'
-    """
+    """Says how many sites of each object lie in no region, and what that means; "" if none do."""
     some = sum(n > 0 for n in fixed)
     if not some:
         return ""
@@ -318,14 +249,11 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
 
 
 def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> list[str]:
-    """How many votes of their own would settle open graphs: a sentence for each number of flips where that is known.
-
-    The first number settles half of the graphs for which it is known, the second one all of them.
-    """
+    """How many votes of their own would settle half of the open graphs, and all of them, by the number of flips."""
     sentences = []
     for each in found:
         if needs := each.own_samples:
-            half, last = (_rounded_up(needs[place]) for place in ((len(needs) - 1) // 2, -1))
+            half, last = (_two_digits_up(needs[place]) for place in ((len(needs) - 1) // 2, -1))
             settled = sum(need <= half for need in needs)
             more = f", and about {last:,} would settle {len(needs):,}" if settled < len(needs) else ""
             which = f"{settled:,} of the {each.n_open:,} open {plural(each.n_open, words.one)}"
@@ -333,8 +261,7 @@ def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> lis
     return sentences
 
 
-def _rounded_up(number: int) -> int:
-    """The number rounded up to two significant digits."""
+def _two_digits_up(number: int) -> int:
     unit = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // unit) * unit
 

@@ -180,7 +180,7 @@
     const fixed = graph.edges.some(([, , region]) => region < 0) ? ` Grey ${edges.toLowerCase()} are fixed: they lie in no region.` : "";
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
     const hints = shown ? ` Faint lines are absent ${graph.directed ? "arcs" : "pairs"} of a region, which an attacker may add.` : "";
-    const more = shown && graph.absent.length > Drawing.MOST_HINTS ? ` (${Text.count(Drawing.MOST_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
+    const more = shown && graph.absent.length > Drawing.MAX_HINTS ? ` (${Text.count(Drawing.MAX_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
     const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dashed pairs are absent." : "";
     const red = graph.attack.length ? " Red pairs are the attack: solid ones are removed, dashed ones are added." : "";
     const coloured = graph.blocks ? `${edges} have the colour of their region.` : "";

@@ -1,15 +1,12 @@
 """What the page looks up, two axes at a time, all others at 0: slices of frontiers, slacks, and shares of graphs.
 
 With one or two axes a slice is the whole frontier; with more, its radii say nothing about flips on three axes at once.
-All slices are searched in one box that holds every graph's own, and cut down to the graph afterwards: certified radii
-are a down-set, so the frontier in a smaller box is made of the maximal ones among min(radius, limits). A slice is then
-searched and proved once for all graphs with the same bounds, whatever their sizes.
+A slice is searched and proved once for all graphs with the same bounds, in a box that holds every graph's own, and cut
+down to the graph afterwards: the frontier in a smaller box consists of the maximal ones among min(radius, limits).
 
 Slack depends on the noise alone, and a graph with failure probability f = 1 − p_lower is certified at a radius in the
-two-class margin iff f ≤ the largest float below slack, which is proved. So a table of these floats is all that a
-page needs to move a frontier with p_lower, and its verdicts are those of the library.
-
-An axis may reach thousands of flips. It is then tabulated in steps, and every verdict is about exactly its radius.
+two-class margin iff f ≤ the largest float below slack, which is proved. So with a table of these floats a page can
+move a frontier with p_lower, and its verdicts are those of the library. Long axes are tabulated in steps.
 """
 
 from __future__ import annotations
@@ -17,9 +14,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain, combinations, takewhile
-from typing import TypeAlias
+from functools import cached_property
+from itertools import combinations, takewhile
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,46 +29,37 @@ from starcert.files import Archive
 from starcert.math.frontier import Frontiers
 from starcert.objects.noise import Noise
 
-__all__ = ["Slices", "box_of", "clip", "limits_of", "most_frequent", "pairs_of", "project", "slack_tables", "surfaces"]
-
 Pair: TypeAlias = tuple[int, ...]
 """The numbers of the two axes of a slice in ascending order; of the one axis if the noise has no more."""
 
 Radii: TypeAlias = tuple[tuple[int, ...], ...]
 Limits: TypeAlias = tuple[int | None, ...]
-Tables: TypeAlias = tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]
-"""For each slice how many graphs are certified at each radius, and how many are also answered right."""
+Grids: TypeAlias = list[npt.NDArray[np.int64]]
 
 
 def pairs_of(noise: Noise) -> list[Pair]:
-    """All slices of a noise.
-
-    Example:
-        >>> pairs_of(Noise(a=0.1, b=0.2, c=0.3)), pairs_of(Noise(a=0.1))
-        ([(0, 1), (0, 2), (1, 2)], [(0,)])
-    """
-    numbers = range(len(noise.axes))
-    return list(combinations(numbers, min(2, len(numbers))))
+    """All slices of a noise."""
+    return list(combinations(range(len(noise.axes)), min(2, len(noise.axes))))
 
 
 def limits_of(archive: Archive) -> list[Limits]:
     """For each graph the most flips to look at on each axis, by request and by its sites; None: no end."""
-    open_ended: Limits = (None,) * len(archive.noise.axes)
-    asked = archive.max_radius or open_ended
-    return [tuple(_least(pair) for pair in zip(asked, box or open_ended, strict=True)) for box in archive.boxes]
+    endless: Limits = (None,) * len(archive.noise.axes)
+    requested = archive.max_radius or endless
+    boxes = (zip(requested, box or endless, strict=True) for box in archive.boxes)
+    return [tuple(min((n for n in pair if n is not None), default=None) for pair in box) for box in boxes]
 
 
 def box_of(archive: Archive) -> Limits:
     """On each axis the most flips that any graph has; None: no end."""
-    return tuple(_most(column) for column in zip(*limits_of(archive), strict=True))
+    columns = zip(*limits_of(archive), strict=True)
+    return tuple(None if None in column else max(n for n in column if n is not None) for column in columns)
 
 
 def clip(radii: Radii, limits: Limits) -> Radii:
     """The maximal radii inside smaller limits, in lexicographic order.
 
     Example:
-        >>> clip(((0, 9), (1, 5), (3, 2)), (2, 6))
-        ((0, 6), (1, 5), (2, 2))
         >>> clip(((0, 9), (1, 5), (3, 2)), (None, 4))
         ((1, 4), (3, 2))
     """
@@ -84,6 +72,11 @@ def clip(radii: Radii, limits: Limits) -> Radii:
     return tuple(reversed(found))
 
 
+def project(radii: Iterable[Sequence[int]], pair: Pair) -> Radii:
+    """The counts of radii on the axes of a pair."""
+    return tuple(tuple(radius[axis] for axis in pair) for radius in radii)
+
+
 class Slices:
     """The slices of an archive's graphs, each searched and proved once: `pairs` are the axes of each.
 
@@ -92,77 +85,50 @@ class Slices:
 
     def __init__(self, archive: Archive) -> None:
         self.pairs = pairs_of(archive.noise)
-        self._limits = limits_of(archive)
         self.box = box_of(archive)
         self.verified = True
-        self._certificates = archive.certificates
-        self._frontiers: dict[int, Radii] = {}
-        bounds = archive.certificates.bounds
-        self._failure: list[float] = bounds.failure.tolist()
-        self._other: list[float] = bounds.other.tolist()
-        self._noise, product = archive.noise, archive.noise.product
-        self._searched = {pair: Frontiers(slacks_of(product), self._box_of(pair)) for pair in self.pairs}
+        self._limits = limits_of(archive)
+        self._certificates, self._noise = archive.certificates, archive.noise
+        self.with_evidence = archive.certificates.verdicts is not None
+        self._failure: list[float] = archive.certificates.bounds.failure.tolist()
+        self._other: list[float] = archive.certificates.bounds.other.tolist()
+        boxes = {pair: tuple(n if axis in pair else 0 for axis, n in enumerate(self.box)) for pair in self.pairs}
+        self._searched = {pair: Frontiers(slacks_of(archive.noise.product), box) for pair, box in boxes.items()}
 
-    @property
-    def with_evidence(self) -> bool:
-        """Whether there is more than the bounds on the class probabilities."""
-        return self._certificates.verdicts is not None
+    @cached_property
+    def _frontiers(self) -> list[Radii]:
+        return [frontier.radii for frontier in self._certificates.frontiers()]
 
     def of(self, graph: int, pair: Pair) -> Radii:
         """The maximal certified radii of a graph on the axes of `pair`, by either argument; none if it abstains."""
         by_counts = self.by_counts(graph, pair)
         if not by_counts or not self.with_evidence:
             return by_counts
-        if graph not in self._frontiers:
-            self._frontiers[graph] = self._certificates[graph].frontier.radii
-        known = project(self._frontiers[graph], pair)
-        return clip((*by_counts, *known), tuple(self._limits[graph][axis] for axis in pair))
+        return self._clip((*by_counts, *project(self._frontiers[graph], pair)), graph, pair)
 
     def by_counts(self, graph: int, pair: Pair) -> Radii:
         """The maximal radii that the bounds on the class probabilities certify alone."""
         frontier = self._searched[pair].of(margin_of(self._noise, self._failure[graph], self._other[graph]))
         self.verified = self.verified and frontier.verified
-        return clip(project(frontier.radii, pair), tuple(self._limits[graph][axis] for axis in pair))
+        return self._clip(project(frontier.radii, pair), graph, pair)
+
+    def _clip(self, radii: Radii, graph: int, pair: Pair) -> Radii:
+        return clip(radii, tuple(self._limits[graph][axis] for axis in pair))
 
     def reach(self, axis: int, failure: float) -> int:
         """How far an axis alone is certified, in the two-class margin, for any graph with this bound on 1 − p_A."""
         radii = self._searched[next(pair for pair in self.pairs if axis in pair)].at(failure).radii
         return max((radius[axis] for radius in radii), default=0)
 
-    def _box_of(self, pair: Pair) -> Limits:
-        return tuple(limit if axis in pair else 0 for axis, limit in enumerate(self.box))
-
-
-def project(radii: Iterable[Sequence[int]], pair: Pair) -> Radii:
-    """The counts of radii on the axes of a pair."""
-    return tuple(tuple(radius[axis] for axis in pair) for radius in radii)
-
-
-def _least(values: Iterable[int | None]) -> int | None:
-    """The smallest value; None, no end, if there is no other."""
-    return min((value for value in values if value is not None), default=None)
-
-
-def _most(values: Iterable[int | None]) -> int | None:
-    """The largest value; None, no end, is larger than any."""
-    known = list(values)
-    return None if None in known else max((value for value in known if value is not None), default=0)
-
 
 MAX_TICKS = 200
 """The most counts of one axis in the table of a page that has one table; several tables share the same space."""
 
-SMALLEST_FAILURE = 1e-6
-"""Where the slider ends at the latest: about what two million unanimous votes show."""
+SMALLEST_FAILURE = 1e-6  # where the slider ends at the latest: about what two million unanimous votes show
 
 
 def ticks(end: int, most: int) -> list[int]:
-    """The counts from 0 to `end` that are tabulated: all of them, or in steps, about `most` of them.
-
-    Example:
-        >>> ticks(4, 10), ticks(25, 10)
-        ([0, 1, 2, 3, 4], [0, 3, 6, 9, 12, 15, 18, 21, 24])
-    """
+    """The counts from 0 to `end` that are tabulated: all of them, or in steps, about `most` of them."""
     return list(range(0, end + 1, max(1, -(-end // most))))
 
 
@@ -170,8 +136,7 @@ def _max_ticks(n_pairs: int) -> int:
     return max(10, int(MAX_TICKS / math.sqrt(n_pairs)))
 
 
-@dataclass(frozen=True)
-class SlackTables:
+class SlackTables(NamedTuple):
     """The slacks of all slices, at the tabulated counts (`ticks`) of each axis.
 
     `rows` are, for each slice and each count on its first axis, the largest floats below slack along the other axis,
@@ -195,42 +160,31 @@ def slack_tables(archive: Archive, slices: Slices) -> SlackTables:
 def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float) -> list[list[float]]:
     slacks = slacks_of(noise.product)
 
-    def below(*counts: int) -> float:
-        placed = dict(zip(pair, counts, strict=True))
-        return slacks.bracket(tuple(placed.get(axis, 0) for axis in range(len(noise.axes)))).below
+    def row(*first: int) -> list[float]:
+        found = []
+        for count in axes[pair[-1]]:
+            placed = dict(zip(pair, (*first, count), strict=True))
+            found.append(slacks.bracket(tuple(placed.get(axis, 0) for axis in range(len(noise.axes)))).below)
+            if found[-1] < least:
+                return found[:-1]
+        return found
 
-    def serves(value: float) -> bool:
-        return value >= least
-
-    if len(pair) == 1:
-        return [list(takewhile(serves, map(below, axes[pair[0]])))]
-    rows = (list(takewhile(serves, (below(y, x) for x in axes[pair[1]]))) for y in axes[pair[0]])
-    return list(takewhile(bool, rows))
+    return [row()] if len(pair) == 1 else list(takewhile(bool, map(row, axes[pair[0]])))
 
 
-@dataclass(frozen=True)
-class Surfaces:
+class Surfaces(NamedTuple):
     """How many graphs are certified at each radius, slice by slice.
 
     A slice counts the graphs that have sites on each of its axes: the others would be certified there for nothing.
-
-    Attributes:
-        ticks: on each axis the counts that are tabulated.
-        n_graphs: for each slice how many graphs it counts.
-        n_labelled: how many of these have a known class.
-        majority: the most frequent class among these and how many graphs have it; None without labels.
-        certified: for each slice how many graphs are certified at each radius, shape (first axis, other axis).
-        right: how many of them are also answered right.
-        by_counts: with evidence, both by the bounds on the class probabilities alone; else None.
     """
 
-    ticks: list[list[int]]
-    n_graphs: list[int]
-    n_labelled: list[int]
-    majority: list[tuple[int, int] | None]
-    certified: list[npt.NDArray[np.int64]]
-    right: list[npt.NDArray[np.int64]]
-    by_counts: Tables | None
+    ticks: list[list[int]]  # on each axis the counts that are tabulated
+    graphs: list[int]  # for each slice how many graphs it counts
+    labelled: list[int]  # how many of these have a known class
+    majority: list[tuple[int, int] | None]  # the most frequent class among these and how many graphs have it
+    certified: Grids  # for each slice how many graphs are certified at each radius, shape (first axis, other axis)
+    right: Grids  # how many of them are also answered right
+    by_counts: tuple[Grids, Grids] | None  # with evidence, both by the bounds on the class probabilities alone
 
 
 def surfaces(archive: Archive, slices: Slices) -> Surfaces:
@@ -243,11 +197,11 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     among = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
     by_pair = list(zip(slices.pairs, among, strict=True))
     is_right = right(archive.certificates, archive.labels)
-    nowhere: Limits = (None,) * len(archive.noise.axes)
+    endless: Limits = (None,) * len(archive.noise.axes)
 
     ends = [0] * len(archive.noise.axes)
     for pair, graphs in by_pair:
-        for radius in chain.from_iterable(slices.of(graph, pair) for graph in graphs):
+        for radius in (radius for graph in graphs for radius in slices.of(graph, pair)):
             for axis, count in zip(pair, radius, strict=True):
                 ends[axis] = max(ends[axis], count)
     most = _max_ticks(len(slices.pairs))
@@ -257,19 +211,16 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         for end, limit in zip(ends, slices.box, strict=True)
     ]
 
-    def tables(radii_of: Callable[[int, Pair], Radii]) -> Tables:
+    def grids(radii_of: Callable[[int, Pair], Radii]) -> tuple[Grids, Grids]:
         found = []
         for pair, graphs in by_pair:
-            tally: dict[metrics.Radii, list[int]] = {
-                (): [0, 0]
-            }  # by radii: how many graphs, and how many of them right
+            by_radii: dict[metrics.Radii, list[int]] = {(): [0, 0]}  # how many graphs, and how many of them right
             for graph in graphs:
-                sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
-                counts = tally.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
+                sizes = [(archive.capacities[graph] or endless)[axis] for axis in pair]
+                counts = by_radii.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
                 counts[0] += 1
                 counts[1] += int(is_right[graph])
-            grid = certified_counts(tally, [axes[axis] for axis in pair])
-            found.append(grid.reshape(2, -1, len(axes[pair[-1]])))
+            found.append(certified_counts(by_radii, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]])))
         return [grid[0] for grid in found], [grid[1] for grid in found]
 
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in among]
@@ -278,8 +229,8 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         [len(each) for each in among],
         [each.total() for each in classes],
         [most_frequent(each) for each in classes],
-        *tables(slices.of),
-        tables(slices.by_counts) if slices.with_evidence else None,
+        *grids(slices.of),
+        grids(slices.by_counts) if slices.with_evidence else None,
     )
 
 

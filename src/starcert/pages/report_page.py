@@ -1,18 +1,17 @@
-"""The report: certificates in words, and the data that the page's scripts draw from.
+"""The report: certificates in words, and the data that the page's scripts draw from: one JSON value, column by column.
 
-The data are one JSON value, column by column, from which the browser makes everything that moves. A row is what is
-classified: a graph, a node of a graph, or another object. What is known about the object itself (how large it is, how
-it is drawn) is there once, however many rows are about it.
+A row is what is classified: a graph, a node of a graph, or another object. What is known about the object itself (how
+large it is, how it is drawn) is there once, however many rows are about it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,26 +23,14 @@ from starcert.math.limits import share_of_alpha
 from starcert.objects import Graph
 from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
-from starcert.pages.document import KeyFigure, Notice, assemble, resources, target, write_page
-from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large, verdict_data
-from starcert.pages.findings import (
-    ReportSummary,
-    Words,
-    any_flip,
-    any_flips_of,
-    fixed_pairs,
-    notices,
-    quantity,
-    summary,
-    verdict_rows,
-    votes_to_settle,
-)
-from starcert.pages.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
+from starcert.pages import findings
+from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
+from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, Drawings, is_large, verdict_data
+from starcert.pages.findings import ReportSummary, Words, quantity
+from starcert.pages.radius_tables import Grids, Pair, Radii, Slices, limits_of, slack_tables, surfaces
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
 from starcert.system.stages import HEADER, StageTimes
-
-__all__ = ["PageData", "page_data", "write_report"]
 
 SCRIPTS = ("text.js", "charts.js", "frontier.js", "layout.js", "drawing.js", "plots.js", "table.js", "page.js")
 
@@ -87,49 +74,28 @@ def write_report(
 
 
 def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
-    content = {
+    regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
+    regions += [("in no region", found.fixed)] if found.fixed else []
+    content: dict[str, object] = {
         "n_graphs": len(archive),
         "words": found.words,
         "nodes": archive.nodes is not None,
-        "holds": holds_at_least(_alpha(archive)),
-        "whose": _whose(archive),
-        "verdicts": verdict_rows(archive),
+        "holds": found.data["holds"],
+        "whose": "each certificate by itself" if archive.together == 1 else _all_together(archive),
+        "verdicts": findings.verdict_rows(archive),
         "weighed": archive.certificates.verdicts is not None,
-        "advice": votes_to_settle(any_flips_of(archive), found.words),
+        "advice": findings.votes_to_settle(findings.any_flips_of(archive), found.words),
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base)),
         "notices": found.notices,
         "times": times,
         "times_header": HEADER,
         "origin": [
-            {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive, found.words))},
+            {"Noise by region": regions, "Settings": list(_settings(archive, found.words))},
             {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},
         ],
     }
-    return assemble(
-        "pages/templates/report.html",
-        content,
-        title=title,
-        style=resources("starcert.pages", ["page.css"]),
-        script=resources("starcert.pages", SCRIPTS),
-        data=found.data,
-    )
-
-
-def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
-    yield from ((region, archive.noise[region].describe()) for region in archive.noise.regions)
-    if found.fixed:
-        yield "in no region", found.fixed
-
-
-def _alpha(archive: Archive) -> float:
-    """The alpha of the whole certificates; where there is evidence, their bounds have a share of it."""
-    alpha = archive.certificates.alpha
-    return archive.alpha if alpha is None else alpha
-
-
-def _whose(archive: Archive) -> str:
-    return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
+    return assemble("pages/templates/report.html", content, title=title, scripts=SCRIPTS, data=found.data)
 
 
 def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None) -> Iterator[KeyFigure]:
@@ -147,27 +113,33 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequen
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
-    whose = "each certificate" if archive.together == 1 else _whose(archive)
-    yield from any_flip(archive)
-    yield KeyFigure(at_most(_alpha(archive)), f"alpha, the failure probability of {whose}", "number-alpha")
+    yield from findings.any_flip(archive)
+    whose = "each certificate" if archive.together == 1 else _all_together(archive)
+    alpha = at_most(archive.certificates.alpha or archive.alpha)
+    yield KeyFigure(alpha, f"alpha, the failure probability of {whose}", "number-alpha")
+
+
+def _all_together(archive: Archive) -> str:
+    return f"all {archive.together:,} certificates together"
 
 
 def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
-    for purpose, votes in (("estimation", archive.votes.counts), ("selection", archive.votes.selection)):
+    shown = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
+    for purpose, setting, votes in (
+        ("estimation", "samples", archive.votes.counts),
+        ("selection", "selection_samples", archive.votes.selection),
+    ):
         numbers = "none: the class is chosen on the estimation votes, at the price of alpha"
         if votes is not None:
             least, most = int(votes.sum(axis=1).min()), int(votes.sum(axis=1).max())
             numbers = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+            shown |= {setting} if least == most == archive.settings.get(setting) else set()
         yield f"{purpose} votes per {words.one}", numbers
     if archive.votes.audit is not None:
         yield "audit", str(archive.votes.audit)
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
-    shown = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
-    for name, votes in (("samples", archive.votes.counts), ("selection_samples", archive.votes.selection)):
-        if votes is not None and set(votes.sum(axis=1).tolist()) == {archive.settings.get(name)}:
-            shown.add(name)
     yield from _flattened({name: value for name, value in archive.settings.items() if name not in shown})
 
 
@@ -187,21 +159,21 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
     for number, each in enumerate(sites):
         if number not in first:
             raise InvalidParameterError("archive", f"have rows of graph {number}", archive)
-        row = first[number]
+        name, row = f"sites[{number}]", first[number]
         known = archive.boxes[row]
         if not isinstance(each, Sites):
             hint = "Make them with SmoothedClassifier.sites(graph)."
-            raise InvalidParameterError(f"sites[{number}]", "be Sites", type(each).__name__, hint)
+            raise InvalidParameterError(name, "be Sites", type(each).__name__, hint)
         if set(each.regions) != set(archive.noise.regions):
-            wanted = f"have the regions {', '.join(archive.noise.regions)}"
-            raise InvalidParameterError(f"sites[{number}]", wanted, list(each.regions))
+            must = f"have the regions {', '.join(archive.noise.regions)}"
+            raise InvalidParameterError(name, must, list(each.regions))
         if known is not None and each.capacity(archive.noise) != known:
-            wanted = f"offer an attacker the sites of {archive.names[row]!r}, {known}"
+            must = f"offer an attacker the sites of {archive.names[row]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
-            raise InvalidParameterError(f"sites[{number}]", wanted, each.capacity(archive.noise), hint)
+            raise InvalidParameterError(name, must, each.capacity(archive.noise), hint)
         if each.reason and not archive.anchored[row]:
-            wanted = f"not be anchored, as the archive says of {archive.names[row]!r}"
-            raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")
+            must = f"not be anchored, as the archive says of {archive.names[row]!r}"
+            raise InvalidParameterError(name, must, each.reason, "Certify the graphs again.")
 
 
 def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
@@ -210,14 +182,11 @@ def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
     return archive.votes.objects if several else np.arange(len(archive))
 
 
-Key = TypeVar("Key", bound=Hashable)
-
 SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 """The numbers of samples that the page can try at the observed share of votes."""
 
 
-@dataclass(frozen=True)
-class PageData:
+class PageData(NamedTuple):
     """What the page says; `data` is the JSON value that the browser draws from."""
 
     data: dict[str, Any]
@@ -232,15 +201,12 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     objects = objects_of(archive).tolist()
     words = Words.of(sites, nodes=archive.nodes is not None)
     slices = Slices(archive)
-    radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
-    counts = summary(archive)
-    tables = slack_tables(archive, slices)
+    slice_radii = _slice_radii(slices.of, slices.pairs, len(archive))  # first: notices say whether all were proved
+    counts = findings.summary(archive)
     shares = surfaces(archive, slices)
     bounds = archive.certificates.bounds
-    drawn = drawings(sites, archive.noise.regions)
-    anchors = _once(list(archive.anchored))
-    boxes = _once(limits_of(archive))
-    data = {
+    drawn = Drawings(sites, archive.noise.regions)
+    data: dict[str, Any] = {
         "axes": list(archive.noise.axes),
         "regions": [
             {
@@ -251,19 +217,15 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
         ],
         "classes": list(archive.class_names),
-        "holds": holds_at_least(_alpha(archive)),
+        "holds": holds_at_least(archive.certificates.alpha or archive.alpha),
         "labelled": counts.n_labelled,
         "pairs": [list(pair) for pair in slices.pairs],
-        "slack": {"least": tables.least, "ticks": tables.ticks, "rows": tables.rows},
+        "slack": slack_tables(archive, slices)._asdict(),
         "surface": {
-            "ticks": shares.ticks,
-            "graphs": shares.n_graphs,
-            "labelled": shares.n_labelled,
-            "majority": shares.majority,
-            "certified": [table.tolist() for table in shares.certified],
-            "right": [table.tolist() for table in shares.right],
+            **{name: getattr(shares, name) for name in ("ticks", "graphs", "labelled", "majority")},
+            **_lists(shares.certified, shares.right),
         },
-        "slices": _flat(radii),
+        "slices": slice_radii,
         "graphs": {
             "names": list(archive.names),
             "truth": [-1 if label is None else label for label in archive.labels],
@@ -272,8 +234,8 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "failure": bounds.failure.tolist(),
             "multi": (bounds.other < bounds.failure).astype(int).tolist(),
             "votes": archive.votes.counts.tolist(),
-            "limits": {"different": boxes[0], "of": boxes[1]},
-            "anchored": {"different": anchors[0], "of": anchors[1]},
+            "limits": _once(limits_of(archive)),
+            "anchored": _once(archive.anchored),
             "object": objects,
             "node": None if archive.nodes is None else list(archive.nodes),
         },
@@ -294,11 +256,10 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     shown = [drawn.graphs[each] is not None for each in objects]
     beyond = verdict_data(archive, [sites[each] for each in objects], shown)
     if beyond is not None and shares.by_counts is not None:
-        by_p_A = [_once([slices.by_counts(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]  # noqa: N806
-        certified, are_right = ([table.tolist() for table in tables] for tables in shares.by_counts)
-        data["evidence"] = {"slices": _flat(by_p_A), "surface": {"certified": certified, "right": are_right}, **beyond}
-    fixed = fixed_pairs([each.n_fixed for each in sites], words)
-    return PageData(data, counts, notices(archive, counts, slices, words), fixed, words)
+        by_counts = _slice_radii(slices.by_counts, slices.pairs, len(archive))
+        data["evidence"] = {"slices": by_counts, "surface": _lists(*shares.by_counts), **beyond}
+    fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
+    return PageData(data, counts, list(findings.notices(archive, counts, slices, words)), fixed, words)
 
 
 def _about(sites: Sites) -> str:
@@ -317,8 +278,14 @@ def _n_fixed_edges(sites: Sites) -> int:
     return everywhere - sum(sum(counts[1:]) for counts in sites.counts)
 
 
-def _flat(slices: Sequence[tuple[list[Radii], list[int]]]) -> list[dict[str, Any]]:
-    return [{"radii": [list(chain.from_iterable(each)) for each in different], "of": of} for different, of in slices]
+def _slice_radii(radii_of: Callable[[int, Pair], Radii], pairs: Sequence[Pair], n: int) -> list[dict[str, Any]]:
+    """By pair of axes, the different frontiers, each as one row of numbers, and which of them each graph has."""
+    found = (_once([radii_of(graph, pair) for graph in range(n)]) for pair in pairs)
+    return [{"radii": [list(chain.from_iterable(x)) for x in each["different"]], "of": each["of"]} for each in found]
+
+
+def _lists(certified: Grids, right: Grids) -> dict[str, Any]:
+    return {"certified": [grid.tolist() for grid in certified], "right": [grid.tolist() for grid in right]}
 
 
 def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:
@@ -326,11 +293,11 @@ def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[in
     return [found[region] for region in archive.noise.regions]
 
 
-def _once(values: Sequence[Key]) -> tuple[list[Key], list[int]]:
+def _once(values: Iterable[Hashable]) -> dict[str, Any]:
     """The different values in the order in which they come, and for each value its number."""
-    numbers: dict[Key, int] = {}
+    numbers: dict[Hashable, int] = {}
     of = [numbers.setdefault(value, len(numbers)) for value in values]
-    return list(numbers), of
+    return {"different": list(numbers), "of": of}
 
 
 def _more_samples(archive: Archive) -> dict[str, Any]:
@@ -339,7 +306,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     That is a question, not a certificate: the limits are computed in floats and rounded up, not proved. Votes for
     other classes are rounded up too, so that fewer samples never look better than they are.
     """
-    from scipy.special import betainccinv  # noqa: PLC0415  (as in core.confidence)
+    from scipy.special import betainccinv  # noqa: PLC0415  (slow to import)
 
     counts, labels = archive.votes.counts, archive.certificates.labels
     totals = counts.sum(axis=1)
@@ -350,15 +317,10 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
     wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))
+    alpha, apart = archive.counts_alpha, archive.votes.selection is not None
     shares = [
-        share_of_alpha(
-            archive.counts_alpha,
-            counts.shape[1],
-            selected_apart=archive.votes.selection is not None,
-            all_classes=all_classes,
-            family_size=archive.together,
-        )
-        for all_classes in (False, True)
+        share_of_alpha(alpha, counts.shape[1], selected_apart=apart, all_classes=each, family_size=archive.together)
+        for each in (False, True)
     ]
     inside = wrong < samples
     limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), np.array(shares, dtype=float)[rows[:, 2:]])

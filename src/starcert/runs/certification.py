@@ -18,8 +18,8 @@ from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
 from starcert.objects.noise import Noise
+from starcert.pages.document import write_sweep_page
 from starcert.pages.findings import Words, flips_asked
-from starcert.pages.sweep_page import write_sweep_page
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model

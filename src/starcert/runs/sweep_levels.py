@@ -28,7 +28,7 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import FlipVerdicts
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
-from starcert.pages.intervals import mean_interval, paired_difference, share_interval
+from starcert.pages.compared_runs import mean_interval, paired_difference, share_interval
 from starcert.runs.grid import Goal
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar

@@ -11,10 +11,9 @@ from itertools import product
 from pathlib import Path
 
 from starcert.certificates.metrics import FlipVerdicts
-from starcert.pages.document import KeyFigure, Notice
+from starcert.pages.compared_runs import share_interval
+from starcert.pages.document import KeyFigure, Notice, ShownLevel, SweepPage
 from starcert.pages.findings import nothing_to_flip
-from starcert.pages.intervals import share_interval
-from starcert.pages.sweep_page import ShownLevel, SweepPage
 from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import LevelReach, Marks, Standing, SweepLevel, beaten_by, standings

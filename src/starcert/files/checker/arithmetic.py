@@ -2,18 +2,14 @@
 
 **Tails.** `math.limits` sums the binomial tail P(Bin(n, u) ≤ k) behind a Clopper–Pearson limit in whole numbers. Here
 it is summed in pairs of floats with a bound on their rounding errors and, where that leaves a verdict open, is the
-regularised incomplete beta function I_{1−u}(n − k, k + 1), which flint encloses in a ball. The pairs take some fifty
-times less: a file may have ten thousand different counts. Bounds that hold at any time rest on a capital, here a
-hypergeometric series.
+regularised incomplete beta function I_{1−u}(n − k, k + 1), which flint encloses in a ball in fifty times the time.
+Bounds that hold at any time rest on a capital, here a hypergeometric series.
 
 **Cells.** The engine finds the cut in floats, merges and halves the axes, and proves its verdict in balls. Here all
 cells are listed, and filled one by one, by the definition. Probabilities that are floats are fractions over a power of
-two, so the masses of the cells of a radius are whole numbers over one common denominator, and
-
-    certified   iff   ρ_low(1 − failure) + ρ_low(1 − other) > 1
-
-is decided by adding and comparing whole numbers. That costs as much as there are cells: it serves for small radii, as
-most radii of a frontier are.
+two, so the masses of the cells of a radius are whole numbers over one common denominator, and "certified iff
+ρ_low(1 − failure) + ρ_low(1 − other) > 1" is decided by adding and comparing whole numbers. That costs as much as there
+are cells: it serves for small radii, as most radii of a frontier are.
 
 **Bets.** What attacked sites may show, with likelihood ratios and masses, and the gains of stakes.
 """
@@ -21,6 +17,7 @@ most radii of a frontier are.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
@@ -38,30 +35,12 @@ from starcert.math.channels import Channel
 from starcert.math.limits import ERROR, MAX_TERMS, tail_in_pairs
 from starcert.math.pooling import bins_of
 
-__all__ = [
-    "CellListing",
-    "anytime_limit_holds",
-    "can_list",
-    "flip_outcomes",
-    "half_mixture",
-    "limit_holds",
-    "log_gains",
-    "mean_of_exponentials",
-    "pooled_outcomes",
-]
-
 
 @lru_cache(maxsize=2**16)
 def limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
     """Whether P(Bin(total, limit) ≤ count) ≤ share: after `count` of `total`, a probability is at most `limit`.
 
     False also where a thousand bits leave that open.
-
-    Example:
-        >>> limit_holds(0, 100, Fraction(46, 1000), Fraction(1, 100))
-        True
-        >>> limit_holds(0, 100, Fraction(45, 1000), Fraction(1, 100))
-        False
     """
     if limit >= 1:
         return True
@@ -117,11 +96,8 @@ def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction
         return bool(capital * exact_number(share) >= 1)
 
 
-MAX_BITS = 2**24
-"""The most bits in the masses of all cells of a radius: some tens of milliseconds."""
-
-ListedCell: TypeAlias = tuple[int, int]
-"""Clean and attacked mass over the common denominator."""
+MAX_BITS = 2**24  # the most bits in the masses of all cells of a radius: some tens of milliseconds
+ListedCell: TypeAlias = tuple[int, int]  # clean and attacked mass over the common denominator
 
 
 def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
@@ -135,14 +111,7 @@ def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
 
 
 class CellListing:
-    """The cells of one radius in ascending ratio of attacked to clean mass.
-
-    Example:
-        >>> law = Channel.of_bit(Fraction(1, 4), Fraction(3, 4))
-        >>> one = CellListing([law], [1])
-        >>> one.rho_lower(Fraction(9, 10)), one.certifies(0.1, 0.1), one.certifies(0.2, 0.2)
-        (Fraction(7, 10), True, False)
-    """
+    """The cells of one radius in ascending ratio of attacked to clean mass."""
 
     def __init__(self, channels: Sequence[Channel], radius: Sequence[int]) -> None:
         cells: list[ListedCell] = [(1, 1)]
@@ -164,13 +133,8 @@ class CellListing:
 
     def rho_lower(self, p: Fraction) -> Fraction:
         """ρ_low(p): the least attacked mass of a test that holds clean mass p."""
-        low, high = 0, len(self._cells)  # the first `low` cells do not hold p, the first `high` do
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._clean[middle] * p.denominator < p.numerator * self._whole:
-                low = middle
-            else:
-                high = middle
+        # The first `low` cells do not hold p, one more does.
+        low = max(0, bisect_left(self._clean, p.numerator * self._whole, key=lambda mass: mass * p.denominator) - 1)
         missing = p - Fraction(self._clean[low], self._whole)
         clean, attacked = self._cells[low]
         part = missing * Fraction(attacked, clean) if missing else Fraction(0)
@@ -188,8 +152,7 @@ def _denominator(channel: Channel) -> int:
 
 def _binomial(count: int, top: int, bottom: int) -> list[int]:
     """The masses of Bin(count, top/bottom), times bottom^count."""
-    rest = bottom - top
-    return [comb(count, k) * top**k * rest ** (count - k) for k in range(count + 1)]
+    return [comb(count, k) * top**k * (bottom - top) ** (count - k) for k in range(count + 1)]
 
 
 def _rough_ratio(cell: ListedCell) -> float:
@@ -204,8 +167,7 @@ def _by_ratio(left: ListedCell, right: ListedCell) -> int:
     return (ahead > behind) - (ahead < behind)
 
 
-SCALE = 2**32
-"""Logarithms are rounded down to multiples of 1/SCALE, and then added as whole numbers."""
+SCALE = 2**32  # logarithms are rounded down to multiples of 1/SCALE, and then added as whole numbers
 
 Whole = npt.NDArray[np.int64]
 Ball: TypeAlias = arb
@@ -217,9 +179,8 @@ Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
 def pooled_outcomes(pools: tuple[tuple[Attacked, int], ...]) -> list[tuple[Ball, list[Ball]]]:
     """For everything that attacked sites may show: the likelihood ratio, and its mass in each bin."""
     found = [(arb(1), [arb(1)])]
-    for pool, n_sites in pools:
-        own = _pool(pool, n_sites)
-        found = [(r * s, [x * y for x in left for y in right]) for r, left in found for s, right in own]
+    for pool in pools:
+        found = [(r * s, [x * y for x in left for y in right]) for r, left in found for s, right in _pool(*pool)]
     return found
 
 
@@ -235,31 +196,25 @@ def _pool(axes: Attacked, n_sites: int) -> list[tuple[Ball, list[Ball]]]:
     for law, attacked in axes:
         own = flip_outcomes(law, attacked)
         shown = [(r * ratio, i + j, x * mass) for r, i, x in shown for ratio, j, mass in own]
-    whole = len(starts) == 1
-    return [
-        (
-            ratio,
-            [
-                mass if whole else mass * sum(others[max(start - j, 0) : max(end - j, 0)], arb(0))
-                for start, end in zip(starts, ends, strict=True)
-            ],
-        )
-        for ratio, j, mass in shown
-    ]
+
+    def in_bins(j: int) -> list[Ball]:
+        if len(starts) == 1:
+            return [arb(1)]
+        bins = zip(starts, ends, strict=True)
+        return [sum(others[max(start - j, 0) : max(end - j, 0)], arb(0)) for start, end in bins]
+
+    return [(ratio, [mass * share for share in in_bins(j)]) for ratio, j, mass in shown]
 
 
 def flip_outcomes(law: SiteLaw, number: int) -> list[tuple[Ball, int, Ball]]:
-    """For all counts of each outcome of a flip at `number` attacked sites: likelihood ratio, flips, probability.
-
-    Counts that add up to more than there are sites have a place too, with zeros.
-    """
+    """For all counts of each outcome of a flip at `number` attacked sites: likelihood ratio, flips, probability."""
     ratios = [exact_number(attacked / clean if clean else Fraction(0)) for clean, attacked in law.outcomes]
     chances = [exact_number(clean) for clean, _ in law.outcomes]
     stayed = exact_number((1 - law.attacked) / (1 - law.clean) if law.clean < 1 else Fraction(0))
     stays, found = exact_number(1 - law.clean), []
     for shares in product(range(number + 1), repeat=len(law.outcomes)):
         flips, left = sum(shares), number - sum(shares)
-        if left < 0:
+        if left < 0:  # more than there are sites: a place with zeros
             found.append((arb(0), flips, arb(0)))
             continue
         ways = factorial(number) // prod(map(factorial, (*shares, left)))

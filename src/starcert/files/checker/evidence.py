@@ -3,18 +3,13 @@
 The engine counts bits of packed columns and adds rounded logarithms. Here the votes against the class are rows of a
 plain matrix, counted attack by attack: how many of each stage and bin show which outcome at the attacked sites. The
 penalty π is summed over all outcomes and bins, likelihood ratios are fractions, and with the resulting θ and X the
-capital is
-
-    M = mean over g of Π (1 + g·(θ − X)).
+capital is M = mean over g of Π (1 + g·(θ − X)).
 
 An attack is harmless if (1 − reserve)·M + reserve, times the capital of its own votes where it has some, is at least
 1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box.
 
 The engine's choices, λ and g, are taken over: a bet is fair whatever they are, provided they were made beforehand. So
 the choices of a stage are requested from an engine that has only seen the votes before that stage.
-
-A level with few attacks is weighed again as a whole; of one with many, the attacks nearest to failing and those
-settled with votes of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,66 +32,39 @@ from starcert.files.checker.arithmetic import (
     mean_of_exponentials,
     pooled_outcomes,
 )
+from starcert.files.evidence_file import GraphEvidence
+from starcert.files.record import BrokenLevel
 from starcert.math.arithmetic import LOCK, exact_number
-from starcert.math.attacked_sites import attacks_of, number_attack, pools_of, sites_by_pool
+from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, Evidence, Level, Weighed
+from starcert.math.flips import FlipRecord
 from starcert.math.limits import AlphaShares
-from starcert.math.pooling import bins_of, level_weight
-
-if TYPE_CHECKING:
-    from starcert.files.evidence_file import GraphEvidence
-    from starcert.files.record import BrokenLevel
-    from starcert.math.attacked_sites import AttackAxis
-    from starcert.math.evidence import Evidence, Level, Weighed
-    from starcert.math.flips import FlipRecord
-    from starcert.math.pooling import Scheme
-
-__all__ = ["MAX_AGAIN", "EvidenceCheck", "EvidenceChecker"]
+from starcert.math.pooling import Scheme, bins_of, level_weight
 
 MAX_AGAIN = 2**14
-"""A level with more attacks is not weighed again as a whole."""
-
+"""Of a level with more attacks, only those nearest to failing and those with own votes are weighed again."""
 NEAREST = 64
-"""Of such a level, the attacks with the least capital that are weighed again."""
-
 PRECISION = 96
 
 Whole = npt.NDArray[np.int64]
-Chosen: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each listed axis the numbers of the attacked sites."""
+Chosen: TypeAlias = tuple[tuple[int, ...], ...]  # for each listed axis the numbers of the attacked sites
 
 
 class EvidenceCheck(NamedTuple):
-    """What was proved a second time about one graph: certified and broken levels, and attacks weighed again.
-
-    `own` counts the attacks that were settled with votes of their own.
-    """
+    """What was proved a second time about one graph: certified and broken levels, and attacks weighed again."""
 
     levels: int
     broken: int
     attacks: int
-    own: int
+    own: int  # attacks that were settled with votes of their own
 
 
 class EvidenceChecker:
     """The votes on one graph, looked at in the plainest way there is.
 
-    Args:
-        graph: the evidence.
-        axes: the axes of the noise on the graph.
-        label: the class.
-        alpha: the failure probability of this graph's certificate.
-        box: the requested radii; None: all.
-        choices: the engine's choices, given the first chunks of votes, this many.
-
-    Attributes:
-        before: for each stage of the bet, the choices from the votes before it.
-        stages: the stage of each vote against the class.
-        n_votes: how many votes each stage has.
-        shown: for each axis and choice the outcome that each vote against the class shows, 0 where the site did not
-            flip; None: not known, or too many.
-        numbers: how many sites of each axis flipped in each vote against the class, shape (votes, axes).
+    `axes` are those of the noise on the graph, `alpha` is the failure probability of its certificate, `box` the
+    requested radii (None: all), and `choices` returns the engine's choices, given the number of the first chunks.
     """
 
     def __init__(
@@ -118,26 +86,21 @@ class EvidenceChecker:
         while ends[-1] < len(record.samples):
             ends.append(ends[-1] * STAGE_GROWTH)
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
-        self.stages = np.repeat(stage_of_chunk, record.against)
+        self.stages = np.repeat(stage_of_chunk, record.against)  # of each vote against the class
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
         n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
         known = record.complete and len(record) * n_choices <= MAX_FLIPS
+        # For each axis and choice the outcome that each vote against the class shows, 0 where the site did not flip.
         self.shown = [_shown(record, axis) for axis in axes] if known else None
-        counted = sites_by_pool(axes)
-        self.numbers = (
-            np.stack([record.matrix(sites).sum(axis=1) for sites in counted], axis=1)
-            if known
-            else record.numbers(counted)
-        )
+        pools = sites_by_pool(axes)
+        by_axis = [record.matrix(sites).sum(axis=1) for sites in pools] if known else None
+        # How many sites of each axis flipped in each vote against the class, shape (votes, axes).
+        self.numbers = record.numbers(pools) if by_axis is None else np.stack(by_axis, axis=1)
         self.engine = choices(len(record.samples))
-        self.before = [choices(end) for end in ends[:-1]]
+        self.before = [choices(end) for end in ends[:-1]]  # the choices of each stage, from the votes before it
 
     def check(self, certified: Sequence[Level], broken: Sequence[BrokenLevel], name: str) -> EvidenceCheck:
-        """Proves certified and broken levels of a graph with this name.
-
-        Raises:
-            ArithmeticError: a level cannot be proved.
-        """
+        """Proves certified and broken levels of a graph with this name; an ArithmeticError if that fails."""
         proofs = {level: self._certifies(level) for level in certified}
         attacks = {each.level: self._breaks(each) for each in broken}
         for level, proof in (*proofs.items(), *attacks.items()):
@@ -151,19 +114,16 @@ class EvidenceChecker:
         return self.alpha * level_weight(level, self._box) * scheme.share
 
     def _certifies(self, level: Level) -> tuple[int, int] | None:
-        """How many attacks of a level were weighed again, and how many with votes of their own; None: one failed.
-
-        The engine says which attacks the votes on the clean graph leave open: where any of them has no votes of its
-        own, a scheme is not worth a proof.
-        """
-        if any(_attacked(level, self.pools, axis) > size for axis, size in enumerate(self.graph.sizes)):
+        """How many attacks of a level were weighed again, and how many with votes of their own; None: one failed."""
+        attacked = np.bincount(self.pools, level, len(level))  # the axes of a pool take different sites
+        if (attacked > self.graph.sizes).any():
             return 0, 0  # there are fewer sites
         schemes = self.engine.schemes(level)
         if sum(scheme.share for scheme in schemes) > 1:
             return None  # more than the alpha of the level
         for scheme in schemes:
             weighed = self.engine.weighed(level, scheme)
-            if len(weighed.rest) <= len(self.graph.own):
+            if len(weighed.rest) <= len(self.graph.own):  # else some open attack has no votes of its own
                 with LOCK, ctx.workprec(PRECISION):
                     found = self._weigh_again(level, scheme, weighed)
                 if found is not None:
@@ -245,34 +205,14 @@ class EvidenceChecker:
         return theta
 
 
-def _attacked(level: Level, pools: Sequence[int], pool: int) -> int:
-    """How many sites of a pool a level attacks: its axes take different ones."""
-    return sum(number for number, each in zip(level, pools, strict=True) if each == pool)
+class _SharedBet(NamedTuple):
+    """The bet on the votes on the clean graph, for all attacks of a scheme."""
 
-
-class _SharedBet:
-    """The bet on the votes on the clean graph, for all attacks of a scheme.
-
-    Args:
-        checker: the votes.
-        scheme: which axes are listed.
-        level: how many sites are attacked on each axis.
-        groups: the stage and bin of each vote against the class, as one number.
-        seen: what such a vote adds to the logarithm of capital, shape (stakes, *(numbers of outcomes), groups).
-        quiet: what all votes for the class add, shape (stakes,).
-    """
-
-    def __init__(
-        self, checker: EvidenceChecker, scheme: Scheme, level: Level, groups: Whole, seen: Whole, quiet: Whole
-    ) -> None:
-        self._checker, self._scheme, self._groups, self._quiet = checker, scheme, groups, quiet
-        self._steps: list[Whole] = []
-        step = seen.shape[-1]
-        for axis in reversed(scheme.listed):  # for each outcome the distance between its counts in `seen`
-            lengths = [step * (level[axis] + 1) ** i for i in range(len(checker.axes[axis].law.outcomes))]
-            self._steps.insert(0, np.array([0, *reversed(lengths)]))
-            step = lengths[-1] * (level[axis] + 1)
-        self._seen = seen.reshape(len(seen), -1)
+    shown: list[npt.NDArray[np.uint8]]  # for each listed axis, as `EvidenceChecker.shown`
+    groups: Whole  # the stage and bin of each vote against the class, as one number
+    seen: Whole  # what such a vote adds to the logarithm of capital, shape (stakes, numbers of outcomes and groups)
+    steps: list[Whole]  # for each listed axis and outcome the distance between its numbers in `seen`
+    quiet: Whole  # what all votes for the class add
 
     @classmethod
     def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _SharedBet | None:
@@ -297,17 +237,24 @@ class _SharedBet:
             seen.append(gains.reshape(len(gains), -1, n_bins))
             lost = int((stages == stage).sum())
             quiet = (votes - lost) * log_gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
-        return cls(checker, scheme, level, stages * n_bins + bins, np.concatenate(seen, axis=-1), quiet)
+        steps: list[Whole] = []
+        step = len(n_votes) * n_bins
+        for axis in reversed(scheme.listed):
+            lengths = [step * (level[axis] + 1) ** i for i in range(len(checker.axes[axis].law.outcomes))]
+            steps.insert(0, np.array([0, *reversed(lengths)]))
+            step = lengths[-1] * (level[axis] + 1)
+        shown = [checker.shown[axis] for axis in scheme.listed] if checker.shown is not None else []
+        gained = np.concatenate(seen, axis=-1)
+        return cls(shown, stages * n_bins + bins, gained.reshape(len(gained), -1), steps, quiet)
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the capital against one attack: votes are counted by group and by what they show at its sites."""
-        cells, shown = self._groups.copy(), self._checker.shown
-        for axis, steps, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
-            assert shown is not None
+        cells = self.groups.copy()
+        for shown, steps, chosen in zip(self.shown, self.steps, attack, strict=True):
             for number in chosen:
-                cells += steps[shown[axis][number]]
-        counts = np.bincount(cells, minlength=self._seen.shape[1])
-        return mean_of_exponentials(self._quiet + self._seen @ counts)
+                cells += steps[shown[number]]
+        counts = np.bincount(cells, minlength=self.seen.shape[1])
+        return mean_of_exponentials(self.quiet + self.seen @ counts)
 
 
 class _OwnBet(NamedTuple):

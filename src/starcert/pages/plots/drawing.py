@@ -24,29 +24,20 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette: regions, classes and curves take these in their order."""
 
-FIXED = "#999999"
-"""What lies in no region."""
-
-MAJORITY = "#D55E00"
-"""The share of the most frequent class, in every plot that has an accuracy."""
-
-SHADES = "cividis"
-"""The colour map of every number from low (dark) to high (light)."""
+FIXED = "#999999"  # what lies in no region
+MAJORITY = "#D55E00"  # the share of the most frequent class, in every plot that has an accuracy
+ATTACK = "#C1121F"  # the node pairs of an attack
+SHADES = "cividis"  # the colour map of every number from low (dark) to high (light)
 
 TONES = {"certified by p_A": "#0072B2", "certified by evidence": "#7CC4EE", "open": "#E3E7EB", "broken": "#D55E00"}
 """What is known of a radius, and its colour: distinct to the colour-blind, and in grey."""
 
-ATTACK = "#C1121F"
-"""The node pairs of an attack."""
-
-LEAST_SHARE = 0.05
-"""Pairs with less than this share of the greatest influence are as narrow as those without any."""
+LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence are as narrow as those without any
 
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
 """How edges of each type are drawn; after the last it begins anew."""
 
-COLUMN, PAGE = 3.4, 7.0
-"""Widths of a column and of a page, in inches."""
+COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 
 
 def colour_of(number: int) -> str:

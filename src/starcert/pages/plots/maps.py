@@ -1,7 +1,4 @@
-"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers.
-
-Computing and drawing are apart: a map is computed once, and drawn on any matplotlib axes.
-"""
+"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers."""
 
 from __future__ import annotations
 
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
     from starcert.objects.noise import Noise, RadiusLike
-
-__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "radius_map", "slack_map", "stacked", "verdict_map"]
 
 
 def radius_map(
@@ -241,11 +236,7 @@ class SlackMap:
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """Numbers by row and column, drawn from dark to light; NaN where there is none.
-
-    `limits` are the numbers at the dark and at the light end; None: the least and the greatest. `digits` are those
-    after the point.
-    """
+    """Numbers by row and column, drawn from dark to light; NaN where there is none."""
 
     values: npt.NDArray[np.float64]
     rows: Sequence[object]
@@ -253,8 +244,8 @@ class NumberGrid:
     row_name: str
     column_name: str
     value_name: str
-    limits: tuple[float, float] | None = None
-    digits: int = 0
+    limits: tuple[float, float] | None = None  # the numbers at the dark and at the light end; None: least and greatest
+    digits: int = 0  # after the point
 
     def __post_init__(self) -> None:
         if np.shape(self.values) != (shape := (len(self.rows), len(self.columns))):
@@ -272,8 +263,7 @@ class NumberGrid:
         ax.set_xticks(range(len(self.columns)), [str(column) for column in self.columns])
         ax.set_yticks(range(len(self.rows)), [str(row) for row in self.rows])
         ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        ax.spines[:].set_visible(False)
         ax.set(xlabel=self.column_name, ylabel=self.row_name)
         if bar:
             ax.figure.colorbar(image, ax=ax, label=self.value_name)
