@@ -18,8 +18,20 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from starcert.classifiers.kernels.hashing import Counts, Hashes, Integers, count_hashes, empty_table, join, mix, slot
-from starcert.classifiers.kernels.kernel import DATA, Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.kernel import (
+    DATA,
+    Collection,
+    Counts,
+    GraphKernel,
+    Hashes,
+    Integers,
+    count_hashes,
+    empty_table,
+    join,
+    mix,
+    neighbours,
+    slot,
+)
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.kernels.hashing import Counts, Integers
-from starcert.classifiers.kernels.kernel import Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.kernel import Collection, Counts, GraphKernel, Integers, neighbours
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 

@@ -107,30 +107,23 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Sequence[Graph]) -> npt.NDArray[np.float64]:  # noqa: N803
         """The decision of each graph, as `SVC.decision_function` has it."""
         matrix = self.matrix(X)
-        values: npt.NDArray[np.float64] = self.svc_.decision_function(matrix)
-        return values
+        return np.asarray(self.svc_.decision_function(matrix))
 
     def predict(self, X: Sequence[Graph]) -> npt.NDArray[Any]:  # noqa: N803
         """The class of each graph."""
         matrix = self.matrix(X)
-        classes: npt.NDArray[Any] = self.svc_.predict(matrix)
-        return classes
+        return np.asarray(self.svc_.predict(matrix))
 
     def matrix(self, X: Any, rows: Any = slice(None)) -> npt.NDArray[np.float64]:  # noqa: ANN401, N803
         """The kernel between graphs and the training graphs.
 
-        Args:
-            X: a list of graphs; for a kernel of `starcert.kernels` also a batch of noisy copies.
-            rows: for such a kernel, which of the graphs, by their numbers; by default all.
+        A kernel of `starcert.kernels` also takes a batch of noisy copies, and which of its graphs are `rows`.
         """
         check_is_fitted(self, "svc_")
-        matrix: npt.NDArray[np.float64]
         if isinstance(self.kernel_, GraphKernel):
-            matrix = (self.kernel_.transform(X)[rows] @ self.features_.T).toarray()
-        else:
-            assert self.node_labels_ is not None  # for GraKeL nodes always have labels
-            matrix = self.kernel_.transform(grakel_input(X, self.node_labels_))
-        return matrix
+            return np.asarray((self.kernel_.transform(X)[rows] @ self.features_.T).toarray())
+        assert self.node_labels_ is not None  # for GraKeL nodes always have labels
+        return np.asarray(self.kernel_.transform(grakel_input(X, self.node_labels_)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
         shown: str = super().__repr__(N_CHAR_MAX)
