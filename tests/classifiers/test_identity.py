@@ -37,9 +37,8 @@ def in_another_process(script: str, hash_seed: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("hash_seed", [1, 2])
-def test_it_is_the_same_in_every_process(hash_seed):
-    there = dict(line.split(":") for line in in_another_process(SCRIPT, hash_seed).splitlines())
+def test_it_is_the_same_in_every_process():
+    there = dict(line.split(":") for line in in_another_process(SCRIPT, 1).splitlines())
     assert there == {name: identity(value) for name, value in EVERYTHING.items()}
 
 

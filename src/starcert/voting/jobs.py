@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.agreement import MIN_BATCH
-from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
+from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem, why_no_evidence

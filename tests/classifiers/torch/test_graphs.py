@@ -173,7 +173,7 @@ class Constant(torch.nn.Module):
 @pytest.mark.parametrize(
     ("net", "problem"),
     [
-        (Constant([0.0, 1.0]), r"logits of shape \(96, 2\) for 96 graphs and 3 classes"),
+        (Constant([0.0, 1.0]), r"logits of shape \(100, 2\) for 100 graphs and 3 classes"),
         (Constant([0.0, float("nan"), 1.0]), "NaN"),
     ],
 )

@@ -45,8 +45,6 @@ OCTET = 8
 class VertexHistogram(GraphKernel):
     """How many nodes there are of each label. See `GraphKernel` for its parameters.
 
-    Where degrees are labels, the weighed sum is Σ_v w_deg(v): no feature is ever counted.
-
     Example:
         >>> from starcert import Graph
         >>> VertexHistogram().fit_transform([Graph(4, [(0, 1), (0, 2), (0, 3)]), Graph(2, [])]).toarray().tolist()
@@ -66,7 +64,7 @@ class VertexHistogram(GraphKernel):
     def weighted_sums(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         if not self.is_quick:
             return super().weighted_sums(graphs, weights, sizes)
-        n = graphs.frame.n_nodes
+        n = graphs.frame.n_nodes  # the sum is that of w_deg(v) over all nodes: no feature is counted
         by_degree = np.zeros(n)  # 0 where training has not seen a degree
         known = self.known_ < n
         by_degree[self.known_[known].astype(np.int64)] = weights[known]
@@ -79,10 +77,7 @@ class VertexHistogram(GraphKernel):
 
 
 class EdgeHistogram(GraphKernel):
-    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters.
-
-    Edges have no labels of their own here.
-    """
+    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters."""
 
     @override
     def count(self, graphs: Collection) -> Counts:

@@ -30,22 +30,7 @@ except ImportError as error:
         f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
     ) from error
 
-__all__ = [
-    "DATA",
-    "DEGREE",
-    "Collection",
-    "Counts",
-    "GraphKernel",
-    "checked_graphs",
-    "count_hashes",
-    "empty_table",
-    "join",
-    "labels_in",
-    "mix",
-    "neighbours",
-    "node_labels_of",
-    "slot",
-]
+__all__ = ["DATA", "DEGREE", "Collection", "Counts", "GraphKernel", "checked_graphs", "labels_in", "node_labels_of"]
 
 Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -178,12 +163,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> Collection:
-    """The collection of a list of graphs, or of the copies of a batch, with the node labels of `GraphKernel`.
-
-    Example:
-        >>> collect([Graph(3, [(0, 1), (1, 2)]), Graph(2, [])], "degree").labels.tolist()
-        [1, 2, 1, 0, 0]
-    """
+    """The collection of a list of graphs, or of the copies of a batch, with the node labels of `GraphKernel`."""
     if not isinstance(node_labels, str | None):
         requirement = "be 'degree' or the name of an attribute in node_data"
         raise InvalidParameterError("node_labels", requirement, node_labels, "None makes all nodes alike.")
@@ -238,12 +218,7 @@ def refuse_directed(frame: NodeFrame) -> None:
 
 
 def labels_in(graphs: Sequence[Graph]) -> str:
-    """The node labels of these graphs: the usual node data, if all of them have it; else "degree".
-
-    Example:
-        >>> labels_in([Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]})]), labels_in([Graph(2, [])])
-        ('atomic_number', 'degree')
-    """
+    """The node labels of these graphs: the usual node data, if all of them have it; else "degree"."""
     for name in _USUAL if graphs else ():
         with suppress(InvalidParameterError):  # there are none of this name, or rows of numbers
             for graph in graphs:

@@ -1,8 +1,4 @@
-"""Support vector machines on graph kernels: starcert's kernels or any of GraKeL's, scikit-learn's machine.
-
-The paper's three base classifiers for its synthetic data are such machines, with degrees as node labels:
-`vertex_histogram_svm`, `graphlet_svm` and `nspd_svm`.
-"""
+"""Support vector machines on graph kernels: starcert's kernels or any of GraKeL's, scikit-learn's machine."""
 
 from __future__ import annotations
 
@@ -33,8 +29,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A support vector machine on a graph kernel, as a scikit-learn estimator on lists of starcert `Graph`s.
 
     Args:
-        kernel: one of `starcert.kernels`, or any kernel of GraKeL, not fitted; it is cloned. None: the vertex
-            histogram.
+        kernel: one of `starcert.kernels`, or any of GraKeL, not fitted; it is cloned. None: the vertex histogram.
         node_labels: what GraKeL, or the vertex histogram of None, sees as the label of a node: "degree", or the name of
             an attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
             `atomic_number` (molecules), and else degrees. A kernel of `starcert.kernels` has node labels of its own.
@@ -164,13 +159,7 @@ def _is_grakel(kernel: object) -> bool:
 
 
 def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
-    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, ….
-
-    Example:
-        >>> adjacency, labels, edges = grakel_input([Graph(3, [(0, 1), (1, 2)])], "degree")[0]
-        >>> labels
-        {0: 1, 1: 2, 2: 1}
-    """
+    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, …."""
     if not isinstance(node_labels, str):
         raise InvalidParameterError("node_labels", "be 'degree' or the name of an attribute in node_data", node_labels)
     converted = []
