@@ -293,7 +293,7 @@ def test_cycles_are_told_apart_by_what_is_on_them():
 
 def test_deep_values_need_no_deep_stack():
     deep: list = []
-    for _ in range(20_000):
+    for _ in range(5_000):
         deep = [deep]
     assert len(identity(deep)) == 32
 

@@ -56,9 +56,6 @@ Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless the classifier or the caller says otherwise."""
 
-N_CHECKED = 8
-"""Copies of the first graph that are classified alone before its votes count; one where scores are compared."""
-
 MIN_BATCH = 64
 """The batch that copies are taken from to be classified alone has at least this many copies."""
 
@@ -231,24 +228,14 @@ def checked_answers(
 
 
 def named_classes(names: Sequence[str]) -> str:
-    """Which number means which class, for messages.
-
-    Example:
-        >>> named_classes(("depot", "factory", "shop"))
-        '0 = depot, 1 = factory, 2 = shop'
-    """
+    """Which number means which class, for messages: "0 = depot, 1 = factory, 2 = shop"."""
     shown = ", ".join(f"{number} = {name}" for number, name in enumerate(names[:20]))
     return shown + ", …" * (len(names) > 20)
 
 
 def places_to_check(copies: int, *, scored: bool) -> list[int]:
-    """Which of the first copies are classified alone before votes count: a few, evenly over all batches.
-
-    Example:
-        >>> places_to_check(99, scored=True), places_to_check(99, scored=False)
-        ([98], [0, 14, 28, 42, 56, 70, 84, 98])
-    """
-    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, N_CHECKED).astype(int).tolist()))
+    """Which of the first copies are classified alone before votes count: eight, or one where scores are compared."""
+    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, 8).astype(int).tolist()))
 
 
 @contextmanager

@@ -177,10 +177,9 @@ def _builtin(function: BuiltinFunctionType) -> ValueParts:
 
 
 def _cached(function: Any) -> ValueParts:  # noqa: ANN401
-    """A function under `functools.lru_cache`.
+    """A function under `functools.lru_cache`, with the one value that it keeps where it has no arguments.
 
-    Without arguments it keeps one value, which is a part of it. The values that it keeps for arguments cannot be
-    listed. They follow from the code, and are cleared here: none that was changed in place can answer later.
+    The values that it keeps for arguments cannot be listed: they are cleared, so that none that was changed can answer.
     """
     name = installed_name(function)
     if name and _is_found_by_name(function):

@@ -224,30 +224,19 @@ def checked_names(class_names: Sequence[str] | None, n_classes: int | None) -> t
 
 
 def numbers_of(answers: npt.ArrayLike, class_names: tuple[str, ...] | None) -> npt.ArrayLike:
-    """Answers by number, where they are given by name.
-
-    Example:
-        >>> numbers_of(["shop", "depot"], ("depot", "factory", "shop"))
-        array([2, 0])
-    """
+    """Answers by number, where they are given by name."""
     array = np.asarray(answers)
     if class_names is None or array.dtype.kind != "U":
         return answers
-    places = {name: number for number, name in enumerate(class_names)}
-    for name in np.unique(array).tolist():
-        if name not in places:
+    names, which = np.unique(array, return_inverse=True)
+    for name in names.tolist():
+        if name not in class_names:
             raise ValueError(f"it answered {name!r}; the classes are {named_classes(class_names)}")
-    return np.array([places[name] for name in array.ravel().tolist()], dtype=np.int64).reshape(array.shape)
+    return np.array([class_names.index(name) for name in names.tolist()], dtype=np.int64)[which].reshape(array.shape)
 
 
 def nodes_of(nodes: str | npt.ArrayLike | None, frame: NodeFrame) -> npt.NDArray[np.int64]:
-    """The indices of the nodes that are classified: all, those of node data of zeros and ones, or those given.
-
-    Example:
-        >>> from starcert.objects import Graph
-        >>> nodes_of("test_mask", Graph(3, [(0, 1)], node_data={"test_mask": [0, 1, 1]}).frame)
-        array([1, 2])
-    """
+    """The indices of the nodes that are classified: all, those of node data of zeros and ones, or those given."""
     if nodes is None:
         return np.arange(frame.n_nodes)
     if isinstance(nodes, str) and nodes not in frame.node_data:

@@ -230,7 +230,7 @@ def _looks_at_its_batch(estimator: Estimator) -> bool:
 
 
 def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """A column for each number; decisions between two classes are the second one's, against zero for the first."""
+    """A column for each class; decisions between two classes are the second one's, against zero for the first."""
     if decisions.ndim == 2 and decisions.shape[1] > 1:
         return decisions
     return np.column_stack([np.zeros(len(decisions)), decisions])

@@ -1,7 +1,7 @@
 """What a module receives of noisy copies: x, and on PyG's `edge_index` also edge_attr and edge_weight.
 
-The type of an edge is that of the noisy copy. Numbers on edges stay with the edges of the clean graph; an edge that
-noise adds has the numbers that the graph defines for added edges.
+The type of an edge is that of the noisy copy. Numbers on edges are those of the clean graph; an edge that noise adds
+has those that the graph defines for added edges.
 
 | edge_features | what `edge_attr` is |
 | --- | --- |
@@ -111,7 +111,7 @@ def _data_name(source: Source) -> str:
 def _features_of_nodes(source: Source, frame: NodeFrame) -> Tensor | None:
     """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
 
-    A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
+    A function needs none if it answers, twice the same, for a graph that has no edges to look at.
     """
     if isinstance(source, str | OneHot):
         name = _data_name(source)

@@ -228,12 +228,12 @@ def _is_as_written(kind: type) -> bool:
 
 
 def _is_base_as_written(base: type) -> bool:
-    package = _package(base.__module__)
+    package = base.__module__.partition(".")[0]
     for value in vars(base).values():
         function = getattr(value, "__func__", getattr(value, "fget", value))
         while function is not None:
             if isinstance(function, FunctionType):
-                if _package(function.__globals__["__name__"]) != package:
+                if function.__globals__["__name__"].partition(".")[0] != package:
                     return False
             elif callable(function) and not isinstance(function, type):
                 return False
@@ -244,10 +244,6 @@ def _is_base_as_written(base: type) -> bool:
 
 _SEEN: dict[type, dict[str, Any]] = {}
 """Classes as they were when they were found to be as written."""
-
-
-def _package(module: str) -> str:
-    return module.partition(".")[0]
 
 
 def replace_layers(module: nn.Module, layers: Sequence[nn.Module], sums: EdgeSums) -> nn.Module:
@@ -284,8 +280,7 @@ def _replacement(layer: nn.Module, sums: EdgeSums) -> nn.Module:
     """A layer of a class derived from that of a known one, which holds the same."""
     kind: Any = type(layer)  # mypy calls classes of modules unhashable
     found: nn.Module = object.__new__(_replacement_class(kind))
-    vars(found).update(vars(layer))
-    vars(found)["edge_sums"] = sums
+    vars(found).update(vars(layer), edge_sums=sums)
     return found
 
 

@@ -34,11 +34,8 @@ __all__ = ["ModuleClassifier", "NotANumberError", "TorchRowClassifier", "from_to
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
 
-DEVICE_CHUNK = 131_072
-"""Samples in a chunk on a device: it works best on large batches."""
-
-DEVICE_CALL = 2**14
-"""The `call_cost` on a device, for small graphs."""
+DEVICE_CHUNK, DEVICE_CALL = 131_072, 2**14
+"""Samples in a chunk on a device, which works best on large batches, and the `call_cost` there, for small graphs."""
 
 LAYERS, FITS = 32, 2**33
 """Of a portion of a batch on a device, this many layers of the model fit into this many bytes."""
