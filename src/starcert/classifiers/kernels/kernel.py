@@ -123,7 +123,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def is_quick(self) -> bool:
-        """Whether `weighted_sums` counts no features: on small graphs it takes some ten nanoseconds a copy then."""
+        """Whether `weighted_sums` counts no features."""
         return False
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:

@@ -69,8 +69,8 @@ class EdgeSums:
         return self._is(edge_index, self._edges)
 
     def knows_batch(self, batch: object) -> bool:
-        """Whether this is the number of the copy of each node."""
-        return self._is(batch, self._batch)
+        """Whether this is the number of the copy of each node, and every copy has one."""
+        return all(nodes for _, nodes in self._blocks) and self._is(batch, self._batch)
 
     def takes(self, x: object) -> bool:
         """Whether these are rows that can be summed: plain floats, one row for each node."""
@@ -119,11 +119,6 @@ class EdgeSums:
         shapes = [(*block, *x.shape[1:]) for block in self._blocks]
         parts = [reduce(part.reshape(shape), dim=1) for part, shape in zip(rows, shapes, strict=True)]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
-
-    @property
-    def can_pool(self) -> bool:
-        """Whether every copy has a node."""
-        return all(nodes for _, nodes in self._blocks)
 
     def _is(self, given: object, drawn: Tensor) -> bool:
         if type(given) is not Tensor or given.shape != drawn.shape or given.dtype != drawn.dtype:

@@ -124,7 +124,7 @@ def _pool(
 ) -> Tensor | None:
     if ptr is not None or dim_size not in (None, sums.n_copies) or dim not in (-2, 0):
         return None
-    if not sums.can_pool or not sums.takes(x) or not sums.knows_batch(index):
+    if not sums.takes(x) or not sums.knows_batch(index):
         return None
     kind = layer.kind if isinstance(layer, own.NodePool) else type(layer).__name__.removesuffix("Aggregation").lower()
     return sums.pooled(x, kind)

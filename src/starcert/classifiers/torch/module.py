@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
 
-__all__ = ["ModuleClassifier", "NotANumberError", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
+__all__ = ["ModuleClassifier", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
 
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
@@ -45,10 +45,6 @@ PORTION = 2**27
 
 SMALL = 2**20
 """A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""
-
-
-class NotANumberError(ValueError):
-    """Some logits are NaN."""
 
 
 class ModuleClassifier(DrawsItself):
@@ -139,7 +135,7 @@ class ModuleClassifier(DrawsItself):
             answers = _on_cpu(places.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
             beyond = ", or lie outside [0, 1]" if self.outputs == "probability" else ""
-            raise NotANumberError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
+            raise ValueError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
         return answers
 
     def _outputs_of(self, graphs: Copies) -> torch.Tensor:
@@ -161,7 +157,7 @@ class ModuleClassifier(DrawsItself):
                     torch.cuda.empty_cache()
 
     def _prepared_forward(self) -> Callable[[Any], torch.Tensor]:
-        """The function for each portion of a batch; whatever is done once a batch is done here."""
+        """The function for each portion of a batch; what is done once a batch is done here."""
         return self._forward
 
     def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
@@ -205,8 +201,7 @@ def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:
 def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
     """The place of the largest number in each row, -1 where one is a NaN.
 
-    By numpy: torch starts threads for it, however few rows there are, and never returns in a process that was forked
-    from one with such threads.
+    By numpy: torch starts threads for it, and never returns in a process that was forked from one with such threads.
     """
     numbers = (logits.float() if logits.dtype == torch.bfloat16 else logits).numpy()
     answers: npt.NDArray[np.int64] = numbers.argmax(axis=-1)
