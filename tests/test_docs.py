@@ -17,9 +17,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from typer.testing import CliRunner
 
 import examples
 import reference
+from starcert.cli import app
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.objects.regions import BUILDERS
 from starcert.objects.regions.atoms import GROUPS
@@ -54,7 +56,9 @@ NEEDS = {
 FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in place.iterdir() if path.is_dir()}
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
 
-SLOW = {"bonds-results", "cluster", "commands", "models", "paper", "regions", "tutorial", "voting"}
+SLOW = {"bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "tutorial", "voting"}
+"""Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
+
 NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
@@ -198,8 +202,9 @@ def test_the_reference_has_every_command_with_every_option_and_its_examples():
 
 
 def _help(*command: str) -> str:
-    os.environ.setdefault("COLUMNS", "200")
-    return run("-m", "starcert", *command, "--help")
+    shown = CliRunner(env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).invoke(app, [*command, "--help"])
+    assert shown.exit_code == 0, shown.output
+    return shown.output
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -77,7 +77,7 @@ def test_the_guarantee_is_one_sentence():
     text = str(sc.certify(bounds, HEADLINE, max_radius=(35, 45))[0])
     assert text == (
         "With probability at least 0.99 over the sampling, the smoothed classifier answers class 0 for every graph "
-        "that differs from this one by at most so many flips, and nowhere else: 1 in motif, 45 in random."
+        "that differs from this one by at most these flips, and nowhere else: 1 in motif, 45 in random."
     )
     assert str(sc.certify(sc.Bounds.certain(0.9995), HEADLINE, max_radius=(0, 0))[0]).startswith(
         "If the smoothed probability of class 0 is at least 0.9995, "
@@ -266,7 +266,7 @@ def test_a_certificate_speaks_of_what_is_attacked(objects, word):
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.3))
     result = smoothed.certify(objects, samples=300, seed=1)
-    assert f"for every {word} that differs from this one by at most so many flips" in str(result[0])
+    assert f"for every {word} that differs from this one by at most these flips" in str(result[0])
     assert repr(result).startswith(f"Certificates(1 {word}, ")
     assert repr(smoothed.certify(objects * 2, samples=300, seed=1)).startswith(f"Certificates(2 {word}s, ")
     assert f"<th>{word}</th>" in result._repr_html_()

@@ -95,7 +95,7 @@ def judged(request):
 
 
 def outcome(one, flips):
-    """What is known about all attacks of at most so many flips, level by level."""
+    """What is known about all attacks of at most this many flips, level by level."""
     levels = [level for n in range(flips + 1) for level in levels_of(n, one.capacity)]
     if any(level in one.broken for level in levels):
         return "broken"

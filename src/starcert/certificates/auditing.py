@@ -1,18 +1,18 @@
-"""The audit of a run: noisy copies are asked about again, in other company and alone, and must be answered the same.
+"""The audit of a run: noisy copies are classified again, in another batch and alone, and must get the same answer.
 
-A certificate speaks of a base classifier that is a function of one noisy copy; its votes come from batches. So copies
-are drawn at random, from streams of their own: half of the graphs, the others of *attacked* graphs, where what is rare
-under the noise of the clean graph may be frequent. Every copy is asked about
+A certificate is about a base classifier that is a function of one noisy copy; its votes come from batches. So copies
+are drawn at random, from streams of their own: half of them of the graphs, half of *attacked* graphs, where what is
+rare under the noise of the clean graph may be frequent. Every copy is classified
 
 - in a batch, as for votes: the answers that the others are compared with;
-- in other company, half as many copies in another order, by the classifier as it is written (`as_written`). This shows
-  answers that depend on the other copies or on the place among them, and shortcuts that are wrong;
-- alone, as many of them as can be afforded. This shows answers that any company changes, too.
+- in another batch, of half as many copies in another order, by the classifier as it is written (`as_written`). This
+  shows answers that depend on the other copies or on the place among them, and shortcuts that are wrong;
+- alone, as many of them as can be afforded. This also shows answers that any other copy in the batch changes.
 
-An answer that is wrong in the same way in all three, and one that changes with time, stays unseen: that answers depend
-on the graph alone is the author's promise. `Audit` says how rare a dependence would have been found.
+An answer that is wrong in the same way in all three, and one that changes with time, goes unseen: that answers depend
+on the graph alone is the author's promise. `Audit` states how rare a dependence would have been found.
 
-How many copies there are follows from the number of votes and the classifier's `call_cost`, never from a clock, a batch
+The number of copies follows from the number of votes and the classifier's `call_cost`, never from a clock, a batch
 size, the workers or an interruption. Nothing is taken from an earlier audit of stored votes.
 """
 
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditSize", "audit_attacked", "audit_votes"]
 
-# How many copies. A graph costs calls: its sampler, a batch, and two of other company. A copy costs votes: it is drawn,
-# asked about twice, and compared; on a device a vote takes a fraction of a microsecond.
+# How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
+# classified twice, and compared; on a device a vote takes a fraction of a microsecond.
 COPIES = 4_603  # of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%
 SHARE = 5  # an audit costs at most one in this many votes
 GRAPH_CALLS, COPY_VOTES, DEVICE_COPY_VOTES = 4, 8, 512
 SHARED_CALLS = 4  # where a call is about several graphs, each of them costs one in this many calls
-LEAST_COPIES, LEAST_ALONE = 16, 2  # however few votes there are, and at least one copy alone on a device
-LEAST_OF_CALL = 16  # on a CPU at least as many copies as add one in this many to the cost of a call
-COMPANY = 16  # the fewest copies of a graph that is audited at all
+MIN_COPIES, MIN_ALONE = 16, 2  # however few votes there are, and at least one copy alone on a device
+MIN_CALL_SHARE = 16  # on a CPU at least as many copies as add one in this many to the cost of a call
+MIN_OF_GRAPH = 16  # the fewest copies of a graph that is audited at all
 AT_ONCE = 2048  # copies that are drawn at once: the memory of an audit does not grow with its size
-ALONE_ATTACKED = 3 / 4  # the share of attacked graphs, where rare answers are frequent, in copies asked about alone
+ALONE_ATTACKED = 3 / 4  # the share of attacked graphs, where rare answers are frequent, in copies classified alone
 
 # Which attacks. Those at random change at most ATTACK_NOISE times as many sites as the noise does, or SMALL_ATTACK, and
 # at most half of all: copies stay of the kind that the classifier meets.
@@ -95,10 +95,10 @@ class AuditSize(NamedTuple):
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
         on_cpu = _on_cpu(classifier)
-        copy, least = (COPY_VOTES, call // LEAST_OF_CALL) if on_cpu else (DEVICE_COPY_VOTES, 0)
-        copies = max(LEAST_COPIES, least, min(most, rest // 2 // copy))
-        alone = max(LEAST_ALONE if on_cpu else 1, min(copies, (rest - copies * copy) // call))
-        return cls(min(graphs, copies // COMPANY), copies, alone)
+        copy, least = (COPY_VOTES, call // MIN_CALL_SHARE) if on_cpu else (DEVICE_COPY_VOTES, 0)
+        copies = max(MIN_COPIES, least, min(most, rest // 2 // copy))
+        alone = max(MIN_ALONE if on_cpu else 1, min(copies, (rest - copies * copy) // call))
+        return cls(min(graphs, copies // MIN_OF_GRAPH), copies, alone)
 
 
 def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Audit:
@@ -165,13 +165,13 @@ def _on_cpu(classifier: Classifier) -> bool:
 
 
 def _shared_out(job: Job, graphs: Sequence[int], size: AuditSize) -> Iterator[tuple[int, int, int]]:
-    """The graphs that are audited, chosen at random, each with its copies and how many of them are asked about alone.
+    """The graphs that are audited, chosen at random, each with its copies and how many of them are classified alone.
 
     Shared out evenly over all graphs, n copies find no less than n that are drawn one by one: a product is at most the
     power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
     chosen = [graphs[place] for place in _order(job.seed, "graphs", len(graphs))[: size.graphs]]
-    # On a device every second copy is company for the others.
+    # On a device only every second copy is classified again.
     copies = size.copies if _on_cpu(job.classifier) else 2 * size.copies
     yield from zip(chosen, _even(copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
 
@@ -243,17 +243,17 @@ def _ranks(law: Law, value: int) -> list[int]:
     return [after - (after > value) for after in range(law.alphabet) if after != value and shown[after]]
 
 
-class _Company(NamedTuple):
-    """Copies of one graph that are asked about together, with the attack that each is drawn at.
+class _Batch(NamedTuple):
+    """Copies of one graph that are classified in one batch, with the attack that each is drawn at.
 
-    `others` are the copies that are asked about again in other company, in this order: two halves; on a device, where a
-    call costs more than its copies, every second one, at once. `alone` are those that are asked about alone.
+    `regrouped` are the places of those that are classified again in other batches, in this order: two halves; on a
+    device, where a call costs more than its copies, every second one, at once. `alone` are those classified alone.
     """
 
     graph: int
-    batch: Copies
+    copies: Copies
     attacks: list[Attack]
-    others: tuple[npt.NDArray[np.int64], ...]
+    regrouped: tuple[npt.NDArray[np.int64], ...]
     alone: list[int]
 
     def name(self, place: int) -> str:
@@ -263,8 +263,8 @@ class _Company(NamedTuple):
         return f"audited noisy copy {place} of graph {self.graph}{where}"
 
 
-def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
-    """The copies of a part, drawn as for votes, as many together as the classifier sees at once."""
+def _batches(job: Job, sites: Sites, part: _Part) -> Iterator[_Batch]:
+    """The copies of a part, drawn as for votes, in batches as large as the classifier takes."""
     most, total = fitting_batch_of(job, sites), len(part.attacks)
     clean = part.attacks.count(())
     n_attacked = min(total - clean, max(part.alone - clean, round(ALONE_ATTACKED * part.alone)))
@@ -283,12 +283,10 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
             for first in range(0, len(drawn), most):
                 batch = copies[first : first + most]
                 order = _order(job.seed, f"company {before + first} {sites.clean.key}", len(batch))
-                half = len(batch) // 2
-                others = (order[:half], order[half:]) if _on_cpu(job.classifier) else (order[order % 2 == 0],)
-                is_alone = alone[before + first : before + first + len(batch)]
-                yield _Company(
-                    part.graph, batch, attacks[first : first + most], others, np.flatnonzero(is_alone).tolist()
-                )
+                halves = (order[: len(batch) // 2], order[len(batch) // 2 :])
+                regrouped = halves if _on_cpu(job.classifier) else (order[order % 2 == 0],)
+                is_alone = np.flatnonzero(alone[before + first : before + first + len(batch)])
+                yield _Batch(part.graph, batch, attacks[first : first + most], regrouped, is_alone.tolist())
             before += len(drawn)
 
 
@@ -299,57 +297,56 @@ def _audit(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit
         common = SentOnce(job.without_graphs, executor)
         pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
         return sum((found for _, found in map_on_workers(executor, _audit_on_worker, common, pieces)), Audit())
-    companies = (each for part in parts for each in _companies(job, job.sites[part.graph], part))
-    return sum((_compare(job.classifier, group) for group in _grouped(job, companies)), Audit())
+    batches = (batch for part in parts for batch in _batches(job, job.sites[part.graph], part))
+    return sum((_compare(job.classifier, group) for group in _joined(job, batches)), Audit())
 
 
 def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
-    return sum((_compare(job.classifier, [company]) for company in _companies(job, sites, part)), Audit())
+    return sum((_compare(job.classifier, [batch]) for batch in _batches(job, sites, part)), Audit())
 
 
-def _grouped(job: Job, companies: Iterable[_Company]) -> Iterator[list[_Company]]:
-    """Companies of several graphs that are asked about at once, where a classifier wants that; otherwise one by one."""
-    found, nodes = list[_Company](), 0
+def _joined(job: Job, batches: Iterable[_Batch]) -> Iterator[list[_Batch]]:
+    """Batches of several graphs for one call, where the classifier takes them; otherwise one by one."""
+    found, nodes = list[_Batch](), 0
     most = job.classifier.max_batch_nodes if job.batch_size is None else 0
-    for company in companies:
-        own = len(company.batch) * max(1, company.batch.frame.n_nodes) if most else 1
+    for batch in batches:
+        own = len(batch.copies) * max(1, batch.copies.frame.n_nodes) if most else 1
         if found and nodes + own > most:
             yield found
             found, nodes = [], 0
-        found.append(company)
+        found.append(batch)
         nodes += own
     if found:
         yield found
 
 
-def _compare(classifier: Classifier, companies: Sequence[_Company]) -> Audit:
-    """Asks about all copies of these companies again, compares the answers, and counts the copies."""
-    found = _scored(classifier, [(each, each.batch) for each in companies])
-    in_other_order = list(zip(companies, found, strict=True))[::-1]
-    for half in range(max(len(each.others) for each in companies)):
-        some = [(each, scores) for each, scores in in_other_order if len(each.others[half])]
-        others = [(each, select_copies(each.batch, each.others[half])) for each, _ in some]
+def _compare(classifier: Classifier, batches: Sequence[_Batch]) -> Audit:
+    """Classifies all copies of these batches again, compares the answers, and counts the copies."""
+    found = _scored(classifier, [(each, each.copies) for each in batches])
+    in_other_order = list(zip(batches, found, strict=True))[::-1]
+    for half in range(max(len(each.regrouped) for each in batches)):
+        some = [(each, scores) for each, scores in in_other_order if len(each.regrouped[half])]
+        others = [(each, select_copies(each.copies, each.regrouped[half])) for each, _ in some]
         again = _scored(classifier.as_written, others)
         for (each, scores), (_, other), now in zip(some, others, again, strict=True):
-            check_company(classifier, each.batch, scores, other, now, each.others[half], name=each.name)
+            check_company(classifier, each.copies, scores, other, now, each.regrouped[half], name=each.name)
     audit = Audit()
-    for each, scores in zip(companies, found, strict=True):
+    for each, scores in zip(batches, found, strict=True):
         for place in each.alone:
-            check_alone(classifier, each.batch, scores, place, name=each.name(place))
-        again_at = [bool(each.attacks[place]) for other in each.others for place in other.tolist()]
-        alone_at = [bool(each.attacks[place]) for place in each.alone]
-        attacked, attacked_alone = sum(again_at), sum(alone_at)
-        audit += Audit(len(again_at) - attacked, len(alone_at) - attacked_alone, attacked, attacked_alone)
+            check_alone(classifier, each.copies, scores, place, name=each.name(place))
+        is_attacked = np.array([bool(attack) for attack in each.attacks], dtype=np.bool_)
+        again_at, alone_at = is_attacked[np.concatenate(each.regrouped)], is_attacked[each.alone]
+        audit += Audit(int((~again_at).sum()), int((~alone_at).sum()), int(again_at.sum()), int(alone_at.sum()))
     return audit
 
 
-def _scored(classifier: Classifier, companies: Sequence[tuple[_Company, Copies]]) -> list[Scores]:
-    """What a classifier answers on these batches, checked."""
-    if not companies:
+def _scored(classifier: Classifier, given: Sequence[tuple[_Batch, Copies]]) -> list[Scores]:
+    """What a classifier answers on these copies of batches, checked."""
+    if not given:
         return []
-    graphs = sorted({each.graph for each, _ in companies})
+    graphs = sorted({each.graph for each, _ in given})
     several = f"graph {graphs[0]}" if len(graphs) == 1 else f"the graphs {', '.join(map(str, graphs[:8]))}"
     with named_errors(f"audited noisy copies of {several}"):
-        batches = [batch for _, batch in companies]
+        batches = [copies for _, copies in given]
         found = [classifier.scored(batches[0])] if len(batches) == 1 else classifier.scored_each(batches)
         return [checked_scores(scores, classifier, batch) for scores, batch in zip(found, batches, strict=True)]

@@ -334,7 +334,7 @@ class Certificate:
             return f"this {self.word} itself; no flip is certified"
         flips = "; or ".join(map(", ".join, named))
         flips += f"; or any of {more:,} further radii of its frontier" if more > 0 else ""
-        return f"every {self.word} that differs from this one by at most so many flips, and nowhere else: {flips}"
+        return f"every {self.word} that differs from this one by at most these flips, and nowhere else: {flips}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""

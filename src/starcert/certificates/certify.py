@@ -182,7 +182,7 @@ class Certificates(Sequence[Certificate]):
 
     @property
     def audit(self) -> Audit | None:
-        """How many copies were asked about again, to see that answers do not depend on company; None: not known."""
+        """How many copies were classified again, to see that answers do not depend on the batch; None: not known."""
         return None if self.votes is None else self.votes.audit
 
     @property

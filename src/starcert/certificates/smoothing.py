@@ -2,7 +2,7 @@
 
 sample    noisy copies of each graph, and let the base classifier vote    `count_votes`
 select    the class, on votes of its own                                  `Votes.selection`
-audit     some copies again: answers must not depend on company           `audit_votes`
+audit     some copies again: answers must not depend on the batch         `audit_votes`
 bound     the probability of the class, on the other votes                `clopper_pearson`, `anytime_bounds`
 certify   the radii that the bounds prove, or abstain                     `certify`
 weigh     where the flips of the votes fell, if evidence is wanted        `with_evidence`
@@ -131,7 +131,7 @@ class SmoothedClassifier(SmoothedEstimator):
         They depend on the graphs, the noise, the classifier, the seed and the chunk size, and on nothing else: neither
         on batch sizes, workers or their order, nor on interruptions.
 
-        Afterwards the run is audited: copies are asked about again, in other company and alone, and a classifier that
+        Afterwards the run is audited: copies are classified again, in another batch and alone, and a classifier that
         answers one of them differently is refused. `Votes.audit` says how many there were.
 
         Args:
