@@ -18,7 +18,7 @@ import numpy as np
 import starcert as sc
 from floors import random_word
 from starcert.voting.counting import tallies
-from starcert.voting.jobs import Job, chunks_of
+from starcert.voting.plans import Job, chunks_of
 from table import Table, Work, best
 
 CHUNK = 1024

@@ -32,7 +32,7 @@ from starcert.models.networks import GCN
 from starcert.objects.regions.groups import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import count_chunk
-from starcert.voting.jobs import Chunk, Job
+from starcert.voting.plans import Chunk, Job
 from table import Table, Work, shown
 
 MAX_RUNS, MAX_SECONDS = 9, 3.0

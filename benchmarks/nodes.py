@@ -19,7 +19,7 @@ import starcert as sc
 from floors import FLOAT, Load, Rates, edges_left
 from starcert.objects.laws import Flip
 from starcert.voting.counting import count_chunk
-from starcert.voting.jobs import Chunk, Job
+from starcert.voting.plans import Chunk, Job
 from starcert_studies.cora import NOISES, Cora, cora
 from table import Table, Work
 

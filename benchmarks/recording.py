@@ -20,7 +20,7 @@ import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.objects import Sites
 from starcert.voting.counting import count_chunk, tallies
-from starcert.voting.jobs import Chunk, Job
+from starcert.voting.plans import Chunk, Job
 from table import Table, Work
 
 VOTES = 100 * 1024

@@ -31,8 +31,8 @@ import numpy as np
 import psutil
 
 import starcert as sc
+from starcert.system.files import versions
 from starcert.system.processes import available_cores, worker_processes
-from starcert.system.provenance import versions
 
 GRAPHS = 16
 NOISE = sc.Noise(motif=0.02, random=0.45)

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from starcert.system.files import versions
 from starcert.system.processes import available_cores
-from starcert.system.provenance import versions
 
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ("work", "obvious loop", "starcert", "ratio", "floor", "from it")

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.files import is_empty, write_whole
-from starcert.system.provenance import versions
+from starcert.system.files import is_empty, versions, write_whole
 from starcert_studies.outcome import Finished, Outcome, Words, study_page
 from starcert_studies.parts import StudyParts
 

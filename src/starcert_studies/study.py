@@ -20,7 +20,7 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.datasets import motif
 from starcert.objects import Partition
 from starcert.objects.binding import Problem, bind_all
-from starcert.system.threads import one_torch_thread
+from starcert.system.processes import one_torch_thread
 from starcert.voting.counting import answers_on
 from starcert_studies.parts import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge

@@ -22,7 +22,7 @@ from starcert.certificates.metrics import accuracy, certified_share, majority_sh
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.evidence import counts_alpha
 from starcert.objects.noise import Noise
-from starcert.voting.jobs import Job
+from starcert.voting.plans import Job
 
 if TYPE_CHECKING:
     from starcert.certificates.smoothing import SmoothedClassifier

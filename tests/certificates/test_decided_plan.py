@@ -13,8 +13,7 @@ from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import AlphaShares, Evidence
 from starcert.voting.counting import tallies
-from starcert.voting.jobs import Chunk, Job
-from starcert.voting.plans import SoFar, Wanted
+from starcert.voting.plans import Chunk, Job, SoFar, Wanted
 
 NOISE = sc.Noise(all=0.1)
 

@@ -63,9 +63,9 @@ def test_a_store_keeps_them_and_continues(tmp_path):
         assert [record.n_targets for record in store.graphs] == [5, 3, 6]
         assert store.rows == list(zip(votes.objects.tolist(), votes.targets.tolist(), strict=True))
         np.testing.assert_array_equal(store.counts("estimation"), votes.counts)
-        assert [chunk[:2] for chunk in store.chunks(2, "estimation", target=5)] == [(0, 1024), (1, 976)]
+        assert [chunk[:2] for chunk in store.tallies(2, "estimation")] == [(0, 1024), (1, 976)]
         with pytest.raises(InvalidParameterError, match="'target' must be a whole number from 0 to 2"):
-            store.chunks(1, "estimation", target=3)
+            store.flips(1, target=3)
 
 
 def test_a_store_serves_no_other_number_of_targets(tmp_path):
@@ -84,7 +84,7 @@ def test_a_classifier_that_changed_on_one_target_cannot_continue(tmp_path):
 
     file = tmp_path / "votes.db"
     nodes().vote(graphs(), store=file, **WANTED)
-    with pytest.raises(StoreError, match="other votes on graph 0, target 2, selection, chunk 0"):
+    with pytest.raises(StoreError, match="other votes on graph 0, selection, chunk 0, target 2"):
         nodes(Changed()).vote(graphs(), store=file, **WANTED)
 
 

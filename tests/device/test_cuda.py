@@ -16,7 +16,7 @@ from scipy.stats import binom, chi2
 import starcert as sc
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import count_chunk
-from starcert.voting.jobs import Chunk, Job
+from starcert.voting.plans import Chunk, Job
 
 pytest.importorskip("torch_geometric")
 

@@ -17,7 +17,7 @@ from starcert.runs.example import write_example
 from starcert.runs.forecast import EvidenceTime, RunWork, Timings, VoteTime, seconds_a_vote, seconds_of_run
 from starcert.runs.run_file import read_run_file
 from starcert.system.errors import ClassifierError
-from starcert.voting.jobs import Job
+from starcert.voting.plans import Job
 
 
 def said(out: str) -> list[str]:

@@ -10,7 +10,7 @@ from runs_worlds import environment
 
 import starcert as sc
 from starcert.runs.user_code import voting_workers
-from starcert.system.threads import one_thread
+from starcert.system.processes import one_thread
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_votes_in_this_process_are_counted_with_one(torch):
 
 LATE = """
 import os, sys
-from starcert.system.threads import one_thread
+from starcert.system.processes import one_thread
 with one_thread():
     assert "torch" not in sys.modules
     import torch

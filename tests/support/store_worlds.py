@@ -23,6 +23,7 @@ SETTINGS = VoteSettings(
 )
 SITES = 403
 AXES = [range(5), range(5, SITES)]
+ATTACKS = [3], [0, 19]
 PROVENANCE = {"starcert": "0.2.0", "numpy": "1.26"}
 
 
@@ -63,8 +64,8 @@ def fill_evidence(store, chunks):
             record = record.by_numbers(AXES) if graph == len(store.graphs) - 1 else record
             votes = votes_of(graph, "estimation", chunk)
             store.add(graph, "estimation", chunk, votes, samples=1000, records=[record])
-            for positions in ([3], [19, 0]):
-                store.add_attack(graph, positions, chunk, votes[::-1], samples=1000)
+            for positions in ATTACKS:
+                store.add_attack(graph, positions, chunk, votes[::-1])
 
 
 def opened(path, n_graphs=3, settings=SETTINGS):
@@ -74,14 +75,18 @@ def opened(path, n_graphs=3, settings=SETTINGS):
 def everything(store):
     """All that a store says, in a form that can be compared."""
     places = [(graph, purpose) for graph in range(len(store.graphs)) for purpose in PURPOSES]
-    votes = [[(c, n, v.tolist()) for c, n, v in store.chunks(*place)] for place in places]
+    votes = [[(c, n, v.tolist()) for c, n, v in store.tallies(*place)] for place in places]
     for graph in range(len(store.graphs)):
         for chunk, record in store.flips(graph).items():
             votes.append([chunk, {name: array.tolist() for name, array in record.to_arrays().items()}])
-        for attack in store.attacks(graph):
-            votes.append([attack])
-            votes[-1] += [(c, n, v.tolist(), k.tolist()) for c, n, v, k in store.attack_chunks(graph, attack)]
+        chunks = [store.attack_chunks(graph, attack) for attack in ATTACKS]
+        votes += [[(c, v.tolist(), k.tolist()) for c, v, k in each] for each in chunks]
     return store.settings, store.graphs, store.sessions, votes
+
+
+def done(store, graph, purpose):
+    """How many samples each stored chunk has."""
+    return {chunk: samples for chunk, samples, _ in store.tallies(graph, purpose)}
 
 
 def edit(path, *statements):
@@ -109,10 +114,10 @@ def child(path, code, **options):
 def go_on(store, chunks):
     """What the killed process does: adds what is missing, and commits often."""
     places = [(graph, purpose) for graph in range(len(store.graphs)) for purpose in PURPOSES]
-    done = {place: store.done(*place) for place in places}
+    stored = {place: done(store, *place) for place in places}
     for chunk in range(chunks):
         for place in places:
-            if chunk not in done[place]:
+            if chunk not in stored[place]:
                 store.add(*place, chunk, votes_of(*place, chunk), samples=1000)
         if chunk % 3 == 0:
             store.flush()
@@ -124,8 +129,8 @@ def check_votes(store):
     number = 0
     for graph in range(len(store.graphs)):
         for purpose in PURPOSES:
-            for chunk, samples, votes in store.chunks(graph, purpose):
-                assert (samples, votes.tolist()) == (1000, votes_of(graph, purpose, chunk))
+            for chunk, samples, votes in store.tallies(graph, purpose):
+                assert (samples, votes.tolist()) == (1000, [votes_of(graph, purpose, chunk)])
                 number += 1
     assert number == sum(store.summary().chunks.values())
     return number

@@ -10,7 +10,7 @@ from runs_worlds import environment
 
 from starcert.system import files
 from starcert.system.errors import StoreError, WriteError
-from starcert.system.files import is_empty, write_whole
+from starcert.system.files import holding_lock, is_empty, lock_file, unlock_file, versions, write_whole
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path):
@@ -133,3 +133,70 @@ def test_many_may_write_the_same_file_at_once(tmp_path):
     assert [(each.communicate()[1], each.returncode) for each in writers] == [(b"", 0)] * 4
     assert path.read_text() in {letter * 100_000 for letter in "abcd"}
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def lock_path(tmp_path):
+    return str(tmp_path / "lock")
+
+
+def test_one_has_the_lock_and_the_file_goes_with_it(lock_path):
+    for _ in range(2):
+        mine = lock_file(lock_path)
+        assert mine is not None
+        assert lock_file(lock_path) is None
+        unlock_file(mine)
+        assert not os.path.exists(lock_path)
+
+
+def test_a_file_that_is_left_over_means_nothing(lock_path):
+    with open(lock_path, "w", encoding="utf-8") as file:
+        file.write("of a killed process")
+    with holding_lock(lock_path) as free:
+        assert free
+
+
+def test_a_file_that_was_removed_between_opening_and_locking_does_not_count(lock_path, monkeypatch):
+    """The holder removes its file and releases the lock: what a second one has opened before is no lock any more."""
+    first, flock = lock_file(lock_path), pytest.importorskip("fcntl").flock
+
+    def late(handle, operation):
+        monkeypatch.undo()
+        unlock_file(first)
+        flock(handle, operation)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    assert lock_file(lock_path) is None
+    assert not os.path.exists(lock_path)
+    again = lock_file(lock_path)
+    assert again is not None
+    unlock_file(again)
+
+
+def test_a_file_that_cannot_be_made(tmp_path):
+    path = str(tmp_path / "nowhere" / "lock")
+    with pytest.raises(FileNotFoundError):
+        lock_file(path)
+    with holding_lock(path) as free:  # then everybody may go on
+        assert free
+
+
+def test_a_repetition_gives_the_same_bytes(project, here):
+    """All but the file of votes, whose sessions tell the time."""
+    for number in range(2):
+        for command in (["certify", "run.toml"], ["sweep", "run.toml", "--grid", "hub=0.02,0.1"]):
+            status, _, err = here(*command, "--samples", 50, "--out", "out")
+            assert (status, err) == (0, "")
+            (project / "out").rename(project / f"{command[0]}-{number}")
+    for command, page in (("certify", "report.html"), ("sweep", "sweep.html")):
+        one, two = (
+            {path.name: path.read_bytes() for path in (project / f"{command}-{number}").iterdir() if path.is_file()}
+            for number in range(2)
+        )
+        assert page in one
+        assert {name for name in one if one[name] != two[name]} <= {"votes.db"}
+        assert set(one) == set(two)
+
+
+def test_versions_are_those_of_what_computes():
+    assert {"python", "machine", "starcert", "numpy"} <= set(versions())

@@ -156,18 +156,17 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
         spoken(out, err)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_what_a_terminal_cannot_encode_is_replaced(encoding):
+def test_what_a_terminal_cannot_encode_is_replaced():
     words = ["frontier", "--noise", "motif=0.02,random=0.45", "--max-radius", "motif=3,random=9", "--p-lower", "0.9995"]
     done = subprocess.run(
         [sys.executable, "-m", "starcert", *words],
         capture_output=True,
         check=False,
-        env={**os.environ, "PYTHONIOENCODING": encoding, "LC_ALL": "C", "PYTHONUTF8": "0"},
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"},
     )
     assert done.returncode == 0, done.stderr
     assert b"Maximal certified" in done.stdout
-    done.stdout.decode(encoding)
+    done.stdout.decode("ascii")
 
 
 def test_the_project_of_this_test_is_what_it_says(hostile):

@@ -17,8 +17,7 @@ from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
 from starcert.voting import counting, vote_loop
 from starcert.voting.counting import count_chunk
-from starcert.voting.jobs import Chunk, Job
-from starcert.voting.plans import FixedPlan, Plan, Wanted
+from starcert.voting.plans import Chunk, FixedPlan, Job, Plan, Wanted
 from starcert.voting.store import VoteStore
 
 SIZE = 128
@@ -120,9 +119,10 @@ class UntilFlips(Plan):
 
     def wanted(self, so_far):
         n = so_far.n_estimation
-        assert (so_far.record is None) == (n == 0)
-        self.looks.append((so_far.object, n, so_far.record))
-        enough = so_far.record is not None and so_far.record.n_flips > 600
+        (record,) = so_far.records
+        assert (record is None) == (n == 0)
+        self.looks.append((so_far.object, n, record))
+        enough = record is not None and record.n_flips > 600
         return so_far.wanted if enough else Wanted(100, min(n + 2 * SIZE, self.most.estimation))
 
 
@@ -145,7 +145,7 @@ class Late(Plan):
     most = Wanted(10 * SIZE, 10 * SIZE)
 
     def wanted(self, so_far):
-        return Wanted(so_far.n_selection + SIZE, so_far.n_estimation + SIZE)
+        return Wanted(so_far.wanted.selection + SIZE, so_far.n_estimation + SIZE)
 
 
 @pytest.mark.parametrize("plan", [Late(), FixedPlan(Wanted(0, SIZE))])

@@ -5,6 +5,7 @@ import multiprocessing
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import asdict
 
 import numpy as np
@@ -18,7 +19,7 @@ from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.voting.counting import count_chunk, tallies
-from starcert.voting.jobs import Chunk, Job, chunks_of, sampler_of
+from starcert.voting.plans import Chunk, Job, chunks_of, sampler_of
 
 SAMPLES = 5000
 WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
@@ -44,11 +45,14 @@ def test_votes_do_not_depend_on_the_batch_size(batch_size):
     assert same(worlds.smoothed().vote(worlds.graphs(), batch_size=batch_size, **WANTED))
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_votes_do_not_depend_on_processes(workers):
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        assert same(worlds.smoothed().vote(worlds.graphs(), executor=pool, **WANTED))
+@pytest.fixture(scope="module")
+def spawned():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def test_votes_do_not_depend_on_processes(spawned):
+    assert same(worlds.smoothed().vote(worlds.graphs(), executor=spawned, **WANTED))
 
 
 def test_votes_do_not_depend_on_threads():
@@ -58,7 +62,7 @@ def test_votes_do_not_depend_on_threads():
 
 def test_loky_takes_even_a_lambda():
     loky = pytest.importorskip("loky")
-    with loky.ProcessPoolExecutor(2) as pool:
+    with loky.ProcessPoolExecutor(1) as pool:
         smoothed = worlds.smoothed(lambda batch: (batch.degrees()[:, :6].sum(axis=1) > 20).astype(int))
         assert same(smoothed.vote(worlds.graphs(), executor=pool, **WANTED))
 
@@ -67,11 +71,13 @@ MANY = WANTED | {"chunk_size": 50}
 """So small chunks that there are many spans of them."""
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("start", ["spawn", "fork"])
-def test_a_classifier_is_unpickled_once_in_each_worker(start, tmp_path):
+def test_a_classifier_is_unpickled_once_in_each_worker(start, spawned, tmp_path):
     base = worlds.Heavy(str(tmp_path))
     expected = worlds.smoothed().vote(worlds.graphs(), **MANY)
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(start)) as pool:
+    fork = multiprocessing.get_context("fork")
+    with nullcontext(spawned) if start == "spawn" else ProcessPoolExecutor(2, mp_context=fork) as pool:
         for _ in range(2):
             votes = worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **MANY)
             assert (votes.counts == expected.counts).all()
@@ -492,15 +498,16 @@ def test_every_classifier_has_its_own_sampler():
         assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
 
 
-def test_threads_share_samplers_without_mixing_them_up():
+def test_threads_share_samplers_without_mixing_them_up(monkeypatch):
     """More graphs than are kept, two classifiers with samplers of their own, many threads."""
+    monkeypatch.setattr(sampler_module, "MAX_KEPT", 8)
     graphs = worlds.graphs(2 * sampler_module.MAX_KEPT)
     classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            jobs = [(each, graph) for _ in range(20) for graph in graphs for each in classifiers]
+            jobs = [(each, graph) for _ in range(10) for graph in graphs for each in classifiers]
             found = list(pool.map(lambda job: drawn_on(*job), jobs))
     finally:
         sys.setswitchinterval(interval)

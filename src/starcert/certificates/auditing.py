@@ -37,7 +37,7 @@ from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import UInt64s, WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.jobs import fitting_batch_of, sampler_of
+from starcert.voting.plans import fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier, Scores
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from starcert.objects.laws import Law
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
-    from starcert.voting.jobs import Job
+    from starcert.voting.plans import Job
 
 __all__ = ["AuditSize", "audit_attacked", "audit_votes"]
 

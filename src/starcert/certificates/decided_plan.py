@@ -39,8 +39,7 @@ from starcert.math.frontier import levels_below, levels_of
 from starcert.math.tradeoff import RELATIVE_ERROR
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
-from starcert.voting.jobs import chunk_ends
-from starcert.voting.plans import Plan, SoFar, Wanted, default_selection
+from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
 __all__ = ["DecidedPlan"]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
     from starcert.math.confidence import Votes
     from starcert.system.output import Advance
-    from starcert.voting.jobs import Job
+    from starcert.voting.plans import Job
     from starcert.voting.store import VoteStore
 
 __all__ = ["evidence_of", "find_verdicts", "verdicts_of", "with_evidence"]

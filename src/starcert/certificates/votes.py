@@ -26,7 +26,7 @@ from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.jobs import Job, any_copy, check_memory
+from starcert.voting.plans import Job, any_copy, check_memory
 from starcert.voting.vote_loop import open_store
 
 if TYPE_CHECKING:
@@ -250,8 +250,7 @@ class OwnVotes(AttackVotes):
             for attack, tally in zip(span, tallies, strict=True):
                 found[attack] = tally
                 if self._store is not None:
-                    place = {"target": self._target.number, "chunk_size": OWN_CHUNK}
-                    self._store.add_attack(self._graph, attack, chunk, tally.counts, OWN_CHUNK, tally.numbers, **place)
+                    self._store.add_attack(self._graph, attack, chunk, *tally, target=self._target.number)
         return [found[attack] for attack in attacks]
 
     def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
@@ -259,11 +258,11 @@ class OwnVotes(AttackVotes):
         if self._store is None:
             return None
         if attack not in self._stored:
-            chunks = self._store.attack_chunks(self._graph, attack, target=self._target.number, chunk_size=OWN_CHUNK)
+            chunks = self._store.attack_chunks(self._graph, attack, target=self._target.number)
             self._stored[attack] = {
                 number: OwnTally(counts, numbers)
-                for number, samples, counts, numbers in chunks
-                if samples == OWN_CHUNK
+                for number, counts, numbers in chunks
+                if counts.sum() == OWN_CHUNK
                 and len(numbers) == OWN_CHUNK - counts[self._target.label]  # otherwise they are against another class
             }
         return self._stored[attack].get(chunk)

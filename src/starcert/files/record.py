@@ -28,8 +28,8 @@ from starcert.math.evidence import counts_alpha
 from starcert.math.frontier import Radius
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
+from starcert.system.files import versions
 from starcert.system.output import as_frame
-from starcert.system.provenance import versions
 
 if TYPE_CHECKING:
     import pandas as pd

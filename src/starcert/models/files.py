@@ -27,8 +27,7 @@ import torch
 
 from starcert.classifiers.torch import TorchClassifier
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, WriteError
-from starcert.system.files import write_whole
-from starcert.system.provenance import versions
+from starcert.system.files import versions, write_whole
 
 if TYPE_CHECKING:
     from starcert.models.fitting import Smoothed, Training

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from starcert.pages import document
 from starcert.pages.document import Notice
-from starcert.system.provenance import versions
+from starcert.system.files import versions
 
 __all__ = ["ShownLevel", "SweepPage", "write_sweep_page"]
 

@@ -20,9 +20,8 @@ from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.user_code import voting_workers
-from starcert.system.files import write_whole
+from starcert.system.files import versions, write_whole
 from starcert.system.output import csv_lines
-from starcert.system.provenance import versions
 from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 
 if TYPE_CHECKING:

@@ -33,9 +33,8 @@ from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import useful_workers
 from starcert.system.errors import ClassifierError
 from starcert.system.output import duration_range
-from starcert.system.threads import one_thread
-from starcert.voting.jobs import Job, check_memory
-from starcert.voting.plans import FixedPlan, Wanted, default_selection
+from starcert.system.processes import one_thread
+from starcert.voting.plans import FixedPlan, Job, Wanted, check_memory, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
 from starcert.voting.vote_loop import count_votes
@@ -168,7 +167,7 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
         with VoteStore.read(file) as kept:
             for graph in range(min(len(kept.graphs), len(ready.problem))):
                 for purpose, n in wanted.items():
-                    left[purpose] -= min(n, sum(kept.done(graph, purpose).values()))
+                    left[purpose] -= min(n, sum(samples for _, samples, _ in kept.tallies(graph, purpose)))
     return left["selection"], left["estimation"]
 
 

@@ -26,9 +26,9 @@ from starcert.runs.tables import MAX_SHOWN, divided, number_labels, part_if_any,
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import progress_bar, say
-from starcert.system.threads import one_thread
+from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
-from starcert.voting.jobs import Job
+from starcert.voting.plans import Job
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

@@ -23,7 +23,7 @@ from starcert.runs.settings import RunSettings, TrainSettings, run_settings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
-from starcert.system.threads import one_thread
+from starcert.system.processes import one_thread
 
 if TYPE_CHECKING:
     from starcert.models import Training, TrainingCheckpoint

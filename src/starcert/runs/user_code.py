@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
-from starcert.system.processes import available_cores, worker_processes
-from starcert.system.threads import one_thread
+from starcert.system.processes import available_cores, one_thread, worker_processes
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

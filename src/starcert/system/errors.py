@@ -10,21 +10,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 
-__all__ = [
-    "ArchiveError",
-    "ClassifierError",
-    "ExecutorError",
-    "InvalidParameterError",
-    "PrecisionError",
-    "StarcertError",
-    "StarcertWarning",
-    "StoreError",
-    "StoreSettingsError",
-    "WriteError",
-    "did_you_mean",
-    "whole_number",
-]
-
 
 class StarcertError(Exception):
     """The base of everything that starcert raises on purpose."""
@@ -107,11 +92,7 @@ class StoreError(StarcertError, OSError):
 
 
 class StoreSettingsError(StarcertError, ValueError):
-    """A file of votes belongs to another run: other settings or other graphs.
-
-    Args:
-        path: the file.
-        differences: every difference, as "name: stored X, now Y".
+    """A file of votes belongs to another run; `differences` lists those of its settings and graphs.
 
     Example:
         >>> str(StoreSettingsError("votes.db", ["seed: stored 1, now 2"])).partition(". ")[0]
@@ -130,11 +111,7 @@ class StoreSettingsError(StarcertError, ValueError):
 
 
 class ArchiveError(StarcertError, ValueError):
-    """A file of certificates cannot be read or written; the message names the file, the field and what is wrong.
-
-    Args:
-        path: the file.
-        problem: what is wrong, a sentence that names the field.
+    """A file of certificates cannot be read or written; `problem` is a sentence that names the field.
 
     Example:
         >>> str(ArchiveError("certificates.json", "'alpha' must be a number. Got 'low' instead."))

@@ -1,20 +1,22 @@
 """Files that are either there and whole, or not there: nothing half-written has a final name.
 
 A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is locked until it gets its name. A draft
-without a lock was left by a process that was killed: whoever writes the same file next removes it.
-
-All locks are on open files: the system releases them however a process ends.
+without a lock was left by a process that was killed: whoever writes the same file next removes it. The system releases
+locks however a process ends.
 
 Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
+Files say by which `versions` they were made: with the same ones, a run that is repeated gives the same bytes.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -27,21 +29,9 @@ from numpy.lib import format as npy
 
 from starcert.system.errors import StarcertError, WriteError
 
-__all__ = [
-    "ArrayHeader",
-    "holding_lock",
-    "is_empty",
-    "lock_file",
-    "read_header",
-    "read_numbers",
-    "unlock_file",
-    "write_whole",
-]
-
 _ENDING = r"\.[0-9a-f]{16}\.part"
 
-_BLOCK = 2**18
-"""Bytes that are unpacked at a time, so that no array is in memory twice."""
+_BLOCK = 2**18  # bytes that are unpacked at a time, so that no array is in memory twice
 
 
 def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes]) -> None:
@@ -68,7 +58,11 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     except OSError as error:
         raise WriteError(error.errno, error.strerror or str(error), os.fspath(path)) from error
     with suppress(OSError):  # not every system opens or syncs a folder; the file itself is safe
-        _sync_folder(final.parent)
+        handle = os.open(final.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)  # puts the new name on the disk too
+        finally:
+            os.close(handle)
 
 
 def _write_draft(final: Path, parts: Iterable[str] | Iterable[bytes]) -> None:
@@ -113,34 +107,16 @@ def _stem(final: Path) -> str:
     return f".{final.name[:100]}"
 
 
-def _sync_folder(folder: Path) -> None:
-    """Puts the new name on the disk too."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def is_empty(folder: Path) -> bool:
-    """Whether a folder holds nothing, or nothing but drafts.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     is_empty(Path(folder))
-        True
-    """
+    """Whether a folder holds nothing, or nothing but drafts."""
     return all(re.fullmatch(rf"\..+{_ENDING}", each.name) for each in folder.iterdir())
 
 
 def lock_file(path: str) -> FileLock | None:
     """Takes the lock that a file stands for, and makes the file if need be; None if somebody else has the lock.
 
-    A file that was left over means nothing, and a forked copy of this process does not hold the lock.
-
-    Raises:
-        OSError: the file cannot be made, or its file system has no locks.
+    A file that was left over means nothing, and a forked copy of this process does not hold the lock. Where the file
+    cannot be made, or its file system has no locks, there is an OSError.
     """
     os.stat(os.path.dirname(os.path.abspath(path)))  # FileLock would make a folder that is missing
     lock = FileLock(path, blocking=False, thread_local=False, fallback_to_soft=False)
@@ -160,10 +136,7 @@ def unlock_file(lock: FileLock) -> None:
 
 @contextmanager
 def holding_lock(path: str) -> Iterator[bool]:
-    """Holds the lock that a file stands for; False inside if somebody else has it.
-
-    Where no such file can be made or locked, everybody holds it.
-    """
+    """Holds the lock that a file stands for; False inside if somebody else has it, True where there can be no locks."""
     try:
         lock = lock_file(path)
     except OSError:
@@ -191,10 +164,7 @@ class ArrayHeader(NamedTuple):
 
 
 def read_header(stream: IO[bytes]) -> ArrayHeader:
-    """The header of a saved array; the stream is then where the numbers begin.
-
-    Raises:
-        ValueError: it is not a header of version 1.0 or 2.0.
+    """The header of a saved array, of numpy's version 1.0 or 2.0; the stream is then where the numbers begin.
 
     Example:
         >>> import io
@@ -206,21 +176,17 @@ def read_header(stream: IO[bytes]) -> ArrayHeader:
         ((2,), True, array([1.5, 2.5]))
     """
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    version = npy.read_magic(stream)
-    if version not in readers:
-        raise ValueError(f"an array of numpy's version {version[0]}.{version[1]}, which is not read")
-    shape, by_columns, dtype = readers[version](stream)
+    form = npy.read_magic(stream)
+    if form not in readers:
+        raise ValueError(f"an array of numpy's version {form[0]}.{form[1]}, which is not read")
+    shape, by_columns, dtype = readers[form](stream)
     if any(length < 0 for length in shape):
         raise ValueError(f"an array with shape {shape}")
     return ArrayHeader(shape, by_columns, dtype, stream.tell())
 
 
 def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The next numbers of a saved array.
-
-    Raises:
-        EOFError: there are fewer.
-    """
+    """The next numbers of a saved array; an EOFError if there are fewer."""
     raw = np.empty(count * dtype.itemsize, dtype=np.uint8)
     at = 0
     while at < len(raw):
@@ -230,3 +196,15 @@ def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDA
         raw[at : at + len(part)] = np.frombuffer(part, dtype=np.uint8)
         at += len(part)
     return raw.view(dtype)
+
+
+_PACKAGES = "starcert numpy scipy numba python-flint networkx torch torch-geometric grakel scikit-learn"
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python, of the machine and of the installed packages that compute."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in _PACKAGES.split():
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found

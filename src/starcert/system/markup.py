@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["MAX_SHOWN", "html_table"]
-
 MAX_SHOWN = 12
 """Rows of a long table that a notebook shows."""
 

@@ -1,12 +1,11 @@
 """Text for people: rounded probabilities, strings that are safe to print, progress, tables.
 
-**Probabilities** in sentences are rounded against ourselves, so that none claims more than is proved: "at least" is
-rounded down and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it.
+Probabilities are rounded against ourselves, so that no sentence claims more than is proved: "at least" is rounded down
+and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it.
 
-**Names** of classes, regions, graphs and files come from untrusted data. A terminal obeys what is written
-to it: an escape sequence in a name could hide a warning, paint a verdict or change the window's title. So every text
-that is printed passes through `plain`, and what the terminal's encoding does not have is replaced. A spreadsheet
-computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text".
+Names of classes, regions, graphs and files come from untrusted data, and a terminal obeys what is written to it: an
+escape sequence could hide a warning or paint a verdict. So every text that is printed passes through `plain`. A
+spreadsheet computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text".
 """
 
 from __future__ import annotations
@@ -28,33 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from _typeshed import ReadableBuffer
 
-__all__ = [
-    "Advance",
-    "as_frame",
-    "at_least",
-    "at_most",
-    "csv_line",
-    "csv_lines",
-    "duration",
-    "duration_range",
-    "fails_at_most",
-    "harden_streams",
-    "holds_at_least",
-    "plain",
-    "progress_bar",
-    "say",
-]
 
-DIGITS = 6
-"""Digits of a probability that are shown."""
+DIGITS, DIGITS_OF_REST, MAX_DECIMALS = 6, 3, 20
+"""Digits of a probability that are shown; close to 1, enough for three of 1 − p, but at most 20 decimals."""
 
-DIGITS_OF_REST = 3
-"""Close to 1, as many more as it takes to show this many digits of 1 − p; at most `MAX_DECIMALS` after the point."""
-
-MAX_DECIMALS = 20
-
-PROGRESS_SECONDS = 30.0
-"""Off a terminal, the time between two lines of progress."""
+PROGRESS_SECONDS = 30.0  # off a terminal, between two lines of progress
 
 _EXACT = Context(prec=MAX_PREC)
 
@@ -68,7 +45,7 @@ def at_least(p: float, *, decimals: int | None = None) -> str:
         >>> at_least(0.9999999, decimals=6)
         '0.999999'
     """
-    return _rounded(_decimal(p), ROUND_FLOOR, decimals)
+    return _rounded(Decimal(repr(float(p))), ROUND_FLOOR, decimals)
 
 
 def at_most(p: float) -> str:
@@ -78,7 +55,7 @@ def at_most(p: float) -> str:
         >>> at_most(0.01), at_most(0.0012345678), at_most(1e-7)
         ('0.01', '0.00123457', '1e-07')
     """
-    return _rounded(_decimal(p), ROUND_CEILING, None)
+    return _rounded(Decimal(repr(float(p))), ROUND_CEILING)
 
 
 def holds_at_least(alpha: float) -> str:
@@ -88,7 +65,7 @@ def holds_at_least(alpha: float) -> str:
         >>> holds_at_least(0.01), holds_at_least(1e-7)
         ('0.99', '0.9999999')
     """
-    return _rounded(_EXACT.subtract(Decimal(1), _decimal(alpha)), ROUND_FLOOR, None)
+    return _rounded(_EXACT.subtract(Decimal(1), Decimal(repr(float(alpha)))), ROUND_FLOOR)
 
 
 def fails_at_most(alpha: float, n_certificates: int = 1) -> str:
@@ -100,42 +77,28 @@ def fails_at_most(alpha: float, n_certificates: int = 1) -> str:
         >>> fails_at_most(0.01, 188)
         'All 188 certificates hold together; that any of them fails has a probability of at most 0.01.'
     """
-    if n_certificates == 1:
-        return f"Each certificate by itself fails with a probability of at most {at_most(alpha)}."
-    return (
-        f"All {n_certificates:,} certificates hold together; that any of them fails has a probability of at most "
-        f"{at_most(alpha)}."
-    )
+    what = "Each certificate by itself fails with"
+    if n_certificates != 1:
+        what = f"All {n_certificates:,} certificates hold together; that any of them fails has"
+    return f"{what} a probability of at most {at_most(alpha)}."
 
 
-def _decimal(value: float) -> Decimal:
-    return Decimal(repr(float(value)))
-
-
-def _rounded(number: Decimal, direction: str, decimals: int | None) -> str:
-    shown = _places(number) if decimals is None else decimals
-    rounded = number.quantize(Decimal(1).scaleb(-shown), rounding=direction, context=_EXACT)
-    return f"{rounded:f}" if decimals is not None else _text(rounded)
-
-
-def _places(number: Decimal) -> int:
+def _rounded(number: Decimal, direction: str, decimals: int | None = None) -> str:
+    """The number with some decimals; else without zeros at the end, and with an exponent where `:g` has one."""
+    if decimals is not None:
+        return f"{number.quantize(Decimal(1).scaleb(-decimals), rounding=direction, context=_EXACT):f}"
     rest = _EXACT.subtract(Decimal(1), number)
     places = DIGITS - 1 - number.adjusted() if number else 0
     close = DIGITS_OF_REST - 1 - rest.adjusted() if rest else 0
-    return max(places, min(close, MAX_DECIMALS))
-
-
-def _text(number: Decimal) -> str:
-    """Without zeros at the end, and with an exponent where `:g` has one."""
-    short = number.normalize(_EXACT)
+    unit = Decimal(1).scaleb(-max(places, min(close, MAX_DECIMALS)))
+    short = number.quantize(unit, rounding=direction, context=_EXACT).normalize(_EXACT)
     if short and short.adjusted() < -4:
         digits, _, power = f"{short:e}".partition("e")
         return f"{digits}e{int(power):+03d}"
     return f"{short:f}"
 
 
-_COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories of characters that command a terminal, are invisible, or are unassigned."""
+_COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that command, are invisible, or unassigned
 
 
 def plain(text: str) -> str:
@@ -148,13 +111,11 @@ def plain(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(
-        sign if sign == "\n" or unicodedata.category(sign) not in _COMMANDING else _number(sign) for sign in text
+        sign
+        if sign == "\n" or unicodedata.category(sign) not in _COMMANDING
+        else sign.encode("unicode_escape").decode()
+        for sign in text
     )
-
-
-def _number(sign: str) -> str:
-    code = ord(sign)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def say(text: str) -> None:
@@ -181,8 +142,7 @@ class _Outlet(io.FileIO):
 def harden_streams() -> None:
     """Lets this process continue, whatever becomes of its standard output and error.
 
-    Characters that their encoding does not have are replaced, and a pipe without a reader (`| head -1`) swallows the
-    rest.
+    Characters that their encoding does not have are replaced; a pipe without a reader (`| head -1`) swallows the rest.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -205,19 +165,12 @@ Advance: TypeAlias = Callable[[int], None]
 
 @contextmanager
 def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
-    """A bar with rate and remaining time on standard error.
+    """A bar with rate and remaining time on standard error; units that an earlier run has `done` do not count for them.
 
-    Args:
-        title: what is being done.
-        total: how many units there are in all.
-        done: how many of them were done before (by an earlier run): they count as done, but not for the rate.
-        shown: whether to draw it; None: on a terminal, and elsewhere a line every half a minute.
+    It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute.
     """
-    if shown is None and not sys.stderr.isatty():
-        yield _progress_lines(title, total, done)
-        return
-    if shown is False:
-        yield lambda _units: None
+    if shown is False or (shown is None and not sys.stderr.isatty()):
+        yield _progress_lines(title, total, done) if shown is None else lambda _units: None
         return
     from rich.console import Console  # noqa: PLC0415  (only where there is something to draw)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
@@ -242,7 +195,6 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
 
 
 def _progress_lines(title: str, total: int, done: int) -> Advance:
-    """Prints every now and then how much is done, and how long the rest will take."""
     begun = last = time.monotonic()
     now = done
 
@@ -279,10 +231,8 @@ def duration_range(low: float, high: float) -> str:
         ('20 to 50 s', '50 s to 3 min', '1 s', '2.0 to 2.8 h')
     """
     first, last = duration(low), duration(high)
-    if first == last:
-        return first
     number, unit = first.split()
-    return f"{number if unit == last.split()[1] else first} to {last}"
+    return first if first == last else f"{number if unit == last.split()[1] else first} to {last}"
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

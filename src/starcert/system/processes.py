@@ -1,4 +1,4 @@
-"""Worker processes that end when they should, however the process that started them ends; and free memory.
+"""Worker processes that end when they should, how many threads torch uses, cores and free memory.
 
 Workers are spawned, never forked: a forked one could inherit a lock of torch or numba in the middle of something. They
 ignore Ctrl-C and the end of a terminal, because the process that started them stops them itself. When that process is
@@ -8,6 +8,9 @@ On Linux a named semaphore is a file in `/dev/shm`. Python's resource tracker re
 killed, unless it is killed too, along with its whole process group. So a process writes the names of its semaphores
 into a record beside them, which it keeps locked. A record without a lock was left by a process that is gone: whoever
 starts workers next removes the semaphores that it names.
+
+Many torch threads on small graphs mostly wait for each other, on a busy machine a hundred times as long as they work.
+torch itself is never imported here, because that takes seconds.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import re
 import secrets
 import signal
 import stat
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,16 +38,26 @@ import psutil
 from starcert.system.errors import StarcertError
 from starcert.system.files import lock_file, unlock_file
 
-__all__ = ["Pending", "available_bytes", "available_cores", "in_words", "signals_held", "worker_processes"]
-
 Result = TypeVar("Result")
 
-SHARED = "/dev/shm"
-"""Where Linux keeps semaphores; other systems have no such folder, and nothing is recorded or removed there."""
+SHARED = "/dev/shm"  # where Linux keeps semaphores; on other systems nothing is recorded or removed
 
 _RECORD = "starcert-semaphores-"
 _IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
 _HELD = [*_IGNORED, signal.SIGTERM]
+
+
+@contextmanager
+def _signals_handled(numbers: Iterable[int], handler: Any) -> Iterator[None]:  # noqa: ANN401  (what `signal` takes)
+    if threading.current_thread() is not threading.main_thread():  # only that one receives signals and sets handlers
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, each in before.items():
+            signal.signal(number, each)
 
 
 @contextmanager
@@ -53,18 +67,12 @@ def signals_held() -> Iterator[None]:
     A signal becomes an exception wherever the main thread happens to be. Inside the futures of the standard library
     that can be between two of their locks: the first one would stay locked, and the process would never end.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals go to that one
-        yield
-        return
     held: list[int] = []
-    handlers = {number: handler for number in _HELD if callable(handler := signal.getsignal(number))}
-    for number in handlers:
-        signal.signal(number, lambda number, _frame: held.append(number))
+    numbers = [number for number in _HELD if callable(signal.getsignal(number))]
     try:
-        yield
+        with _signals_handled(numbers, lambda number, _frame: held.append(number)):
+            yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
         for number in held[:1]:
             signal.raise_signal(number)
 
@@ -116,13 +124,13 @@ def worker_processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of worker processes; when something goes wrong, work in progress is not waited for.
 
-    `kept` tells what a user does not lose when a worker dies, as a sentence. Each worker first calls `begin` with its
+    `kept` is a sentence about what a user does not lose when a worker dies. Each worker first calls `begin` with its
     arguments; a StarcertError there is raised here.
     """
     before = set(active_children())
     _remove_abandoned_semaphores()
     with ExitStack() as resources:
-        with _start_errors(), _signals_ignored():  # a new process inherits what is ignored
+        with _start_errors(), _signals_handled(_IGNORED, signal.SIG_IGN):  # a new process inherits it
             executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
             resources.enter_context(_recorded_semaphores())
             ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
@@ -160,7 +168,6 @@ def _kill(children: set[Any]) -> None:
 
 @contextmanager
 def _start_errors() -> Iterator[None]:
-    """Reports why worker processes cannot be started, and what to do."""
     try:
         yield
     except OSError as error:
@@ -170,24 +177,10 @@ def _start_errors() -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def _signals_ignored() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
-        yield
-        return
-    handlers = {each: signal.signal(each, signal.SIG_IGN) for each in _IGNORED}
-    try:
-        yield
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-
-
 _problem = ""
 
 
 def _begin(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """What a worker does first."""
     global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task reports it instead)
     for each in _IGNORED:
         signal.signal(each, signal.SIG_IGN)
@@ -212,7 +205,6 @@ def _problem_of_this_worker() -> str:
 
 @contextmanager
 def _recorded_semaphores() -> Iterator[None]:
-    """Keeps a record of the semaphores that this process has open now."""
     lock = None
     with suppress(OSError):
         maps = Path("/proc/self/maps").read_bytes().splitlines()
@@ -274,3 +266,65 @@ def in_words(n_bytes: float) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}"
     return f"{n_bytes:,.0f} bytes"
+
+
+_VARIABLE = "OMP_NUM_THREADS"
+
+
+class _Inside:
+    """How many threads are inside `one_torch_thread` now, and the number that torch had before the first of them."""
+
+    lock = threading.Lock()
+    count = 0
+    before = 1
+
+
+def threads_are_chosen() -> bool:
+    """Whether the user has chosen how many threads torch has, by its environment variable."""
+    return bool(os.environ.get(_VARIABLE))
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Lets torch use one thread inside, if it is imported; afterwards as many as before.
+
+    torch gives a new thread of Python's the number of the last who set it. So where several threads are inside at once,
+    the number to restore is what the first of them found.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    with _Inside.lock:
+        if not _Inside.count:
+            _Inside.before = torch.get_num_threads()
+        _Inside.count += 1
+        before = _Inside.before
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _Inside.lock:
+            _Inside.count -= 1
+            torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread(device: str = "cpu") -> Iterator[None]:
+    """Lets torch use one thread inside, if the device is the CPU, whenever it is imported; afterwards as before.
+
+    If torch is imported inside, by the user's code or in a process that is started there, it reads the environment
+    variable. A user who has set that variable has chosen, and nothing changes.
+    """
+    if device != "cpu" or threads_are_chosen():
+        yield
+        return
+    late = "torch" not in sys.modules
+    os.environ[_VARIABLE] = "1"
+    try:
+        with one_torch_thread():
+            yield
+    finally:
+        os.environ.pop(_VARIABLE, None)
+        if late and (torch := sys.modules.get("torch")) is not None:
+            torch.set_num_threads(available_cores())

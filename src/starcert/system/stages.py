@@ -1,6 +1,4 @@
-"""Where the time goes: seconds by stage, added up while a clock is on.
-
-There is no clock unless a caller starts one, and a stage without a clock does nothing. The stages:
+"""Where the time goes: seconds by stage, added up while a clock is on; a stage without a clock does nothing.
 
 | stage      | what is done                                                                                 |
 | ---------- | -------------------------------------------------------------------------------------------- |
@@ -28,26 +26,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
 
-__all__ = [
-    "HEADER",
-    "Stage",
-    "StageClock",
-    "StageRow",
-    "StageTimes",
-    "add_votes",
-    "add_worker_times",
-    "measured",
-    "stage",
-    "staged",
-    "stages",
-    "unstaged",
-]
-
 Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "waiting"]
 
-OTHER = "other"
-"""What is in no stage: reading data, writing files, Python in between."""
-
+OTHER = "other"  # what is in no stage: reading data, writing files, Python in between
 HEADER = ("stage", "seconds", "share", "µs a vote")
 
 Parameters = ParamSpec("Parameters")
@@ -74,7 +55,7 @@ class StageTimes:
     """The seconds of each stage.
 
     Attributes:
-        seconds: of each stage, those of worker processes and threads added to those here.
+        seconds: of each stage, those of workers added to those here.
         votes: noisy copies that were answered and counted, however many targets each has.
         elapsed: seconds since the clock was started.
         worker_seconds: the part of all `seconds` that workers spent.
@@ -99,12 +80,10 @@ class StageTimes:
     @property
     def summary(self) -> str:
         """What the seconds add up to, as a sentence."""
-        workers = f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)"
+        spent = self.worker_seconds
+        workers = f", of which workers spent {spent:.3f} s (worker-seconds)" if spent else ""
         whole = sum(row.seconds for row in self.rows)
-        return (
-            f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s"
-            f"{workers if self.worker_seconds else ''}."
-        )
+        return f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}."
 
     def to_dict(self) -> dict[str, object]:
         """What a file keeps."""
@@ -131,49 +110,40 @@ class StageClock:
         self._seconds: dict[str, float] = dict.fromkeys(get_args(Stage), 0.0)
         self._inside: list[str] = []
         self._begin = self._since = time.perf_counter()
-        self._end: float | None = None
-        self._votes, self._worker_seconds = 0, 0.0
+        self.end: float | None = None
+        self.votes, self._worker_seconds = 0, 0.0
 
     def times(self) -> StageTimes:
         """The seconds so far, or until the clock was stopped."""
-        end = time.perf_counter() if self._end is None else self._end
-        return StageTimes(dict(self._seconds), self._votes, end - self._begin, self._worker_seconds)
-
-    def stop(self) -> None:
-        """Stops the clock."""
-        self._end = time.perf_counter()
+        end = time.perf_counter() if self.end is None else self.end
+        return StageTimes(dict(self._seconds), self.votes, end - self._begin, self._worker_seconds)
 
     @contextmanager
     def stage(self, name: Stage, device: object) -> Iterator[None]:
         """Adds what is done inside to a stage, and interrupts the stage around it."""
-        _synchronize(device)
-        self._add_up()
+        self._add_up(device)
         self._inside.append(name)
         try:
             yield
         finally:
             try:
-                _synchronize(device)
+                self._add_up(device)
             finally:
-                self._add_up()
                 self._inside.pop()
 
-    def _add_up(self) -> None:
+    def _add_up(self, device: object) -> None:
+        _synchronize(device)
         now = time.perf_counter()
         if self._inside:
             self._seconds[self._inside[-1]] += now - self._since
         self._since = now
-
-    def add_votes(self, votes: int) -> None:
-        """Counts votes."""
-        self._votes += votes
 
     def add_worker(self, times: StageTimes) -> None:
         """Adds what a worker has spent."""
         for name, seconds in times.seconds.items():
             self._seconds[name] += seconds
             self._worker_seconds += seconds
-        self._votes += times.votes
+        self.votes += times.votes
 
     def __str__(self) -> str:
         return str(self.times())
@@ -209,7 +179,7 @@ def stages() -> Iterator[StageClock]:
         yield clock
     finally:
         _HERE.clock = before
-        clock.stop()
+        clock.end = time.perf_counter()
 
 
 @contextmanager
@@ -245,22 +215,20 @@ def staged(name: Stage) -> Callable[[Callable[Parameters, Result]], Callable[Par
 def add_votes(votes: int) -> None:
     """Tells the clock, if there is one, of votes that were counted."""
     if _HERE.clock is not None:
-        _HERE.clock.add_votes(votes)
+        _HERE.clock.votes += votes
 
 
 def measured(work: Callable[..., Result]) -> Callable[..., tuple[Result, StageTimes | None]]:
     """Work for a worker, which also returns the seconds that it took there if there is a clock here now."""
-    return functools.partial(_run_measured if _HERE.clock is not None else _run_unmeasured, work)
+    return functools.partial(_run, work, _HERE.clock is not None)
 
 
-def _run_measured(work: Callable[..., Result], *arguments: object) -> tuple[Result, StageTimes]:
+def _run(work: Callable[..., Result], timed: bool, *arguments: object) -> tuple[Result, StageTimes | None]:
+    if not timed:
+        return work(*arguments), None
     with stages() as clock:
         result = work(*arguments)
     return result, clock.times()
-
-
-def _run_unmeasured(work: Callable[..., Result], *arguments: object) -> tuple[Result, None]:
-    return work(*arguments), None
 
 
 def add_worker_times(times: StageTimes | None) -> None:

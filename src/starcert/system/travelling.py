@@ -1,9 +1,8 @@
 """Work on any executor, whose workers receive what they share once.
 
 What many pieces of work need is `SentOnce`: pickled once here and unpickled once in each worker, which keeps the last
-ones by their digests. A large one is sent by its digest alone. A worker that does not have it, because it is new or was
-restarted, says so, and the same work is sent again with everything it needs. So this works on every executor. Among
-threads nothing is pickled.
+ones by their digests. A large one is sent by its digest alone; a worker that does not have it, because it is new or was
+restarted, says so, and the same work is sent again with everything it needs. Among threads nothing is pickled.
 
 Pieces are sent in spans. A worker that has spent too long on one gives back the rest, and the length of the next spans
 follows from the time that pieces took: no worker waits long for another, and sending costs little beside the work.
@@ -19,7 +18,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,11 +27,9 @@ from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
-from starcert.system.errors import ExecutorError, StarcertError
+from starcert.system.errors import ExecutorError, InvalidParameterError, StarcertError
 from starcert.system.processes import Pending
 from starcert.system.stages import StageTimes, add_worker_times, measured, stage
-
-__all__ = ["SentOnce", "map_on_workers", "pickles_plainly"]
 
 Content = TypeVar("Content")
 Common = TypeVar("Common")
@@ -40,27 +37,18 @@ Own = TypeVar("Own")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-SPAN_SECONDS = 0.1
-"""How long a span should take; after twice that, a worker gives back the rest."""
-
-FIRST_PIECES, MAX_PIECES = 8, 1024
-"""Pieces in the first spans, before any has shown how long it takes, and in the longest ones."""
-
-GROWTH = 8
-"""A span is at most this many times as long as the one before: the first pieces may say little about the next."""
-
-SMALL = 8192
-"""Up to this many bytes are sent every time: asking whether a worker has them would take longer."""
-
-MAX_BYTES = 2**28
-"""A worker keeps shared things of this many bytes in all, and the last one however large it is."""
+SPAN_SECONDS = 0.1  # how long a span should take; after twice that, a worker gives back the rest
+FIRST_PIECES, MAX_PIECES = (
+    8,
+    1024,
+)  # in the first spans, before any has shown its time, and in the longest ones
+GROWTH = 8  # of a span, at most, from one to the next: the first pieces may say little about the others
+SMALL = 8192  # bytes up to which a thing is sent every time: asking whether a worker has it would take longer
+MAX_BYTES = 2**28  # of shared things that a worker keeps in all, and the last one however large it is
 
 
 class SentOnce(Generic[Content]):
-    """Something that many pieces of work need.
-
-    Pools of the standard library pickle; other executors bring `cloudpickle`, which takes lambdas and what a script
-    defines.
+    """Something that many pieces of work need; pickled, or by executors that bring it with `cloudpickle`.
 
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -71,24 +59,23 @@ class SentOnce(Generic[Content]):
     """
 
     def __init__(self, content: Content, executor: Executor) -> None:
-        self.content = content
-        other = None if pickles_plainly(executor) else sys.modules.get("cloudpickle")
-        self._dumps: Callable[[object], bytes] = pickle.dumps if other is None else other.dumps
+        self.content, self._plainly = content, type(executor).__module__.startswith("concurrent.")
 
     @cached_property
     def packed(self) -> bytes:
         """The content, pickled."""
-        return self._dumps(self.content)
+        other = None if self._plainly else sys.modules.get("cloudpickle")
+        try:
+            return bytes((pickle if other is None else other).dumps(self.content))
+        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
+            base = type(getattr(self.content, "classifier", self.content)).__name__
+            hint = f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too."
+            raise InvalidParameterError("base", "be picklable to travel to another process", base, hint) from None
 
     @cached_property
     def digest(self) -> bytes:
         """What a worker knows it by."""
         return blake2b(self.packed, digest_size=16).digest()
-
-
-def pickles_plainly(executor: Executor) -> bool:
-    """Whether an executor sends work to its processes as the standard library does."""
-    return isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent.")
 
 
 class _UnknownError(Exception):
@@ -176,8 +163,8 @@ def map_on_workers(
     """Every piece of work with its result, in whatever order they come.
 
     The function takes what all pieces share, what this one shares with some others, and the piece itself. No more is
-    sent than can soon begin, by as many workers as have answered: memory stays flat however many pieces there are. When
-    the caller stops early, what was sent but not begun is taken back.
+    sent than can soon begin: memory stays flat however many pieces there are. When the caller stops early, what has not
+    begun is taken back.
     """
     given_back, left = deque[tuple[SentOnce[Own], Item]](), iter(pieces)
     pending: Pending[tuple[_Reply, StageTimes | None]] = Pending(executor)
@@ -220,10 +207,9 @@ def map_on_workers(
 
 @contextmanager
 def _executor_errors() -> Iterator[None]:
-    """Reports that an executor failed; a classifier's own errors have their message already."""
     try:
         yield
-    except (StarcertError, BrokenExecutor):
+    except (StarcertError, BrokenExecutor):  # a classifier's own errors have their message already
         raise
     except (Exception, CancelledError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")

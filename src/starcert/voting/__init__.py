@@ -1,4 +1,4 @@
-"""Votes of the base classifier on noisy copies: jobs, counting, plans, the vote loop, the store."""
+"""Votes of the base classifier on noisy copies: jobs and plans, counting, the vote loop, the store."""
 
 from __future__ import annotations
 

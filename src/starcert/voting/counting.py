@@ -5,7 +5,6 @@ Which chunks are counted in one batch, and where, changes no vote. What fails is
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice
@@ -27,7 +26,6 @@ from starcert.classifiers.base import (
     places_to_check,
     refuse_probabilities,
 )
-from starcert.math.arithmetic import compiled
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects import NodeFrame
 from starcert.objects.binding import axes_of_sites
@@ -35,38 +33,24 @@ from starcert.sampling.batch import flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
-from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import Stage, add_votes, stage
-from starcert.system.travelling import SentOnce, map_on_workers, pickles_plainly
-from starcert.voting.jobs import NOT_RECORDED, Chunk, Counts, Job, Tally, fitting_batch_of, sampler_of
+from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally, fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
     from starcert.math.flips import Flips
     from starcert.objects import Sites
-    from starcert.objects.noise import Noise
     from starcert.sampling.batch import NoisyCopies, NoisyGraphs
 
-__all__ = ["answers_on", "count_chunk", "tallies"]
 
-MAX_BATCH_BYTES = 2**21
-"""Copies of several chunks are one batch if their bits and the degrees of their nodes take no more."""
-
-MAX_CHUNK_BYTES = 2**25
-"""The most bytes that the flips of one chunk may take: a store keeps them as one value."""
-
-FEW_CLASSES = 8
-"""Up to this many classes, looking for each of them is quicker than sorting answers into places."""
+MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
+MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
-    """The votes of every chunk, in whatever order they come.
-
-    Without an executor the chunks are counted here. With one they go to its workers, each of which receives the
-    classifier once.
-    """
+    """The votes of every chunk, in whatever order they come; counted here, or by the workers of an executor."""
     if executor is not None:
         common = SentOnce(job.without_graphs, executor)
-        _check_picklable(common, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
     elif job.classifier.max_batch_nodes and job.batch_size is None:
@@ -75,20 +59,6 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     else:
         for group in _groups_of_one_graph(job, chunks):
             yield from _count_group(job, job.sites[group[0].graph], group)
-
-
-def _check_picklable(job: SentOnce[Job], executor: Executor) -> None:
-    """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
-    if pickles_plainly(executor):
-        try:
-            _ = job.packed
-        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
-            raise InvalidParameterError(
-                "base",
-                "be picklable to travel to another process",
-                type(job.content.classifier).__name__,
-                f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
-            ) from None
 
 
 def _with_sites(
@@ -101,10 +71,7 @@ def _with_sites(
 
 
 def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """The chunks, each alone, or as many of one graph and purpose as the classifier wants in one batch.
-
-    More are never together than stay in the cache of a core. The chunk that the classifier is checked in is alone.
-    """
+    """The chunks, each alone, or as many of one graph and purpose as the classifier wants and a cache has room for."""
     if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
         return
@@ -115,7 +82,7 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
             copies = min(copies, job.batch_size)
         most = max(1, min(job.classifier.chunks_per_batch, copies // job.chunk_size))
         for (_, checked), alike in groupby(of_graph, key=lambda chunk: (chunk.purpose, _is_checked(job, chunk))):
-            while group := list(islice(alike, 1 if checked else most)):
+            while group := list(islice(alike, 1 if checked else most)):  # alone where the classifier is checked
                 yield group
 
 
@@ -150,17 +117,10 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
         return [count_chunk(job, sites, chunk) for chunk in chunks]
     with named_errors(_name_of(chunks[0])), stage("model"):
         answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
-    with stage("counting"):
-        samples = np.array([each.samples for each in chunks])
-        counts = _count_each(answers.reshape(len(copies), -1), size, samples, classifier.n_classes)
-        records: list[tuple[FlipRecord | None, ...]] = [()] * len(chunks)
-        for number, chunk in enumerate(chunks):
-            if chunk.against is not None:
-                first, flips = number * size, _ChunkFlips(chunk, sites, job.noise)
-                flips.add(copies, answers[first : first + chunk.samples], first)
-                records[number] = flips.records()
-    add_votes(int(samples.sum()))
-    return list(map(Tally, chunks, counts, records))
+    counters = [_Counter(job, sites, chunk) for chunk in chunks]
+    for first, counter in zip(range(0, len(copies), size), counters, strict=True):
+        counter.count(copies, answers[first : first + size], first)
+    return [counter.tally() for counter in counters]
 
 
 def _count_graphs(job: Job, chunks: Sequence[Chunk]) -> list[Tally]:
@@ -195,11 +155,9 @@ def count_chunk(job: Job, sites: Sites, chunk: Chunk) -> Tally:
 
 
 class _Counter:
-    """Counts the votes of one chunk, batch by batch.
+    """Counts the votes of one chunk, batch by batch, and records the flips of those against a class.
 
-    Attributes:
-        checking: whether the classifier is checked on this chunk.
-        device: where the classifier works, if it draws its copies itself.
+    The classifier is checked on it if it is `checking`, and works on `device` if it draws its copies itself.
     """
 
     def __init__(self, job: Job, sites: Sites, chunk: Chunk) -> None:
@@ -210,9 +168,11 @@ class _Counter:
         self._n_drawn = min(max(chunk.samples, MIN_BATCH), job.chunk_size) if self.checking else chunk.samples
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
-        self._flips = None if chunk.against is None else _ChunkFlips(chunk, sites, job.noise)
+        self._labels = None if chunk.against is None else np.atleast_1d(chunk.against)
+        self._answers: list[npt.NDArray[np.signedinteger]] = []
+        self._flips: list[Flips] = []
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
-        self._first = 0
+        self._n_counted = 0
         self._like_probabilities = self.checking
 
     def batches(self) -> Iterator[NoisyGraphs]:
@@ -221,9 +181,8 @@ class _Counter:
         most = fitting_batch_of(job, self._sites)
         with stage("drawing", self.device):
             stream = WordStream.of_chunk(job.seed, self._sites.clean.key, chunk.purpose, chunk.number)
-            portions = sampler_of(job.classifier, self._sites, job.noise).portions(
-                stream, job.chunk_size, self._n_drawn
-            )
+            sampler = sampler_of(job.classifier, self._sites, job.noise)
+            portions = sampler.portions(stream, job.chunk_size, self._n_drawn)
         while True:
             with stage("drawing", self.device):
                 copies = next(portions, None)
@@ -237,21 +196,26 @@ class _Counter:
             found = checked_scores(found, self._job.classifier, batch)
         self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
         if self.checking:
-            self._check(batch, found)
-        with stage("counting"):
-            answers = np.asarray(found.answers)[: max(0, self._chunk.samples - self._first)]
-            _add_answers(self._counts, answers)
-        if self._flips is not None:
-            with stage(self._recording, self.device):
-                self._flips.add(batch, answers)
-        self._first += len(batch)
+            for copy in places_to_check(self._n_drawn, scored=found.numbers is not None):
+                if self._n_counted <= copy < self._n_counted + len(batch):
+                    name = f"noisy copy {copy} of graph {self._chunk.graph}"
+                    with stage("model", self.device):
+                        check_alone(self._job.classifier, batch, found, copy - self._n_counted, name=name)
+        self.count(batch, np.asarray(found.answers))
 
-    def _check(self, batch: NoisyGraphs, found: Scores) -> None:
-        for copy in places_to_check(self._n_drawn, scored=found.numbers is not None):
-            if self._first <= copy < self._first + len(batch):
-                name = f"noisy copy {copy} of graph {self._chunk.graph}"
-                with stage("model", self.device):
-                    check_alone(self._job.classifier, batch, found, copy - self._first, name=name)
+    def count(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
+        """Counts the answers on the next copies, which are in a batch from the `first` on; no more than are wanted."""
+        n_targets, n_classes = self._counts.shape
+        with stage("counting"):
+            wanted = answers[: max(0, self._chunk.samples - self._n_counted)].reshape(-1, n_targets)
+            places = wanted + n_classes * np.arange(n_targets)
+            self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
+        if self._labels is not None:
+            with stage(self._recording, self.device):  # a copy is fetched once for all targets that it is against
+                against = np.flatnonzero(((wanted != self._labels) & (self._labels != NOT_RECORDED)).any(axis=1))
+                self._answers.append(wanted[against])
+                self._flips.append(flips_of(batch, against + first))
+        self._n_counted += len(answers)
 
     def tally(self) -> Tally:
         """The votes, and the flips that are to be recorded."""
@@ -259,7 +223,23 @@ class _Counter:
             refuse_probabilities(self._n_drawn)
         add_votes(self._chunk.samples)
         with stage(self._recording, self.device):
-            return Tally(self._chunk, self._counts, () if self._flips is None else self._flips.records())
+            return Tally(self._chunk, self._counts, () if self._labels is None else self._records(self._labels))
+
+    def _records(self, labels: npt.NDArray[np.int64]) -> tuple[FlipRecord | None, ...]:
+        noise, n_sites, flips = self._job.noise, self._sites.n_sites, self._flips
+        if not noise.is_valued:
+            flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
+        answers = np.concatenate(self._answers)
+        everything = FlipRecord.of_chunk(int(labels[0]), n_sites, self._chunk.samples, answers[:, 0], flips)
+        too_large = len(everything) * n_sites > 8 * MAX_CHUNK_BYTES and everything.flip_bytes > MAX_CHUNK_BYTES
+        if self._chunk.by_axis or too_large:
+            everything = everything.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
+        if len(labels) == 1:
+            return (everything,)
+        return tuple(
+            None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
+            for target, label in enumerate(labels.tolist())
+        )
 
 
 def _is_checked(job: Job, chunk: Chunk) -> bool:
@@ -271,79 +251,8 @@ def _name_of(chunk: Chunk) -> str:
     return f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
 
 
-class _ChunkFlips:
-    """The flips of the votes of a chunk against a class, or against that of each target, batch by batch."""
-
-    def __init__(self, chunk: Chunk, sites: Sites, noise: Noise) -> None:
-        self._chunk, self._sites, self._noise = chunk, sites, noise
-        against = chunk.against if chunk.against is not None else ()
-        self._labels = np.array([against] if isinstance(against, int) else against)
-        self._answers: list[npt.NDArray[np.signedinteger]] = []
-        self._flips: list[Flips] = []
-
-    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
-        """Adds the answers on the copies of a batch, or on some of them, starting with the first."""
-        answers = answers.reshape(len(answers), len(self._labels))
-        if len(self._labels) == 1:
-            against = _others(answers[:, 0], self._labels[0])
-        else:  # a copy is fetched once for all targets that it is against
-            against = np.flatnonzero(((answers != self._labels) & (self._labels != NOT_RECORDED)).any(axis=1))
-        self._answers.append(answers[against])
-        self._flips.append(flips_of(batch, against + first if first else against))
-
-    def records(self) -> tuple[FlipRecord | None, ...]:
-        """The record of the chunk for each target."""
-        flips = self._flips
-        if not self._noise.is_valued:
-            flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
-        answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)
-        first, n_sites = int(self._labels[0]), self._sites.n_sites
-        everything = FlipRecord.of_chunk(first, n_sites, self._chunk.samples, answers[:, 0], flips)
-        too_large = len(everything) * n_sites > 8 * MAX_CHUNK_BYTES and everything.flip_bytes > MAX_CHUNK_BYTES
-        if self._chunk.by_axis or too_large:
-            everything = everything.by_numbers(axes_of_sites(self._sites, self._noise), len(self._noise.axes))
-        if len(self._labels) == 1:
-            return (everything,)
-        return tuple(
-            None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
-            for target, label in enumerate(self._labels.tolist())
-        )
-
-
-@compiled
-def _others(answers, label):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The places of all answers but one, ascending: some five times as fast as numpy finds them."""
-    places = np.empty(answers.size, np.int64)
-    found = 0
-    for place in range(answers.size):
-        places[found] = place
-        found += answers[place] != label
-    return places[:found].copy()
-
-
 def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
     """The base classifier's own answers on a clean graph, one per target; a ValueError says what is wrong with them."""
     n_targets = classifier.n_targets(sites.frame)
     answers = checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
     return answers.reshape(-1)
-
-
-def _add_answers(counts: Counts, answers: npt.NDArray[np.signedinteger]) -> None:
-    """Adds answers, shape (copies,) or (copies, targets), to the counts of each target."""
-    n_targets, n_classes = counts.shape
-    if n_targets == 1 and n_classes <= FEW_CLASSES:
-        counts[0] += [np.count_nonzero(answers == label) for label in range(n_classes)]
-        return
-    places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
-    counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
-
-
-@compiled
-def _count_each(answers, size, samples, n_classes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The votes of each chunk, shape (chunks, targets, classes), from the first answers of each `size` copies."""
-    counts = np.zeros((samples.size, answers.shape[1], n_classes), np.int64)
-    for chunk in range(samples.size):
-        for copy in range(chunk * size, chunk * size + samples[chunk]):
-            for target in range(answers.shape[1]):
-                counts[chunk, target, answers[copy, target]] += 1
-    return counts

@@ -1,4 +1,6 @@
-"""Plans: how many votes are drawn of each graph, and when to stop.
+"""What is counted: a job, done in chunks; and plans, which decide how many votes each graph gets.
+
+The unit of work is a chunk: a fixed number of samples of one graph for one purpose, with its own random stream.
 
 A plan is asked graph by graph, before the first vote and whenever all votes that it wanted are there. It sees whole
 counts at such a look, those of chunks 0, 1, 2, … in their order, however they came in. So its answer, like the votes
@@ -7,31 +9,224 @@ themselves, never depends on workers, batches or interruptions.
 A plan that wants all it may ever want (`Plan.most`) before the first estimation vote is not asked again: the number is
 fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.stopped`), here and in the store: bounds
 for a number of votes fixed in advance do not hold for them, and are refused.
-
-To write one, derive it from `Plan`. This one asks for more votes as long as some target's class is not clear:
-
-    class UntilClear(Plan):
-        most = Wanted(1_024, 102_400)
-
-        def wanted(self, so_far):
-            shares = so_far.estimation.max(axis=1) / max(1, so_far.n_estimation)
-            if so_far.n_estimation and shares.min() > 0.9:
-                return so_far.wanted
-            return Wanted(1_024, min(so_far.n_estimation + 10 * so_far.chunk_size, 102_400))
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
+from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
-from starcert.voting.jobs import Counts
+from starcert.objects import TargetNodes
+from starcert.objects.binding import Problem
+from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
+from starcert.sampling.streams import Purpose, WordStream
+from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "default_selection"]
+if TYPE_CHECKING:
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
+    from starcert.sampling.batch import Copies
+    from starcert.sampling.sampler import Sampler
+
+
+NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
+MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
+
+Counts = npt.NDArray[np.int64]
+
+
+class Chunk(NamedTuple):
+    """The first `samples` of one random stream: noisy copies of one graph for one purpose.
+
+    With a class in `against`, the flips of the votes against it are recorded; with several, those against the class of
+    each target, `NOT_RECORDED` for none. With `by_axis`, only the number of flips on each axis is.
+    """
+
+    graph: int
+    purpose: Purpose
+    number: int
+    samples: int
+    against: int | tuple[int, ...] | None = None
+    by_axis: bool = False
+
+
+class Tally(NamedTuple):
+    """A chunk, its votes, shape (targets, classes), and for each target the recorded flips; () if none are recorded."""
+
+    chunk: Chunk
+    counts: Counts
+    records: tuple[FlipRecord | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all chunks of a run have in common.
+
+    Attributes:
+        classifier: the base classifier.
+        problem: the graphs, their noise and their regions, bound once.
+        seed: the seed of all streams.
+        chunk_size: samples drawn for a chunk, whether or not all of them are used.
+        batch_size: the most graphs that the classifier sees at once; None: as many as it wants.
+    """
+
+    classifier: Classifier
+    problem: Problem
+    seed: int
+    chunk_size: int = CHUNK_SIZE
+    batch_size: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Classifier,
+        problem: Problem,
+        seed: int,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+    ) -> Self:
+        """A job with checked numbers; by default chunks have the size that the classifier wants."""
+        seed = whole_number("seed", seed, 0)
+        size = whole_number("chunk_size", classifier.chunk_size if chunk_size is None else chunk_size, 1)
+        batch_size = None if batch_size is None else whole_number("batch_size", batch_size, 1)
+        return cls(classifier, problem, seed, size, batch_size)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
+        return self.problem.noise
+
+    @property
+    def sites(self) -> tuple[Sites, ...]:
+        """The sites of each graph."""
+        return self.problem.sites
+
+    @property
+    def without_graphs(self) -> Job:
+        """What every worker needs; the graphs are sent as they are needed."""
+        return replace(self, problem=Problem(self.noise, ()))
+
+    def n_targets(self, graph: int) -> int:
+        """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
+        n_targets = self.classifier.n_targets(self.sites[graph].frame)
+        return 1 if n_targets is None else n_targets
+
+    @property
+    def target_nodes(self) -> TargetNodes | None:
+        """The node of each target of all graphs; None where the targets of some graph are not nodes."""
+        frames = [each.frame for each in self.sites]
+        known = [nodes for frame in frames if (nodes := self.classifier.target_nodes(frame)) is not None]
+        if len(known) < len(frames):
+            return None
+        for graph, nodes in enumerate(known):
+            if len(nodes) != self.n_targets(graph):
+                must = f"name a node for each of the {self.n_targets(graph)} targets of graph {graph}"
+                raise InvalidParameterError("target_nodes", must, f"{len(nodes)} nodes")
+        return TargetNodes.of(frames, known)
+
+
+def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
+    """After how many samples each chunk ends, without end.
+
+    If the first chunk has another size, each later one has as many samples as all before it, at most `chunk_size`.
+
+    Example:
+        >>> from itertools import islice
+        >>> list(islice(chunk_ends(1024, 64), 7))
+        [64, 128, 256, 512, 1024, 2048, 3072]
+    """
+    end = 0
+    while True:
+        end += chunk_size if first_chunk is None else min(chunk_size, max(first_chunk, end))
+        yield end
+
+
+def chunks_of(
+    graph: int,
+    purpose: Purpose,
+    samples: int,
+    chunk_size: int,
+    first: int = 0,
+    against: int | tuple[int, ...] | None = None,
+    *,
+    by_axis: bool = False,
+    first_chunk: int | None = None,
+) -> Iterator[Chunk]:
+    """The chunks that make up a number of samples, but for the `first`, in whole chunks; the last one may be partial.
+
+    Example:
+        >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
+        [1024, 1024, 452]
+    """
+    start = 0
+    for number, end in enumerate(chunk_ends(chunk_size, first_chunk)):
+        if start >= samples:
+            return
+        if start >= first:
+            yield Chunk(graph, purpose, number, min(end, samples) - start, against, by_axis)
+        start = end
+
+
+def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
+    """Which of the stored chunks of a graph are counted again before more votes are added.
+
+    First one with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little where
+    votes are nearly unanimous. A classifier with twice as many votes against its class shows that with probability 99%
+    in a share log(100) / (against + 1) of the votes, so that share is counted again, at most `MAX_RECOUNTED`: further
+    estimation chunks at even distances, or the beginning of the last one.
+
+    Example:
+        >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]
+        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=0)]
+        [(0, 100), (49, 1000), (99, 1000)]
+        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=20_000)]
+        [(0, 100)]
+    """
+    first = sorted(stored, key=lambda each: (each.samples < MIN_BATCH, each.purpose != "selection", each.number))[:1]
+    others = [chunk for chunk in stored if chunk.purpose == "estimation" and chunk not in first]
+    share = min(MAX_RECOUNTED, log(100) / (against + 1))
+    wanted = int(share * sum(chunk.samples for chunk in others)) - sum(chunk.samples for chunk in first)
+    if wanted <= 0:
+        return first
+    number = wanted // max(chunk.samples for chunk in others)
+    if not number:
+        return [*first, others[-1]._replace(samples=min(wanted, others[-1].samples))]
+    return [*first, *(others[len(others) * place // number - 1] for place in range(1, number + 1))]
+
+
+def fitting_batch_of(job: Job, sites: Sites) -> int:
+    """How many copies of an object the classifier sees at once."""
+    base = job.classifier
+    return job.batch_size or fitting_batch(
+        sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
+    )
+
+
+def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
+    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
+    if not isinstance(classifier, DrawsItself):
+        return kept_sampler(sites, noise)
+    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
+
+
+def any_copy(job: Job) -> Copies:
+    """A noisy copy of the first object, always the same, that is not used for any vote."""
+    return sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1)
+
+
+def check_memory(job: Job) -> None:
+    """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
+    base = job.classifier
+    check_all_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)
 
 
 class Wanted(NamedTuple):
@@ -55,7 +250,7 @@ class SoFar(NamedTuple):
         chunk_size: samples in a whole chunk.
         object: the number of the graph.
         records: for each target the flips of the estimation votes against the class that the selection votes chose;
-            None where flips are not recorded. Empty before the first of them.
+            None before the first of them, and where flips are not recorded.
     """
 
     selection: Counts
@@ -65,19 +260,9 @@ class SoFar(NamedTuple):
     records: tuple[FlipRecord | None, ...] = ()
 
     @property
-    def record(self) -> FlipRecord | None:
-        """The flips of the votes on the first target."""
-        return self.records[0] if self.records else None
-
-    @property
     def wanted(self) -> Wanted:
         """As many votes as there are: a plan that wants no more is done with the graph."""
-        return Wanted(self.n_selection, self.n_estimation)
-
-    @property
-    def n_selection(self) -> int:
-        """Selection votes on each target."""
-        return int(self.selection[0].sum())
+        return Wanted(int(self.selection[0].sum()), self.n_estimation)
 
     @property
     def n_estimation(self) -> int:
@@ -87,6 +272,8 @@ class SoFar(NamedTuple):
 
 class Plan(ABC):
     """Decides how many votes come next, from the counts so far. It has no memory: the same counts, the same answer.
+
+    To write one, derive from it; docs/voting.md has an example.
 
     Attributes:
         most: the most votes that it may ever want of a graph.
@@ -106,11 +293,7 @@ class Plan(ABC):
 class FixedPlan(Plan):
     """A fixed number of votes, drawn at once.
 
-    Attributes:
-        most: how many.
-
     Example:
-        >>> import numpy as np
         >>> FixedPlan(Wanted(100, 10_000)).wanted(SoFar(np.zeros((1, 2)), np.zeros((1, 2)), 1024))
         Wanted(selection=100, estimation=10000)
     """

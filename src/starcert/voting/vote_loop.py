@@ -15,55 +15,44 @@ import numpy.typing as npt
 
 from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
-from starcert.objects.binding import axes_of_sites
+from starcert.objects.binding import axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.counting import tallies
-from starcert.voting.jobs import (
+from starcert.voting.plans import (
     NOT_RECORDED,
     Chunk,
     Counts,
     Job,
+    Plan,
+    SoFar,
     Tally,
+    Wanted,
     chunk_ends,
     chunks_of,
     chunks_to_recount,
 )
-from starcert.voting.plans import Plan, SoFar, Wanted
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.system.output import Advance
     from starcert.voting.store import VoteStore
 
-__all__ = ["count_votes", "open_store", "what_to_record"]
-
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
     """The store of a job, new or continued; see `VoteStore.open`."""
     from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
+    base = job.classifier
     settings = VoteSettings(
-        noise=job.noise.to_dict(),
-        classifier=job.classifier.description,
-        n_classes=job.classifier.n_classes,
-        seed=job.seed,
-        chunk_size=job.chunk_size,
-        backend=job.classifier.backend,
+        job.noise.to_dict(), base.description, base.n_classes, job.seed, job.chunk_size, base.backend
     )
-    graphs = [
-        GraphRecord(
-            graph=i,
-            key=each.clean.key,
-            sites=each.key,
-            sizes=dict(zip(job.noise.axes, sizes, strict=True)),
-            anchored=each.reason,
-            n_targets=job.n_targets(i),
-        )
-        for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
-    ]
+    graphs = []
+    for i, (each, capacities) in enumerate(zip(job.sites, job.problem.capacities, strict=True)):
+        sizes = dict(zip(job.noise.axes, capacities, strict=True))
+        graphs.append(GraphRecord(i, each.clean.key, each.key, sizes, each.reason, n_targets=job.n_targets(i)))
     return VoteStore.open(path, settings, graphs)
 
 
@@ -78,9 +67,9 @@ def count_votes(
 ) -> Votes:
     """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
-    With `record`, the flips of estimation votes against the class of each target are kept, as `what_to_record` says:
-    the class leads in the selection votes, which all come first then. A store keeps every chunk as it comes, and gives
-    those that it has; some stored chunks of every graph are counted again first.
+    With `record`, flips of estimation votes against the class of each target are kept, as `what_to_record` says: the
+    class that leads in the selection votes, which all come first then. A store keeps every chunk, and gives those that
+    it has; some stored chunks of every graph are counted again first.
     """
     if store is not None:
         for tally in tallies(job, _chunks_to_recount(job, store), executor):
@@ -102,16 +91,12 @@ def _chunks_to_recount(job: Job, store: VoteStore) -> Iterator[Chunk]:
 
 
 def _keep(store: VoteStore, tally: Tally) -> None:
-    chunk = tally.chunk
-    store.add(chunk.graph, chunk.purpose, chunk.number, tally.counts, samples=chunk.samples, records=tally.records)
+    graph, purpose, number, samples, *_ = tally.chunk
+    store.add(graph, purpose, number, tally.counts, samples=samples, records=tally.records)
 
 
 class _Count:
-    """The count on all graphs in progress.
-
-    Attributes:
-        waiting: the graphs that need votes but have no chunk in flight.
-    """
+    """The count on all graphs in progress; `waiting` are those that need votes but have no chunk in flight."""
 
     def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance, *, record: bool) -> None:
         self._job, self._plan, self._store, self._advance = job, plan, store, advance
@@ -123,10 +108,11 @@ class _Count:
         self._open: dict[int, int] = {}  # chunks of a graph that are in flight, and one while they are listed
         self.waiting: deque[int] = deque()
         self._looked = False
+        self._first_chunk: dict[Purpose, int | None] = {"selection": None, "estimation": plan.first_chunk}
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
-            if record and job.records(i)
+            if record and not why_no_evidence(job.sites[i], job.noise)
         }
         for graph in range(len(job.sites)):
             self._look(graph)
@@ -162,15 +148,8 @@ class _Count:
                     continue
                 recorded = self._recorded(graph) if purpose == "estimation" else Recorded(None)
                 stored = self._stored(graph, purpose, recorded)
-                for chunk in chunks_of(
-                    graph,
-                    purpose,
-                    now,
-                    self._job.chunk_size,
-                    before,
-                    **recorded._asdict(),
-                    first_chunk=self._first_chunk(purpose),
-                ):
+                how = {**recorded._asdict(), "first_chunk": self._first_chunk[purpose]}
+                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, before, **how):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(found)
@@ -208,8 +187,10 @@ class _Count:
     def _look(self, graph: int) -> None:
         """Asks the plan how many votes of a graph it wants, once all votes of its last answer are there."""
         have, chunk_size, most = self._votes_of(graph), self._job.chunk_size, self._plan.most
-        if have != most and have.estimation:
-            self._note_look()
+        if have != most and have.estimation:  # the plan is about to see estimation votes, and may answer by them
+            if self._store is not None and not self._looked:
+                self._store.note_look(selection=most.selection, estimation=None)
+            self._looked = True
         want = have if have == most else self._plan.wanted(self._so_far(graph))
         if want == have:
             self._wanted.pop(graph, None)
@@ -218,7 +199,7 @@ class _Count:
         for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
             if not before <= now <= limit:
                 raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
-            ends = chunk_ends(chunk_size, self._first_chunk(purpose))
+            ends = chunk_ends(chunk_size, self._first_chunk[purpose])
             if now > before > 0 and before != next(end for end in ends if end >= before):
                 must = f"want whole chunks of {chunk_size} samples at every look but the last"
                 raise InvalidParameterError("samples", must, before)
@@ -228,15 +209,6 @@ class _Count:
             raise InvalidParameterError("samples", must, want)
         self._wanted[graph] = want
         self.waiting.append(graph)
-
-    def _note_look(self) -> None:
-        """Records that the plan is about to see estimation votes, and may answer by them."""
-        if self._store is not None and not self._looked:
-            self._store.note_look(selection=self._plan.most.selection, estimation=None)
-        self._looked = True
-
-    def _first_chunk(self, purpose: Purpose) -> int | None:
-        return self._plan.first_chunk if purpose == "estimation" else None
 
     def _rows(self, graph: int) -> slice:
         return slice(self._firsts[graph], self._firsts[graph + 1])
@@ -328,16 +300,12 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
 
 
 class _Recording:
-    """The flips of the votes against the class of one target, while they come in.
-
-    Chunks come in any order. They are joined, in their own order, when all of a look are there.
-    """
+    """The flips of the votes against the class of one target, chunk by chunk; joined in order at every look."""
 
     def __init__(self, job: Job, graph: int) -> None:
         self._sites, self._noise = job.sites[graph], job.noise
         self._declined, self._complete = False, True
-        self._joined: list[FlipRecord] = []  # one record, or none yet
-        self._parts: dict[int, FlipRecord] = {}
+        self._parts: dict[int, FlipRecord] = {}  # by chunk; −1: those of earlier looks, joined
         self._votes = 0
 
     def add(self, number: int, record: FlipRecord | None) -> None:
@@ -349,7 +317,6 @@ class _Recording:
         self._parts[number] = record if self._complete else self._by_numbers(record)
         if self._complete and (not record.complete or self._is_too_large()):
             self._complete = False
-            self._joined = [self._by_numbers(each) for each in self._joined]
             self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
 
     def _is_too_large(self) -> bool:
@@ -357,11 +324,11 @@ class _Recording:
         n_sites = self._sites.n_sites
         if self._votes * -(-n_sites // 8) <= MAX_FLIP_BYTES:  # as bits they do not, however many flips there are
             return False
-        flips = sum(each.n_flips for each in (*self._joined, *self._parts.values()))
+        flips = sum(each.n_flips for each in self._parts.values())
         return flip_bytes(self._votes, flips, n_sites) > MAX_FLIP_BYTES
 
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
-        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
+        return record.by_numbers(self._axes, len(self._noise.axes))
 
     @cached_property
     def _axes(self) -> npt.NDArray[np.uint16]:
@@ -369,7 +336,8 @@ class _Recording:
 
     def record(self) -> FlipRecord | None:
         """The record of all chunks, once those of a look are there; None if nothing is recorded."""
-        if self._parts:
-            self._joined = [FlipRecord.joined([*self._joined, *(self._parts[i] for i in sorted(self._parts))])]
-            self._parts = {}
-        return self._joined[0] if self._joined and not self._declined else None
+        if self._declined or not self._parts:
+            return None
+        if self._parts.keys() != {-1}:
+            self._parts = {-1: FlipRecord.joined([self._parts[each] for each in sorted(self._parts)])}
+        return self._parts[-1]

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from store_worlds import PROVENANCE, child, fill, opened, votes_of
+from store_worlds import PROVENANCE, child, done, fill, opened, votes_of
 
 from starcert.system.errors import StoreError
 from starcert.voting.store import VoteStore
@@ -57,21 +57,21 @@ print(counts)
 """
 
 
-def test_six_processes_at_once_and_never_two_writers(path):
+def test_four_processes_at_once_and_never_two_writers(path):
     """Each opens, writes and closes as often as it can: one is let in at a time, and no error but that one is met."""
     processes = [
         child(path, HAMMERING, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(6)
+        for _ in range(4)
     ]
-    assert [each.stdout.readline() for each in processes] == ["ready\n"] * 6
+    assert [each.stdout.readline() for each in processes] == ["ready\n"] * 4
     for each in processes:
-        each.stdin.write("1.5\n")
+        each.stdin.write("1.0\n")
         each.stdin.flush()
     told = [each.communicate() for each in processes]
-    assert [err for _, err in told] == [""] * 6
+    assert [err for _, err in told] == [""] * 4
     counts = [ast.literal_eval(out) for out, _ in told]
-    assert sum(each["opened"] for each in counts) > 6
-    assert sum(each["turned away"] for each in counts) > 6
+    assert sum(each["opened"] for each in counts) > 4
+    assert sum(each["turned away"] for each in counts) > 4
     assert os.listdir(path.parent) == [path.name]
     with VoteStore.read(path) as store:
         assert len(store.sessions) == sum(each["opened"] for each in counts)
@@ -83,7 +83,7 @@ def test_threads_may_share_a_store(path):
         def work(graph):
             for chunk in range(100):
                 store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), samples=1000)
-                assert chunk in store.done(graph, "estimation")
+                assert chunk in done(store, graph, "estimation")
 
         threads = [threading.Thread(target=work, args=(graph,)) for graph in range(4)]
         for thread in threads:
@@ -140,7 +140,7 @@ def test_a_closed_store_says_so(full):
     with opened(full) as store:
         pass
     store.close()
-    for call in (store.summary, lambda: store.done(0, "selection"), lambda: store.counts("selection")):
+    for call in (store.summary, lambda: done(store, 0, "selection"), lambda: store.counts("selection")):
         with pytest.raises(StoreError, match="is closed"):
             call()
     with pytest.raises(StoreError, match="is closed"):
@@ -164,4 +164,4 @@ def test_a_forked_copy_leaves_the_store_alone(path):
         assert os.path.exists(f"{path}-lock")
         store.add(0, "selection", 1, [1, 0, 0], samples=1)
     with VoteStore.read(path) as store:
-        assert store.done(0, "selection") == {0: 1, 1: 1}
+        assert done(store, 0, "selection") == {0: 1, 1: 1}

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -9,20 +10,20 @@ import time
 
 import numpy as np
 import pytest
-from store_worlds import PURPOSES, check_votes, child, fill, go_on, opened, votes_of
+from store_worlds import PURPOSES, check_votes, child, done, fill, go_on, opened, votes_of
 
 from starcert.system.errors import InvalidParameterError, StoreError
-from starcert.voting.store import VoteStore, file
+from starcert.voting.store import VoteStore
 
 
 def test_a_killed_run_continues_to_the_full_set(path):
     """SIGKILL at any moment: every chunk that is stored is right, and continuing gives exactly the full set."""
     code = (
-        "with store_worlds.opened(path) as store:\n    print('ready', flush=True)\n    store_worlds.go_on(store, 300)"
+        "with store_worlds.opened(path) as store:\n    print('ready', flush=True)\n    store_worlds.go_on(store, 100)"
     )
     rng = random.Random(5)
     stored = [0]
-    for attempt in range(8):
+    for attempt in range(5):
         with child(path, code, stdout=subprocess.PIPE) as other:
             if attempt % 4:  # every fourth is killed while it starts, or creates the file
                 other.stdout.readline()
@@ -34,12 +35,12 @@ def test_a_killed_run_continues_to_the_full_set(path):
     assert stored == sorted(stored)  # what was committed stays
     assert stored[-1] > 0
     with opened(path) as store:
-        go_on(store, 300)
+        go_on(store, 100)
     with VoteStore.read(path) as store:
-        assert check_votes(store) == 3 * 2 * 300
-        assert all(set(store.done(graph, purpose)) == set(range(300)) for graph in range(3) for purpose in PURPOSES)
+        assert check_votes(store) == 3 * 2 * 100
+        assert all(set(done(store, graph, purpose)) == set(range(100)) for graph in range(3) for purpose in PURPOSES)
         expected = [
-            np.sum([votes_of(graph, "selection", c) for c in range(300)], axis=0).tolist() for graph in range(3)
+            np.sum([votes_of(graph, "selection", c) for c in range(100)], axis=0).tolist() for graph in range(3)
         ]
         assert store.counts("selection").tolist() == expected
     assert os.listdir(path.parent) == [path.name]
@@ -141,22 +142,21 @@ def test_an_interruption_says_that_the_file_is_gone(tmp_path):
     assert caught.value.__notes__ == [f"{path}: The file that held 24 chunks has been deleted, moved or replaced."]
 
 
-def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
-    monkeypatch.setattr(file, "COMMIT_ROWS", 256)
-
+def test_a_full_disk_loses_nothing_that_was_committed(path):
     def run():
         with opened(path) as store:
             fill(store, 4)
             store.flush()
             pages = store._file.db.execute("PRAGMA page_count").fetchone()[0]
             store._file.db.execute(f"PRAGMA max_page_count = {pages}")
-            fill(store, 200)
+            fill(store, 100)
+            store.flush()
 
     with pytest.raises(StoreError) as caught:
         run()
     message = str(caught.value)
     assert isinstance(caught.value, OSError)
-    assert "could not write 256 chunks: database or disk is full" in message
+    assert re.search(r"could not write \d+ chunks: database or disk is full", message)
     assert "What was committed before is safe: 24 chunks." in message
     assert "Free some space" in message
     assert "could not be closed in order" in caught.value.__notes__[0]
@@ -164,21 +164,21 @@ def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
     with VoteStore.read(path) as store:
         assert store.summary().chunks == {"selection": 12, "estimation": 12}
     with opened(path) as store:
-        fill(store, 200)
-        assert store.summary().chunks == {"selection": 600, "estimation": 600}
+        fill(store, 100)
+        assert store.summary().chunks == {"selection": 300, "estimation": 300}
 
 
-def test_what_could_not_be_written_is_tried_again(path, monkeypatch):
-    monkeypatch.setattr(file, "COMMIT_ROWS", 256)
+def test_what_could_not_be_written_is_tried_again(path):
     with opened(path) as store:
         pages = store._file.db.execute("PRAGMA page_count").fetchone()[0]
         store._file.db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(StoreError, match="disk is full"):
-            fill(store, 200)
+        with pytest.raises(StoreError, match="disk is full"):  # noqa: PT012  (a slow machine commits in between)
+            fill(store, 100)
+            store.flush()
         store._file.db.execute("PRAGMA max_page_count = 1000000")
-        fill(store, 200)
+        fill(store, 100)
     with VoteStore.read(path) as store:
-        assert store.counts("selection").sum() == 600_000
+        assert store.counts("selection").sum() == 300_000
 
 
 def test_a_disk_that_fails_in_the_background_is_reported_by_the_next_call(path):
@@ -190,7 +190,7 @@ def test_a_disk_that_fails_in_the_background_is_reported_by_the_next_call(path):
             store.add(0, "selection", 1, [1, 0, 0], samples=1)
         store._file.db.execute("PRAGMA query_only = OFF")
     with VoteStore.read(path) as store:
-        assert store.done(0, "selection") == {0: 1, 1: 1}
+        assert done(store, 0, "selection") == {0: 1, 1: 1}
 
 
 def test_a_real_write_error_leaves_a_good_file(full):

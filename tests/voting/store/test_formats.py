@@ -8,7 +8,7 @@ from store_worlds import edit, opened
 
 from starcert.system.errors import StoreError
 from starcert.voting.store import VoteStore
-from starcert.voting.store.schema import FORMAT
+from starcert.voting.store.file import FORMAT
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))

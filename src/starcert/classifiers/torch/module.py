@@ -20,9 +20,8 @@ from starcert.objects.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.system.errors import InvalidParameterError, whole_number
-from starcert.system.processes import available_bytes
+from starcert.system.processes import available_bytes, one_torch_thread, threads_are_chosen
 from starcert.system.stages import stage
-from starcert.system.threads import one_torch_thread, threads_are_chosen
 
 if TYPE_CHECKING:
     from starcert.objects import Sites

@@ -1,34 +1,49 @@
-"""The open file of a vote store: its lock, its transactions, and the rows that wait for the next commit.
+"""The open file of a vote store: its lock, its transactions, the rows that wait for a commit, and its verification.
 
 SQLite keeps a rollback journal rather than a write-ahead log: the store is then one file whenever no commit is under
 way, and it works in a read-only folder and on a network disk that has locks. Many may read while one writes. The writer
 holds the lock of a file beside the store (`…-lock`), which the operating system releases however the process ends.
 
-Rows are committed together, at the latest half a second after the first of them. What could not be written keeps
-waiting, and the next call tries again.
+Rows are committed together, half a second after the first of them. What could not be written keeps waiting, and the
+next call tries again.
+
+A store may come from anywhere, so nothing in it is taken on trust: who wrote it, its format, the exact text of its
+schema, SQLite's own `quick_check`, and the types, ranges and digest of every row are checked first (`verify`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
-from starcert.voting.store.records import Record, record_row
-from starcert.voting.store.rows import TABLES, Stored, StoredFlips, key_of, row_of
-from starcert.voting.store.schema import error_code, read_errors
+from starcert.voting.store.records import MAX_TARGETS, RECORDS, Fault, GraphRecord, Look, Record, Session, VoteSettings
+from starcert.voting.store.rows import (
+    SCHEMA,
+    TABLES,
+    Stored,
+    StoredAttack,
+    StoredFlips,
+    StoredVotes,
+    believed,
+    digest_of,
+    key_of,
+    plain,
+    row_of,
+)
 
-__all__ = ["StoreFile", "target_file"]
+APPLICATION_ID = int.from_bytes(b"star", "big")
+FORMAT = 7
 
 COMMIT_SECONDS = 0.5
-COMMIT_ROWS = 4096
-COMMIT_BYTES = 2**26
 
 MAX_VALUE_BYTES = 2**26  # no row of a foreign file can ask for more memory
 WRITER_PATIENCE = 60.0  # seconds: a reader checks a large file in one go, and a commit waits for it
@@ -41,6 +56,8 @@ _ADVICE = {
     sqlite3.SQLITE_READONLY: _PERMISSION,
     sqlite3.SQLITE_CANTOPEN: _PERMISSION,
 }
+
+Kind = TypeVar("Kind", VoteSettings, GraphRecord, Session, Look, Fault)
 
 
 def target_file(path: str | os.PathLike[str]) -> Path:
@@ -57,11 +74,9 @@ def target_file(path: str | os.PathLike[str]) -> Path:
 
 
 class StoreFile:
-    """An open store: a connection that runs nothing from the file and waits for others. Threads may share it.
+    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it.
 
     Attributes:
-        path: the file.
-        db: the connection.
         turn: held by the thread that uses the connection.
         waiting: rows to be committed, by kind and key.
         n_committed: how many chunks of votes are committed.
@@ -72,8 +87,7 @@ class StoreFile:
         self.turn = threading.RLock()
         self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
         self.n_committed = 0
-        self._waiting_since, self._waiting_bytes = 0.0, 0
-        self._alarm: threading.Timer | None = None
+        self._alarm = threading.Timer(0, self._on_alarm)
         with ExitStack() as resources:
             if writing:
                 self._lock(resources)
@@ -106,10 +120,10 @@ class StoreFile:
         resources.callback(db.close)
         with read_errors(self.path):
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-            for setting in ("trusted_schema = OFF", "cell_size_check = ON"):
-                db.execute(f"PRAGMA {setting}")
             # EXTRA: a commit that has returned survives a loss of power too.
-            db.execute("PRAGMA synchronous = EXTRA" if self._writing else "PRAGMA query_only = ON")
+            own = "synchronous = EXTRA" if self._writing else "query_only = ON"
+            for setting in ("trusted_schema = OFF", "cell_size_check = ON", own):
+                db.execute(f"PRAGMA {setting}")
         return db
 
     def require_open(self) -> None:
@@ -140,7 +154,7 @@ class StoreFile:
             raise
 
     def _write_error(self, error: sqlite3.Error, doing: str) -> StoreError:
-        advice = _ADVICE.get(error_code(error), "Check the disk, then run the same again: it continues.")
+        advice = _ADVICE.get(_error_code(error), "Check the disk, then run the same again: it continues.")
         parts = (f"{self.path}: could not {doing}: {error}.", self.kept(), advice)
         return StoreError(" ".join(part for part in parts if part))
 
@@ -166,7 +180,7 @@ class StoreFile:
         table, *columns = TABLES[kind]
         conditions = " AND ".join(["1", *(f"{column} = ?" for column in columns[: len(key)])])
         with self.turn, read_errors(self.path):
-            yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", key)
+            yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", plain(key))
 
     def record(self, kind: str, record: Record) -> None:
         """Adds a record, and commits it at once."""
@@ -177,25 +191,19 @@ class StoreFile:
                 (number,) = self.db.execute("SELECT COUNT(*) FROM records WHERE kind = ?", (kind,)).fetchone()
                 self.db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", record_row(kind, number, record))
 
-    def wait(self, new: Stored) -> None:
-        """Lets a row wait for the next commit."""
-        if not self.waiting:
-            self._waiting_since, self._waiting_bytes = time.monotonic(), 0
+    def wait(self, rows: Sequence[Stored]) -> None:
+        """Lets rows wait for the next commit."""
+        if rows and not self.waiting:
             self._alarm = threading.Timer(COMMIT_SECONDS, self._on_alarm)
             self._alarm.daemon = True
-            with suppress(RuntimeError):  # no thread to be had: the next call commits
+            with suppress(RuntimeError):  # no thread to be had: each call commits
                 self._alarm.start()
-        self.waiting[type(new), key_of(new)] = new
-        self._waiting_bytes += sum(len(column) for column in new if isinstance(column, bytes))
+        self.waiting.update({(type(new), key_of(new)): new for new in rows})
+        if not self._alarm.is_alive():  # the commit in the background has failed: this one reports why
+            self.flush()
 
     def _on_alarm(self) -> None:
         with suppress(StoreError):  # the next call tries again, and reports it
-            self.flush()
-
-    def flush_if_due(self) -> None:
-        """Commits what waits if it is much, or has waited for long enough."""
-        many = len(self.waiting) >= COMMIT_ROWS or self._waiting_bytes >= COMMIT_BYTES
-        if self.waiting and (many or time.monotonic() - self._waiting_since >= COMMIT_SECONDS):
             self.flush()
 
     def flush(self) -> None:
@@ -214,11 +222,7 @@ class StoreFile:
                     values = ", ".join("?" * len(row))
                     self.db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
             self.n_committed += number
-            self._forget_waiting()
-
-    def _forget_waiting(self) -> None:
-        self.waiting.clear()
-        if self._alarm is not None:
+            self.waiting.clear()
             self._alarm.cancel()
 
     def close(self) -> None:
@@ -229,6 +233,137 @@ class StoreFile:
             try:
                 self.flush()
             finally:
-                self._forget_waiting()
+                self.waiting.clear()
+                self._alarm.cancel()
                 self._resources.close()
                 self._resources = None
+
+
+def create_schema(db: sqlite3.Connection) -> None:
+    """Writes the tables of a new store; inside a transaction, so that all of them are there or nothing."""
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+    for text in SCHEMA.values():
+        db.execute(text)
+
+
+def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
+    """A record as it is stored: kind, number, JSON, digest."""
+    value = json.dumps(asdict(record), allow_nan=False)
+    return kind, number, value, digest_of(kind, number, value)
+
+
+def _error_code(error: sqlite3.Error) -> int:
+    """The primary result code of SQLite."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+class _OldFormatError(ValueError):
+    """A file in a format that is no longer read."""
+
+
+@contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Turns whatever a bad file can cause while it is read into a StoreError that gives the reason."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, RecursionError, MemoryError) as error:
+        if isinstance(error, sqlite3.Error) and _error_code(error) == sqlite3.SQLITE_BUSY:
+            raise StoreError(f"{path}: is being written just now. Try again in a moment.") from error
+        text = " ".join((str(error) or type(error).__name__).split()).rstrip(".")
+        # The message may quote the file: on one line, not too long, and nothing that a terminal would obey.
+        reason = "".join(letter if letter.isprintable() else "?" for letter in text[:300])
+        advice = "Take a good copy of the file, or write into another one: votes can be drawn again."
+        if isinstance(error, _OldFormatError):
+            advice = "Count the votes again into a new store."
+        raise StoreError(f"{path}: cannot be used: {reason}. {advice}") from error
+
+
+class Contents(NamedTuple):
+    """What a store holds, apart from its votes."""
+
+    settings: VoteSettings
+    graphs: tuple[GraphRecord, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    looks: tuple[Look, ...] = ()
+    n_chunks: int = 0
+
+
+def verify(db: sqlite3.Connection) -> Contents:
+    """What the file holds, once all of it is checked; a ValueError or sqlite3.Error says why it cannot be used."""
+    db.execute("BEGIN")  # one snapshot, even while another process writes
+    try:
+        _verify_format(db)
+        contents = _read_records(db)
+        run = contents.settings, contents.graphs
+        n_chunks = sum(1 for row in db.execute("SELECT * FROM chunks") if believed(StoredVotes, row, *run))
+        for row in db.execute("SELECT * FROM attacks"):
+            believed(StoredAttack, row, *run)
+        votes = None
+        for row in db.execute("SELECT * FROM flips ORDER BY graph, chunk, target"):
+            flips = believed(StoredFlips, row, *run)
+            if votes is None or (votes.graph, votes.chunk) != (flips.graph, flips.chunk):
+                query = "SELECT * FROM chunks WHERE graph = ? AND chunk = ? AND purpose = 'estimation'"
+                found = db.execute(query, (flips.graph, flips.chunk)).fetchone()
+                votes = None if found is None else believed(StoredVotes, found, *run)
+            flips.record(votes, contents.settings.n_classes)
+        return contents._replace(n_chunks=n_chunks)
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _verify_format(db: sqlite3.Connection) -> None:
+    """Checks that the file is a store, with our tables and nothing else."""
+
+    def pragma(name: str) -> object:
+        return db.execute(f"PRAGMA {name}").fetchone()[0]
+
+    if not pragma("page_count"):
+        raise ValueError("nothing was stored in it yet")
+    if pragma("application_id") != APPLICATION_ID:
+        raise ValueError("it is an SQLite database, but not one of starcert's")
+    version = pragma("user_version")
+    if isinstance(version, int) and 0 < version < FORMAT:
+        raise _OldFormatError(f"its format is {version}, this starcert reads format {FORMAT} only")
+    if version != FORMAT:
+        raise ValueError(f"its format is {version}, this starcert reads format {FORMAT}: use the one that wrote it")
+    if pragma("journal_mode") != "delete":
+        raise ValueError("its journal mode is not the one that starcert uses")
+    # Nothing may be there that SQLite would run on its own, a trigger, a view or a check: the text must be ours.
+    found = {tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
+    expected = {("table", name, name, text) for name, text in SCHEMA.items()}
+    if found != expected:
+        names = sorted({str(row[1]) for row in found ^ expected})
+        raise ValueError(f"its schema is not starcert's: {', '.join(names)} does not belong there, or is different")
+    if (verdict := pragma("quick_check(1)")) != "ok":
+        raise ValueError(f"it is damaged: {' '.join(str(verdict).split())}")
+
+
+def _read_records(db: sqlite3.Connection) -> Contents:
+    found: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
+    for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
+        name = f"the record {kind!r} {number!r}"
+        if kind not in RECORDS or number != len(found[kind]):
+            raise ValueError(f"{name} does not belong there, or one before it is missing")
+        try:
+            record = RECORDS[kind](**json.loads(value))
+            again = record_row(kind, number, record)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"{name} is not what it should be: {error}") from error
+        # Written again it must be the same text: no other types, no names twice, nothing left out.
+        if again != (kind, number, value, digest) or number != getattr(record, "graph", number):
+            raise ValueError(f"{name} does not agree with its digest or its number")
+        found[kind].append(record)
+
+    def all_of(kind: type[Kind]) -> tuple[Kind, ...]:
+        return tuple(record for records in found.values() for record in records if isinstance(record, kind))
+
+    settings, graphs, sessions = all_of(VoteSettings), all_of(GraphRecord), all_of(Session)
+    for fault in all_of(Fault):
+        raise ValueError(fault.reason)
+    if sum(record.n_targets - 1 for record in graphs) > MAX_TARGETS:
+        raise ValueError(f"its graphs have more than {MAX_TARGETS:,} targets together")
+    if len(settings) != 1 or not sessions:
+        raise ValueError("its settings are missing or there twice, or it has no session")
+    return Contents(settings[0], graphs, sessions, all_of(Look))

@@ -1,7 +1,5 @@
 """What a vote store says about its votes: settings, graphs, sessions, and the looks at them; each is a row of JSON.
 
-A digest finds damage; it is not a signature and proves no origin.
-
 A bound for a fixed number of votes holds if the number was fixed before anyone saw them. So the store records each
 `Look`: a certificate that was computed, or a plan that saw votes before it decided how many it wants. Repeating a call
 is not another look. With evidence, votes at attacked graphs continue the bet on the votes on the clean graph. It is one
@@ -11,37 +9,18 @@ order of another plan (docs/mathematics.md, "One capital").
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import TypeAlias
 
 from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = [
-    "MAX_COUNT",
-    "MAX_TARGETS",
-    "Fault",
-    "GraphRecord",
-    "Look",
-    "Record",
-    "Session",
-    "StoreSummary",
-    "VoteSettings",
-    "check_look",
-    "differences",
-    "digest_of",
-    "is_fixed",
-    "record_row",
-]
-
 MAX_CLASSES = 2**16
-MAX_TARGETS = 2**22
-"""The most targets beyond one for each graph: a small foreign file could claim any number."""
-MAX_COUNT = 2**31
-"""The most samples of a chunk and chunks of a graph: sums of votes stay below 2^62."""
+MAX_TARGETS = 2**22  # beyond one for each graph: a small foreign file could claim any number
+MAX_COUNT = 2**31  # samples of a chunk, and chunks of a graph: sums of votes stay below 2^62
+
+Check: TypeAlias = Callable[[object, str], object]  # of the value and the name of a field: the value as it is kept
 
 
 @dataclass(frozen=True)
@@ -69,13 +48,8 @@ class VoteSettings:
     backend: str
 
     def __post_init__(self) -> None:
-        laws = {region: _law(law, f"noise[{region}]") for region, law in _mapping(self.noise, "noise").items()}
-        object.__setattr__(self, "noise", laws)
-        object.__setattr__(self, "classifier", _text(self.classifier, "classifier"))
-        object.__setattr__(self, "n_classes", whole_number("n_classes", self.n_classes, 2, MAX_CLASSES))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, 2**128 - 1))
-        object.__setattr__(self, "chunk_size", whole_number("chunk_size", self.chunk_size, 1, MAX_COUNT))
-        object.__setattr__(self, "backend", _text(self.backend, "backend"))
+        _check(self, noise=_each(_law), classifier=_text, n_classes=_whole(2, MAX_CLASSES))
+        _check(self, seed=_whole(0, 2**128 - 1), chunk_size=_whole(1, MAX_COUNT), backend=_text)
 
 
 @dataclass(frozen=True)
@@ -101,13 +75,8 @@ class GraphRecord:
     n_targets: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", whole_number("graph", self.graph, 0, MAX_COUNT))
-        for field in ("key", "sites", "anchored", "name"):
-            object.__setattr__(self, field, _text(getattr(self, field), field))
-        sizes = _mapping(self.sizes, "sizes").items()
-        checked = {axis: whole_number(f"sizes[{axis}]", size, 0, 2**63 - 1) for axis, size in sizes}
-        object.__setattr__(self, "sizes", checked)
-        object.__setattr__(self, "n_targets", whole_number("n_targets", self.n_targets, 1, MAX_TARGETS))
+        _check(self, graph=_whole(0, MAX_COUNT), key=_text, sites=_text, sizes=_each(_whole(0, 2**63 - 1)))
+        _check(self, anchored=_text, name=_text, n_targets=_whole(1, MAX_TARGETS))
 
 
 @dataclass(frozen=True)
@@ -118,9 +87,7 @@ class Session:
     provenance: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "time", _text(self.time, "time"))
-        notes = _mapping(self.provenance, "provenance")
-        object.__setattr__(self, "provenance", {key: _text(note, f"provenance[{key}]") for key, note in notes.items()})
+        _check(self, time=_text, provenance=_each(_text))
 
 
 @dataclass(frozen=True)
@@ -146,19 +113,9 @@ class Look:
     drawn: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "selection", whole_number("selection", self.selection, 0, MAX_COUNT**2))
-        if self.estimation is not None:
-            object.__setattr__(self, "estimation", whole_number("estimation", self.estimation, 1, MAX_COUNT**2))
-        if self.evidence is not None and not isinstance(self.evidence, bool):
-            raise InvalidParameterError("evidence", "be true, false or null", self.evidence)
-        if self.max_radius is not None:
-            box = tuple(whole_number("max_radius", limit, 0, 2**63 - 1) for limit in self.max_radius)
-            object.__setattr__(self, "max_radius", box)
-        if not isinstance(self.own, bool):
-            raise InvalidParameterError("own", "be true or false", self.own)
-        if self.drawn is not None:
-            drawn = tuple(whole_number("drawn", votes, 0, MAX_COUNT**2) for votes in self.drawn)
-            object.__setattr__(self, "drawn", drawn)
+        votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
+        _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
+        _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
 
 
 @dataclass(frozen=True)
@@ -168,41 +125,81 @@ class Fault:
     reason: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", _text(self.reason, "reason"))
+        _check(self, reason=_text)
 
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """What a store holds, in a few numbers.
-
-    Attributes:
-        chunks: how many chunks there are, by purpose.
-        samples: how many votes there are, by purpose.
-        samples_by_graph: votes of each graph, by purpose.
-        file_bytes: the size of the file.
-        integrity: "good", or the reason why not; the numbers then stop where the damage was met.
-    """
+    """How many chunks and votes a store holds, by purpose; `integrity` is "good", or where the damage was met."""
 
     chunks: Mapping[str, int]
     samples: Mapping[str, int]
-    samples_by_graph: Mapping[str, tuple[int, ...]]
     file_bytes: int
     integrity: str
 
 
 Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault
+RECORDS: dict[str, type[Record]] = {
+    "settings": VoteSettings,
+    "graph": GraphRecord,
+    "session": Session,
+    "look": Look,
+    "fault": Fault,
+}
+"""The kinds of records, by the names that a store gives them."""
 
 
-def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
-    """A record as it is stored: kind, number, JSON, digest."""
-    value = json.dumps(asdict(record), allow_nan=False)
-    return kind, number, value, digest_of(kind, number, value)
+def _check(record: Record, **checks: Check) -> None:
+    for name, check in checks.items():
+        object.__setattr__(record, name, check(getattr(record, name), name))
 
 
-def digest_of(*columns: object) -> bytes:
-    """The BLAKE2b digest, 16 bytes, of the columns of a row."""
-    parts = (column if isinstance(column, bytes) else str(column).encode() for column in columns)
-    return blake2b(b" ".join(parts), digest_size=16).digest()
+def _whole(least: int, most: int) -> Check:
+    return lambda value, name: whole_number(name, value, least, most)
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidParameterError(name, "be a string", value)
+    return str(value)
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidParameterError(name, "be true or false", value)
+    return value
+
+
+def _law(value: object, name: str) -> float | dict[str, float]:
+    try:
+        return law_from_json(value).to_json()
+    except InvalidParameterError as error:
+        part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
+        raise InvalidParameterError(name + part, *error.args[1:]) from None
+
+
+def _optional(check: Check) -> Check:
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def _tuple(check: Check) -> Check:
+    def checked(value: object, name: str) -> object:
+        if not isinstance(value, Sequence):
+            raise InvalidParameterError(name, "be a list", value)
+        return tuple(check(each, name) for each in value)
+
+    return checked
+
+
+def _each(check: Check) -> Check:
+    """The check of a mapping from names."""
+
+    def checked(value: object, name: str) -> object:
+        if not isinstance(value, Mapping):
+            raise InvalidParameterError(name, "be a mapping", value)
+        return {_text(key, f"a key of {name}"): check(entry, f"{name}[{key}]") for key, entry in value.items()}
+
+    return checked
 
 
 def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:
@@ -211,12 +208,9 @@ def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, .
     for before, after in zip(stored, now, strict=False):
         prefix = f"graph {before.graph} " if isinstance(before, GraphRecord) else ""
         found += _compare({**asdict(before), "name": ""}, {**asdict(after), "name": ""}, prefix)
-        if (
-            isinstance(before, VoteSettings)
-            and isinstance(after, VoteSettings)
-            and list(before.noise) != list(after.noise)
-        ):
-            found.append(f"order of the regions: stored {list(before.noise)}, now {list(after.noise)}")
+        regions = [list(each.noise) for each in (before, after) if isinstance(each, VoteSettings)]
+        if len(regions) == 2 and regions[0] != regions[1]:
+            found.append(f"order of the regions: stored {regions[0]}, now {regions[1]}")
     return tuple(found)
 
 
@@ -227,32 +221,9 @@ def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: st
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             found += _compare(before, after, f"{prefix}{name}.")
         elif before != after:
-            found.append(f"{prefix}{name}: stored {_shown(before)}, now {_shown(after)}")
+            was, is_now = ("nothing" if each is None else repr(each) for each in (before, after))
+            found.append(f"{prefix}{name}: stored {was}, now {is_now}")
     return found
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is None else repr(value)
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidParameterError(name, "be a string", value)
-    return str(value)
-
-
-def _mapping(value: object, name: str) -> dict[str, object]:
-    if not isinstance(value, Mapping):
-        raise InvalidParameterError(name, "be a mapping", value)
-    return {_text(key, f"a key of {name}"): entry for key, entry in value.items()}
-
-
-def _law(value: object, name: str) -> float | dict[str, float]:
-    try:
-        return law_from_json(value).to_json()
-    except InvalidParameterError as error:
-        part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
-        raise InvalidParameterError(name + part, *error.args[1:]) from None
 
 
 _FRESH = "draw fresh votes, with another seed into another store."

@@ -1,13 +1,17 @@
-"""The rows of votes in a store: chunks of votes, the flips of votes against a class, and votes at attacked graphs.
+"""The tables of a vote store and their rows: votes, the flips of votes against a class, and votes at attacked graphs.
 
-Each is one row with a digest of its columns. Nothing of a row is believed before it is checked (`from_row`).
+Every row has a digest of its columns. A row is checked by the same rules whether a caller brings it or a file holds it
+(`check`), and nothing in it is ever unpickled or run.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from math import prod
+from numbers import Integral
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -16,34 +20,63 @@ import numpy.typing as npt
 from starcert.math.flips import MAX_RECORDED_SITES, FlipRecord
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
-from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings, digest_of
+from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings
 
-__all__ = [
-    "TABLES",
-    "Counts",
-    "Row",
-    "Stored",
-    "StoredAttack",
-    "StoredFlips",
-    "StoredVotes",
-    "key_of",
-    "positions_text",
-    "row_of",
-]
-
-MAX_CONTENT = 2**27
-"""Bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory."""
-
-MAX_POSITIONS = 2**16
-"""Sites that one attack may flip."""
+MAX_CONTENT = 2**27  # bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory
+MAX_HEADER = 1000  # bytes of the line that names their arrays
+MAX_POSITIONS = 2**16  # sites that one attack may flip
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
-FORMS = ("bits", "positions", "numbers", "bits, shown", "positions, shown")
+SCHEMA = {
+    "records": """CREATE TABLE records (
+  kind TEXT NOT NULL, -- settings, graph, session, look or fault
+  number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
+  value TEXT NOT NULL, -- JSON
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (kind, number)
+) WITHOUT ROWID""",
+    "chunks": """CREATE TABLE chunks (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  purpose TEXT NOT NULL, -- selection or estimation
+  chunk INTEGER NOT NULL, -- 0, 1, 2, ...
+  samples INTEGER NOT NULL, -- votes in the chunk, on each target
+  counts BLOB NOT NULL, -- votes for each class, target after target, little-endian 64-bit integers
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, purpose, chunk)
+) WITHOUT ROWID""",
+    "flips": """CREATE TABLE flips (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
+  chunk INTEGER NOT NULL, -- number of the estimation chunk
+  samples INTEGER NOT NULL, -- how many of its first votes are recorded
+  content BLOB NOT NULL, -- zlib: a line of JSON with the name, type and shape of each array, then their numbers:
+  -- label: a class; what follows is of the votes against it, in the order of the noisy copies
+  -- n_sites: how many sites the graph has; samples, against: votes, and those of them against the class
+  -- classes: the class of each vote; and of its flips one of these forms:
+  -- bits: a bit for each site, site s being bit s % 8 of byte s / 8
+  -- starts, positions: those of vote v are positions[starts[v] : starts[v + 1]], ascending
+  -- by_axis, sizes: the number of flips on each axis, and how many sites each axis has
+  -- with bits or positions, shown: the value that each flip shows, where sites have more than two
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, target, chunk)
+) WITHOUT ROWID""",
+    "attacks": """CREATE TABLE attacks (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
+  flips TEXT NOT NULL, -- the sites of the graph that are flipped before noise is drawn: ascending positions, JSON
+  -- (with more than two values: position + sites * rank of the new value among the others, from 0)
+  chunk INTEGER NOT NULL, -- 0, 1, 2, ... at the attacked graph
+  counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
+  numbers BLOB NOT NULL, -- of each vote against the graph's class: flips on each axis, little-endian 32-bit integers
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, target, flips, chunk)
+) WITHOUT ROWID""",
+}
 
 
 class StoredVotes(NamedTuple):
-    """The votes of one chunk on all targets of a graph; `blob` holds `counts` as little-endian 64-bit integers."""
+    """The votes of one chunk on all targets of a graph; `blob` has them for each class, target after target."""
 
     graph: int
     purpose: str
@@ -55,171 +88,85 @@ class StoredVotes(NamedTuple):
         """The votes, shape (targets, classes)."""
         return np.frombuffer(self.blob, dtype="<i8").reshape(-1, n_classes).astype(np.int64)
 
-    @classmethod
-    def from_caller(
-        cls, settings: VoteSettings, record: GraphRecord, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int
-    ) -> StoredVotes:
-        """A chunk that a caller brings, checked."""
-        array = _checked_counts(counts, samples, settings.chunk_size, (record.n_targets, settings.n_classes))
-        number = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
-        return cls(record.graph, purpose, number, int(samples), array.tobytes())
-
-    @classmethod
-    def from_row(cls, row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> StoredVotes:
-        """A stored row, checked; a ValueError says why it cannot be believed."""
-        columns = dict(zip((*cls._fields, "digest"), row, strict=True))
-        name = f"chunk {row[2]!r} of graph {row[0]!r} ({row[1]!r})"
-        _check_numbers(name, columns, chunk=(0, MAX_COUNT - 1), samples=(1, settings.chunk_size))
-        record = _graph_of(name, columns["graph"], graphs)
-        if columns["purpose"] not in PURPOSES:
-            raise ValueError(f"{name} has no valid purpose")
-        _check_blob(name, columns, record.n_targets, settings.n_classes)
-        return _with_digest(name, cls(*row[:-1]), row)  # type: ignore[arg-type]
+    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
+        """Refuses what cannot be a chunk of this run."""
+        check_target(graphs, self.graph)
+        if self.purpose not in PURPOSES:
+            raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", self.purpose)
+        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
+        whole_number("samples", self.samples, 1, settings.chunk_size)
+        _check_counts(self.blob, self.samples, graphs[self.graph].n_targets, settings.n_classes)
 
     def conflict(self, new: StoredVotes, n_classes: int) -> str:
-        """The first target on which neither chunk begins with the other, with both votes; "" if there is none."""
+        """How both differ on the first target where neither begins with the other; "" if there is none."""
         mine, theirs = self.counts(n_classes), new.counts(n_classes)
-        wrong = _differ(self.samples, mine, new.samples, theirs)
+        low, high = (mine, theirs) if self.samples < new.samples else (theirs, mine)
+        wrong = (low != high if self.samples == new.samples else low > high).any(axis=1)
         if not wrong.any():
             return ""
         target = int(wrong.argmax())
-        of_target = f"target {target}, " if len(mine) > 1 else ""
-        votes = f"stored {mine[target].tolist()}, now {theirs[target].tolist()}"
-        return f"graph {self.graph}, {of_target}{self.purpose}, chunk {self.chunk}: {votes}"
+        of_target = f", target {target}" if len(mine) > 1 else ""
+        return f"{_name(self)}{of_target}: stored {mine[target].tolist()}, now {theirs[target].tolist()}"
 
 
 class StoredFlips(NamedTuple):
-    """The flips of the votes on one target against the class `label`, in one estimation chunk: see `SCHEMA`."""
+    """The flips of the first `samples` votes of an estimation chunk on one target, those against a class."""
 
     graph: int
     target: int
     chunk: int
     samples: int
-    label: int
-    sites: int
-    votes: int
-    form: str
-    entries: int
     content: bytes
 
     @classmethod
-    def from_caller(cls, chunk: StoredVotes, target: int, votes: Sequence[int], record: FlipRecord) -> StoredFlips:
-        """The flips that a caller brings beside the votes of a chunk on a target, checked."""
-        if record.samples.tolist() != [chunk.samples] or _votes_by_class(record, chunk.samples, votes) != list(votes):
-            raise InvalidParameterError("records", f"be of the votes {list(votes)} of one chunk", record)
-        classes = record.classes.astype("<u2").tobytes()
-        if record.bits is not None:
-            form, entries, content = "bits", 0, record.bits.tobytes()
-        elif record.starts is not None and record.positions is not None:
-            form, entries = "positions", len(record.positions)
-            content = np.diff(record.starts).astype("<u4").tobytes() + record.positions.astype("<u4").tobytes()
-        else:
-            form, entries = "numbers", len(record.axis_sizes)
-            content = record.axis_sizes.astype("<u8").tobytes() + np.asarray(record.by_axis).astype("<u4").tobytes()
-        if record.shown is not None:
-            form, entries, content = f"{form}, shown", len(record.shown), content + record.shown.tobytes()
-        if len(classes + content) > MAX_CONTENT:
+    def of(cls, votes: StoredVotes, target: int, n_classes: int, record: FlipRecord) -> StoredFlips:
+        """The flips that a caller brings beside the votes of a chunk, checked."""
+        _check_flips(record, votes.samples, votes.counts(n_classes)[target])
+        content = _packed(record)
+        if len(content) > MAX_CONTENT:
             hint = "Give a smaller chunk_size."
             raise InvalidParameterError("records", f"take at most {MAX_CONTENT:,} bytes", record, hint)
-        head = chunk.graph, target, chunk.chunk, chunk.samples, record.label, record.n_sites, len(record)
-        return cls(*head, form, entries, zlib.compress(classes + content, 1))
+        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(content, 1))
 
-    @classmethod
-    def from_row(cls, row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> StoredFlips:
-        """A stored row, checked but for its content; a ValueError says why it cannot be believed."""
-        columns = dict(zip((*cls._fields, "digest"), row, strict=True))
-        name = f"the record of chunk {row[2]!r} of graph {row[0]!r}"
-        form = columns["form"]
-        _check_numbers(
-            name,
-            columns,
-            target=(0, _graph_of(name, columns["graph"], graphs).n_targets - 1),
-            chunk=(0, MAX_COUNT - 1),
-            samples=(0, settings.chunk_size),
-            label=(0, settings.n_classes - 1),
-            sites=(0, MAX_RECORDED_SITES),
-            votes=(0, settings.chunk_size),
-            entries=(0, 0 if form == "bits" else MAX_CONTENT),
-        )
-        if form not in FORMS or not isinstance(columns["content"], bytes):
-            raise ValueError(f"{name} has no valid form or content")
-        return _with_digest(name, cls(*row[:-1]), row)  # type: ignore[arg-type]
+    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
+        """Refuses what cannot be a record of this run; `record` checks its content."""
+        check_target(graphs, self.graph, self.target)
+        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
+        whole_number("samples", self.samples, 1, settings.chunk_size)
+        if not isinstance(self.content, bytes):
+            raise InvalidParameterError("content", "be bytes", self.content)
 
-    def is_alike(self, other: StoredFlips) -> bool:
+    def is_alike(self, new: StoredFlips) -> bool:
         """Whether both are against the same class and in the same form: one of them is then needless."""
-        return (self.label, self.sites, self.form) == (other.label, other.sites, other.form)
+        mine, theirs = _unpacked(self.content), _unpacked(new.content)
+        return all(getattr(mine, name) == getattr(theirs, name) for name in ("label", "n_sites", "complete"))
 
     def conflict(self, new: StoredFlips, _n_classes: int) -> str:
         """How both differ, if they are of the same votes; "" if they agree."""
-        if self.samples != new.samples or self._unpacked().agrees_with(new._unpacked()):
+        mine, theirs = _unpacked(self.content), _unpacked(new.content)
+        if self.samples != new.samples or mine.agrees_with(theirs):
             return ""
-        votes = f"stored {self.votes} votes, now {new.votes} votes with other flips"
-        return f"graph {self.graph}, estimation, chunk {self.chunk}: {votes}"
+        return f"{_name(self)}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
 
-    def record(self, samples: int, votes: Sequence[int]) -> FlipRecord:
-        """The record, once its content is checked, and known to be of the stored votes on its target.
-
-        Raises:
-            ValueError: the reason why it cannot be believed.
-        """
-        name = f"the record of chunk {self.chunk} of graph {self.graph}"
-        if samples < self.samples:
-            raise ValueError(f"{name} is of votes that are not there")
+    def record(self, votes: StoredVotes | None, n_classes: int) -> FlipRecord:
+        """The record, once it is known to be of the first of these votes; a ValueError gives the reason if not."""
+        if votes is None or votes.samples < self.samples:
+            raise ValueError(f"{_name(self)}: its flips are of votes that are not there")
         try:
-            record = self._unpacked()
-        except (zlib.error, ValueError) as error:
-            raise ValueError(f"{name} cannot be read: {error}") from error
-        found = _votes_by_class(record, self.samples, votes)
-        beyond = any(recorded > have for recorded, have in zip(found, votes, strict=False))
-        if beyond or len(found) > len(votes):
-            raise ValueError(f"{name} has other votes than are stored: {found}, stored {list(votes)}")
+            record = _unpacked(self.content)
+            _check_flips(record, self.samples, votes.counts(n_classes)[self.target])
+        except (zlib.error, ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+            raise ValueError(f"{_name(self)}: its flips cannot be read: {error}") from error
         return record
-
-    def _unpacked(self) -> FlipRecord:
-        width = -(-self.sites // 8)
-        bits, positions = (self.votes * width,), (4 * self.votes, 4 * self.entries)
-        lengths = (  # of the parts of the content, in bytes
-            2 * self.votes,
-            *{
-                "bits": bits,
-                "positions": positions,
-                "numbers": (8 * self.entries, 4 * self.votes * self.entries),
-                "bits, shown": (*bits, self.entries),
-                "positions, shown": (*positions, self.entries),
-            }[self.form],
-        )
-        if sum(lengths) > MAX_CONTENT:
-            raise ValueError(f"it would take {sum(lengths):,} bytes")
-        unpacking = zlib.decompressobj()
-        content = unpacking.decompress(self.content, sum(lengths) + 1)
-        if len(content) != sum(lengths) or not unpacking.eof or unpacking.unused_data:
-            raise ValueError(f"its content is not the {sum(lengths):,} bytes that {self.votes} votes take")
-        ends = np.cumsum(lengths)
-        classes, *parts = (content[end - length : end] for end, length in zip(ends, lengths, strict=True))
-        if self.form.startswith("bits"):
-            form = {"bits": np.frombuffer(parts[0], np.uint8).reshape(self.votes, width)}
-        elif self.form.startswith("positions"):
-            starts = np.concatenate([[0], np.cumsum(np.frombuffer(parts[0], "<u4"), dtype=np.int64)])
-            form = {"starts": starts, "positions": np.frombuffer(parts[1], "<u4")}
-        else:
-            sizes = np.frombuffer(parts[0], "<u8")
-            form = {"sizes": sizes, "by_axis": np.frombuffer(parts[1], "<u4").reshape(self.votes, self.entries)}
-        if self.form.endswith("shown"):
-            form["shown"] = np.frombuffer(parts[-1], np.uint8)
-        head = {"label": self.label, "n_sites": self.sites, "samples": [self.samples], "against": [self.votes]}
-        arrays = {name: np.array(value) for name, value in head.items()} | form
-        return FlipRecord.from_arrays(arrays | {"classes": np.frombuffer(classes, "<u2")})
 
 
 class StoredAttack(NamedTuple):
-    """The votes of one chunk on a target of an attacked graph: see `SCHEMA`."""
+    """The votes of one chunk on a target of an attacked graph, and flips on each axis in those against its class."""
 
     graph: int
     target: int
     flips: str
-    size: int
     chunk: int
-    samples: int
     blob: bytes
     numbers: bytes
 
@@ -228,71 +175,39 @@ class StoredAttack(NamedTuple):
         """The votes for each class."""
         return np.frombuffer(self.blob, dtype="<i8").astype(np.int64)
 
-    def flip_numbers(self, n_axes: int) -> npt.NDArray[np.int64]:
-        """The numbers, shape (votes, axes); a ValueError if there are not as many."""
-        listed = np.frombuffer(self.numbers, dtype="<u4") if len(self.numbers) % 4 == 0 else np.empty(1)
-        if not n_axes or len(listed) % n_axes or len(listed) > self.samples * n_axes:
-            name = f"chunk {self.chunk} of an attack on graph {self.graph}"
-            raise ValueError(f"{name} does not say how many sites flipped on each of {n_axes} axes")
-        return listed.reshape(-1, n_axes).astype(np.int64)
+    @property
+    def samples(self) -> int:
+        """How many votes there are."""
+        return int(self.counts.sum())
 
-    @classmethod
-    def from_caller(
-        cls,
-        settings: VoteSettings,
-        place: tuple[int, int, Iterable[int], int],
-        chunk: int,
-        counts: npt.ArrayLike,
-        samples: int,
-        numbers: npt.ArrayLike,
-    ) -> StoredAttack:
-        """A chunk that a caller brings, checked; its place is graph, target, positions and the size of a chunk."""
-        graph, target, positions, size = place
-        size = whole_number("chunk_size", size, 1, MAX_COUNT)
-        array = _checked_counts(counts, samples, size, (1, settings.n_classes))
-        number = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
-        flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
-        return cls(graph, target, positions_text(positions), size, number, int(samples), array.tobytes(), flips)
+    def flip_numbers(self, n_axes: int) -> Counts:
+        """How many sites flipped on each axis, shape (votes, axes)."""
+        return np.frombuffer(self.numbers, dtype="<u4").reshape(-1, n_axes).astype(np.int64)
 
-    @classmethod
-    def from_row(cls, row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> StoredAttack:
-        """A stored row, checked; a ValueError says why it cannot be believed."""
-        columns = dict(zip((*cls._fields, "digest"), row, strict=True))
-        name = f"chunk {row[4]!r} of an attack on graph {row[0]!r}"
-        record = _graph_of(name, columns["graph"], graphs)
-        _check_numbers(name, columns, size=(1, MAX_COUNT))
-        size = int(columns["size"])  # type: ignore[call-overload]
-        limits = {"target": (0, record.n_targets - 1), "chunk": (0, MAX_COUNT - 1), "samples": (1, size)}
-        _check_numbers(name, columns, **limits)
-        try:
-            text = columns["flips"]
-            same = isinstance(text, str) and positions_text(json.loads(text)) == text
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"{name} does not say what it flips: {error}") from error
-        if not same or not isinstance(columns["numbers"], bytes):
-            raise ValueError(f"{name} does not say what it flips")
-        _check_blob(name, columns, 1, settings.n_classes)
-        attack = _with_digest(name, cls(*row[:-1]), row)  # type: ignore[arg-type]
-        attack.flip_numbers(len(record.sizes))
-        return attack
+    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
+        """Refuses what cannot be votes at an attacked graph of this run."""
+        check_target(graphs, self.graph, self.target)
+        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
+        if not isinstance(self.flips, str) or positions_text(json.loads(self.flips)) != self.flips:
+            raise InvalidParameterError("flips", "be JSON of ascending positions", self.flips)
+        _check_counts(self.blob, None, 1, settings.n_classes)
+        n_axes = len(graphs[self.graph].sizes)
+        votes, rest = divmod(len(self.numbers), 4 * n_axes) if n_axes and isinstance(self.numbers, bytes) else (0, 1)
+        if rest or votes > self.samples:
+            raise InvalidParameterError("numbers", f"be flips on each of {n_axes} axes of some votes", self.numbers)
 
     def conflict(self, new: StoredAttack, _n_classes: int) -> str:
-        """How both differ, if neither begins with the other; "" if one does."""
-        other_flips = self.samples == new.samples and self.numbers != new.numbers
-        if not _differ(self.samples, self.counts[None], new.samples, new.counts[None]).any() and not other_flips:
-            return ""
-        votes = f"stored {self.counts.tolist()}, now {new.counts.tolist()}"
-        return f"graph {self.graph} attacked at {self.flips}, chunk {self.chunk}: {votes}"
+        """How both differ; "" if they are equal."""
+        return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
 
 
 Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
 Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack)
 
-
 TABLES: dict[object, tuple[str, ...]] = {
     StoredVotes: ("chunks", "graph", "purpose", "chunk"),
     StoredFlips: ("flips", "graph", "target", "chunk"),
-    StoredAttack: ("attacks", "graph", "target", "flips", "size", "chunk"),
+    StoredAttack: ("attacks", "graph", "target", "flips", "chunk"),
 }
 """The table of each kind of row, and the columns of its key, which come first."""
 
@@ -302,9 +217,46 @@ def key_of(stored: Stored) -> tuple[object, ...]:
     return stored[: len(TABLES[type(stored)]) - 1]
 
 
+def _name(stored: Stored) -> str:
+    """What messages call a row, whatever a foreign file has in its place."""
+    place = f" attacked at {stored.flips!s:.80}" if isinstance(stored, StoredAttack) else ", estimation"
+    if isinstance(stored, StoredVotes):
+        place = f", {stored.purpose!s:.80}"
+    return f"graph {stored.graph!s:.80}{place}, chunk {stored.chunk!s:.80}"
+
+
 def row_of(stored: Stored) -> tuple[object, ...]:
     """A row as it is stored, with its digest."""
     return *stored, digest_of(*stored)
+
+
+def digest_of(*columns: object) -> bytes:
+    """The BLAKE2b digest, 16 bytes, of the columns of a row: it finds damage, and proves no origin."""
+    parts = (column if isinstance(column, bytes) else str(column).encode() for column in columns)
+    return blake2b(b" ".join(parts), digest_size=16).digest()
+
+
+def plain(columns: Iterable[object]) -> tuple[object, ...]:
+    """The columns with whole numbers as Python's own: SQLite takes those of numpy for bytes, and finds no such row."""
+    return tuple(int(each) if isinstance(each, Integral) else each for each in columns)
+
+
+def checked(stored: Row, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:
+    """A row that a caller brings, once it is checked."""
+    stored.check(settings, graphs)
+    return type(stored)(*plain(stored))  # type: ignore[arg-type]
+
+
+def believed(kind: type[Row], row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:
+    """A row of a file, once it is checked; a ValueError gives the reason why it cannot be believed."""
+    stored = kind(*row[:-1])  # type: ignore[arg-type]  # any types: `check` looks
+    try:
+        stored.check(settings, graphs)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{_name(stored)}: {error}") from error
+    if digest_of(*stored) != row[-1]:
+        raise ValueError(f"{_name(stored)}: it does not agree with its digest")
+    return stored
 
 
 def positions_text(positions: Iterable[int]) -> str:
@@ -320,57 +272,63 @@ def positions_text(positions: Iterable[int]) -> str:
     return json.dumps(found)
 
 
-def _checked_counts(counts: npt.ArrayLike, samples: int, chunk_size: int, shape: tuple[int, int]) -> Counts:
-    """Votes that a caller brings; those on a single target need no second dimension."""
+def packed_counts(counts: npt.ArrayLike, n_targets: int, n_classes: int) -> bytes:
+    """Votes that a caller brings, as they are stored; those on a single target need no second dimension."""
     array = np.asarray(counts)
-    array = array[None] if shape[0] == 1 and array.ndim == 1 else array
-    if array.shape != shape or array.dtype.kind not in "iu" or array.min() < 0:
-        must = f"be {shape[1]} whole numbers of votes, 0 or more, on each of {shape[0]} targets"
-        raise InvalidParameterError("counts", must, counts)
-    if (array.sum(axis=1) != whole_number("samples", samples, 1, chunk_size)).any():
-        raise InvalidParameterError("counts", f"add up to the {samples} samples", array[:3].tolist())
-    return array.astype("<i8")
+    if array.dtype.kind not in "iu" or array.shape not in ((n_targets, n_classes), (n_targets * n_classes,)):
+        raise _not_counts(n_targets, n_classes, counts)
+    return array.astype("<i8").tobytes()
 
 
-def _check_numbers(name: str, columns: Mapping[str, object], **limits: tuple[int, int]) -> None:
-    for column, (low, high) in limits.items():
-        value = columns[column]
-        if type(value) is not int or not low <= value <= high:
-            raise ValueError(f"{name} has no valid {column}: {value!r}, not {low} to {high}")
+def _not_counts(n_targets: int, n_classes: int, got: object) -> InvalidParameterError:
+    must = f"be {n_classes} whole numbers of votes, 0 or more, on each of {n_targets} targets"
+    return InvalidParameterError("counts", must, got)
 
 
-def _graph_of(name: str, graph: object, graphs: Sequence[GraphRecord]) -> GraphRecord:
-    if type(graph) is not int or not 0 <= graph < len(graphs):
-        raise ValueError(f"{name} has no valid graph: there are {len(graphs)} graphs")
-    return graphs[graph]
+def check_target(graphs: Sequence[GraphRecord], graph: int, target: int = 0) -> None:
+    """Refuses the number of a graph, or of a target of it, that is not there."""
+    whole_number("graph", graph, 0, len(graphs) - 1)
+    whole_number("target", target, 0, graphs[graph].n_targets - 1)
 
 
-def _check_blob(name: str, columns: Mapping[str, object], n_targets: int, n_classes: int) -> None:
-    blob, samples = columns["blob"], columns["samples"]
+def _check_counts(blob: bytes, samples: int | None, n_targets: int, n_classes: int) -> None:
+    """Refuses votes that do not add up on each target, to `samples` or to any number that may be."""
     if not isinstance(blob, bytes) or len(blob) != 8 * n_targets * n_classes:
-        raise ValueError(f"{name} does not hold {n_classes} counts for each of {n_targets} targets")
-    counts = np.frombuffer(blob, dtype="<i8").reshape(n_targets, n_classes).tolist()  # sums of Python's are exact
-    if any(min(row) < 0 or sum(row) != samples for row in counts):
-        raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
+        raise _not_counts(n_targets, n_classes, f"{len(blob)} bytes" if isinstance(blob, bytes) else blob)
+    counts = np.frombuffer(blob, dtype="<i8").reshape(n_targets, n_classes)
+    if counts.min() < 0 or counts.max() > MAX_COUNT:  # so that sums are exact
+        raise _not_counts(n_targets, n_classes, counts[:3].tolist())
+    wanted = whole_number("counts", int(counts[0].sum()), 1, MAX_COUNT) if samples is None else samples
+    if (counts.sum(axis=1) != wanted).any():
+        raise InvalidParameterError("counts", f"add up to the {samples} samples", counts[:3].tolist())
 
 
-def _with_digest(name: str, stored: Row, row: Sequence[object]) -> Row:
-    if digest_of(*stored) != row[-1]:
-        raise ValueError(f"{name} does not agree with its digest")
-    return stored
+def _check_flips(record: FlipRecord, samples: int, votes: Counts) -> None:
+    """Refuses a record that is not of the first `samples` of these votes."""
+    found = np.bincount(record.classes, minlength=max(len(votes), record.label + 1))
+    found[record.label] += samples - len(record)
+    if record.samples.tolist() != [samples] or len(found) > len(votes) or (found > votes).any():
+        raise InvalidParameterError("records", f"be of the votes {votes.tolist()} of one chunk", record)
 
 
-def _votes_by_class(record: FlipRecord, samples: int, votes: Sequence[int]) -> list[int]:
-    """The votes of a recorded chunk for each class; unknown classes have places after the others."""
-    counts = np.bincount(record.classes, minlength=len(votes))
-    counts[min(record.label, len(counts) - 1)] += samples - len(record)
-    return [int(count) for count in counts]
+def _packed(record: FlipRecord) -> bytes:
+    arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in record.to_arrays().items()}
+    header = json.dumps({name: (array.dtype.str, array.shape) for name, array in arrays.items()})
+    return b"".join([header.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
 
 
-def _differ(samples: int, votes: Counts, other_samples: int, others: Counts) -> npt.NDArray[np.bool_]:
-    """On which targets the votes of neither chunk can be the beginning of the other's."""
-    if samples == other_samples:
-        wrong = votes != others
-    else:
-        wrong = votes > others if samples < other_samples else others > votes
-    return np.asarray(wrong.any(axis=1))
+def _unpacked(packed: bytes) -> FlipRecord:
+    unpacking = zlib.decompressobj()
+    header, _, numbers = unpacking.decompress(packed, MAX_CONTENT).partition(b"\n")
+    if len(header) > MAX_HEADER or not unpacking.eof or unpacking.unused_data:
+        raise ValueError(f"it is not one packed record of at most {MAX_CONTENT:,} bytes")
+    arrays, start = {}, 0
+    for name, (dtype, shape) in json.loads(header).items():
+        if dtype not in ("|u1", "<u2", "<u4", "<u8", "<i8"):
+            raise ValueError(f"it has numbers of the type {dtype}")
+        end = start + int(dtype[2]) * prod(shape)
+        arrays[name] = np.frombuffer(numbers[start:end], dtype).reshape(shape)
+        start = end
+    if start != len(numbers):
+        raise ValueError(f"its arrays take {start:,} bytes, and {len(numbers):,} are there")
+    return FlipRecord.from_arrays(arrays)

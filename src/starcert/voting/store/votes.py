@@ -1,34 +1,29 @@
 """The votes of one run on disk: durable, resumable, self-describing.
 
-A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two purposes, in chunks 0, 1, 2, …; one row holds
-one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk that was lost
-can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions, and a kill at
-any moment loses at most what came in the last half second.
-
-Beside the votes of a chunk there may be a record of the flips in those against a class (`FlipRecord`), and beside the
-graphs of a run votes at attacked graphs: those that come from them by flipping some sites.
+One row holds one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk
+that was lost can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions,
+and a kill at any moment loses at most what came in the last half second. Beside the votes of a chunk there may be a
+record of the flips in those against a class (`FlipRecord`), and beside the graphs of a run votes at attacked graphs.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.math.flips import FlipRecord
-from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError, whole_number
+from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.system.files import versions
 from starcert.system.processes import in_words
-from starcert.system.provenance import versions
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
-from starcert.voting.store.file import StoreFile, target_file
+from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, record_row, target_file, verify
 from starcert.voting.store.records import (
     Fault,
     GraphRecord,
@@ -39,7 +34,6 @@ from starcert.voting.store.records import (
     check_look,
     differences,
     is_fixed,
-    record_row,
 )
 from starcert.voting.store.rows import (
     Counts,
@@ -48,15 +42,15 @@ from starcert.voting.store.rows import (
     StoredAttack,
     StoredFlips,
     StoredVotes,
+    believed,
+    check_target,
+    checked,
     key_of,
+    packed_counts,
     positions_text,
 )
-from starcert.voting.store.schema import Contents, create_schema, read_errors, verify
 
-__all__ = ["VoteStore"]
-
-MAX_BYTES = 2**31
-"""The most bytes that the counts of all graphs and classes may take: a foreign file can name as many as it likes."""
+MAX_BYTES = 2**31  # of the counts of all graphs and classes: a foreign file can name as many as it likes
 
 
 class VoteStore:
@@ -76,8 +70,8 @@ class VoteStore:
         ...     with VoteStore.open(f"{folder}/votes.db", settings, graphs) as store:
         ...         store.add(0, "estimation", 0, [97, 3], samples=100)
         ...     with VoteStore.read(f"{folder}/votes.db") as store:
-        ...         store.done(0, "estimation"), store.counts("estimation")
-        ({0: 100}, array([[97,  3]]))
+        ...         store.counts("estimation"), store.summary().samples
+        (array([[97,  3]]), {'selection': 0, 'estimation': 100})
     """
 
     def __init__(self, file: StoreFile, contents: Contents, graphs: Sequence[GraphRecord]) -> None:
@@ -98,12 +92,8 @@ class VoteStore:
     ) -> VoteStore:
         """Creates a store, or continues one that has the same settings and graphs; an empty file counts as new.
 
-        The graphs may be more than those stored, or fewer, if one list begins with the other. The provenance of a
-        session is by default the versions of what computes.
-
-        Raises:
-            StoreSettingsError: the file belongs to another run.
-            StoreError: the file is not a good store, cannot be written, or has a writer already.
+        The graphs may be more than those stored, or fewer, if one list begins with the other: else there is a
+        StoreSettingsError. The provenance of a session is by default the versions of what computes.
         """
         for number, record in enumerate(graphs):
             if record.graph != number:
@@ -134,19 +124,14 @@ class VoteStore:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> VoteStore:
-        """Opens a store for reading, once all of it has been checked; a writer may be at work meanwhile.
-
-        Raises:
-            StoreError: there is no such file, or it is not a good store.
-        """
+        """Opens a store for reading, once all of it has been checked; a writer may be at work meanwhile."""
         target = target_file(path)
         if not target.exists():
             raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
-        with ExitStack() as undo:
+        with ExitStack() as undo, read_errors(target):
             file = StoreFile(target, writing=False)
             undo.callback(file.close)
-            with read_errors(target):
-                contents = verify(file.db)
+            contents = verify(file.db)
             undo.pop_all()
         return cls(file, contents, contents.graphs)
 
@@ -174,31 +159,21 @@ class VoteStore:
         """Records why the votes must not be used, so that the store cannot be opened again."""
         self._file.record("fault", Fault(reason))
 
-    def done(self, graph: int, purpose: str) -> dict[int, int]:
-        """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
-        return {number: samples for number, samples, _ in self.tallies(graph, purpose)}
-
-    def chunks(self, graph: int, purpose: str, target: int = 0) -> list[tuple[int, int, Counts]]:
-        """The chunks of a target in order: number, samples, votes for each class."""
-        self._check_target(graph, target)
-        return [(number, samples, counts[target]) for number, samples, counts in self.tallies(graph, purpose)]
-
     def tallies(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
-        """The chunks of a graph in order: number, samples, votes on each target for each class."""
+        """The chunks of a graph in order, committed or not: number, samples, votes on each target for each class."""
         self._check_target(graph)
-        found = self._found(StoredVotes, graph, _checked_purpose(purpose))
+        found = self._found(StoredVotes, graph, purpose)
         return [(each.chunk, each.samples, each.counts(self.settings.n_classes)) for each in found]
 
     def counts(self, purpose: str) -> Counts:
         """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph."""
         self.flush()
-        _checked_purpose(purpose)
         firsts = np.cumsum([0, *(record.n_targets for record in self.graphs)])
         needed = 8 * int(firsts[-1]) * self.settings.n_classes
         if needed > MAX_BYTES:
             raise StoreError(
                 f"{self.path}: the votes on {len(self.graphs):,} graphs for {self.settings.n_classes:,} classes would "
-                f"take {in_words(needed)}. Read it graph by graph: VoteStore.chunks."
+                f"take {in_words(needed)}. Read it graph by graph: VoteStore.tallies."
             )
         totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
         for each in self._committed(StoredVotes):
@@ -207,33 +182,22 @@ class VoteStore:
         return totals
 
     def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
-        """The recorded flips of a target, by the number of their estimation chunk; those not yet committed among them.
-
-        A chunk has those against one class, the last one that was added (`FlipRecord.label`).
-        """
+        """The recorded flips of a target by estimation chunk, committed or not; the last that were added to each."""
         self._check_target(graph, target)
         with self._file.turn, read_errors(self.path):
             found = self._found(StoredFlips, graph, target)
-            votes = {each[0]: each[1:] for each in self.chunks(graph, "estimation", target)} if found else {}
-            return {each.chunk: each.record(*votes.get(each.chunk, (-1, ()))) for each in found}
-
-    def attacks(self, graph: int, target: int = 0) -> list[tuple[int, ...]]:
-        """The attacks on a graph that have votes on a target: the positions that each of them flips."""
-        self._check_target(graph, target)
-        return sorted({tuple(json.loads(attack.flips)) for attack in self._found(StoredAttack, graph, target)})
+            votes = {each.chunk: each for each in self._found(StoredVotes, graph, "estimation")} if found else {}
+            return {each.chunk: each.record(votes.get(each.chunk), self.settings.n_classes) for each in found}
 
     def attack_chunks(
-        self, graph: int, positions: Iterable[int], *, target: int = 0, chunk_size: int | None = None
-    ) -> list[tuple[int, int, Counts, Counts]]:
-        """The chunks at an attacked graph in order: number, samples, votes for each class, flips of those against.
-
-        They were drawn with this `chunk_size`, by default that of the settings.
-        """
+        self, graph: int, positions: Iterable[int], *, target: int = 0
+    ) -> list[tuple[int, Counts, Counts]]:
+        """The chunks at an attacked graph in order: number, votes for each class, flips of those against its class."""
         self._check_target(graph, target)
-        size, n_axes = chunk_size or self.settings.chunk_size, len(self.graphs[graph].sizes)
+        n_axes = len(self.graphs[graph].sizes)
         return [
-            (chunk.chunk, chunk.samples, chunk.counts, chunk.flip_numbers(n_axes))
-            for chunk in self._found(StoredAttack, graph, target, positions_text(positions), size)
+            (chunk.chunk, chunk.counts, chunk.flip_numbers(n_axes))
+            for chunk in self._found(StoredAttack, graph, target, positions_text(positions))
         ]
 
     def summary(self) -> StoreSummary:
@@ -241,7 +205,7 @@ class VoteStore:
         self._file.require_open()
         self.flush()
         chunks: dict[str, int] = dict.fromkeys(PURPOSES, 0)
-        by_graph: dict[str, list[int]] = {purpose: [0] * len(self.graphs) for purpose in PURPOSES}
+        samples = dict(chunks)
         integrity, file_bytes = "good", 0
         try:
             with self._file.turn, read_errors(self.path):
@@ -249,12 +213,10 @@ class VoteStore:
                 verify(self._file.db)
             for each in self._committed(StoredVotes):
                 chunks[each.purpose] += 1
-                by_graph[each.purpose][each.graph] += each.samples * self.graphs[each.graph].n_targets
+                samples[each.purpose] += each.samples * self.graphs[each.graph].n_targets
         except OSError as error:  # a StoreError is one
             integrity = str(error)
-        samples = {purpose: sum(each) for purpose, each in by_graph.items()}
-        each_graph = {purpose: tuple(each) for purpose, each in by_graph.items()}
-        return StoreSummary(chunks, samples, each_graph, file_bytes, integrity)
+        return StoreSummary(chunks, samples, file_bytes, integrity)
 
     @staged("storing")
     def add(
@@ -272,27 +234,22 @@ class VoteStore:
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
         the same chunk with more: the longer one is kept. `counts` has shape (targets, classes); `records` are, for each
         target, the flips of its estimation votes against a class, and replace any that are stored for another class.
-
-        Raises:
-            StoreError: the chunk is stored with other votes; or chunks that came before cannot be written, in which
-                case they are kept and tried again by the next `add`, `flush` or `close`.
+        A StoreError says that it is stored with other votes, or that earlier ones cannot be written, and keep waiting.
         """
         self._file.require_writer()
         self._check_target(graph)
-        graph_record = self.graphs[graph]
-        if records and (len(records) != graph_record.n_targets or purpose != "estimation"):
-            must = f"be of estimation votes, one for each of {graph_record.n_targets} targets"
+        n_targets, n_classes = self.graphs[graph].n_targets, self.settings.n_classes
+        if records and (len(records) != n_targets or purpose != "estimation"):
+            must = f"be of estimation votes, one for each of {n_targets} targets"
             raise InvalidParameterError("records", must, f"{len(records)} of {purpose} votes")
-        votes = StoredVotes.from_caller(self.settings, graph_record, _checked_purpose(purpose), chunk, counts, samples)
-        rows: list[Stored] = [votes]
-        if any(record is not None for record in records):
-            on_targets = votes.counts(self.settings.n_classes).tolist()
-            rows += [
-                StoredFlips.from_caller(votes, target, on_targets[target], record)
-                for target, record in enumerate(records)
-                if record is not None
-            ]
-        self._take(rows)
+        blob = packed_counts(counts, n_targets, n_classes)
+        votes = checked(StoredVotes(graph, purpose, chunk, samples, blob), self.settings, self.graphs)
+        flips = (
+            StoredFlips.of(votes, target, n_classes, record)
+            for target, record in enumerate(records)
+            if record is not None
+        )
+        self._take([votes, *flips])
 
     @staged("storing")
     def add_attack(
@@ -301,27 +258,20 @@ class VoteStore:
         positions: Iterable[int],
         number: int,
         counts: npt.ArrayLike,
-        samples: int,
         numbers: npt.ArrayLike = (),
         *,
         target: int = 0,
-        chunk_size: int | None = None,
     ) -> None:
-        """Takes in chunk `number` of votes at an attacked graph, as `add` does.
-
-        `numbers` are, for each vote against the graph's class, how many sites of each axis flipped.
-        """
+        """Takes in a chunk of votes at an attacked graph; `numbers`: flips on each axis in those against its class."""
         self._file.require_writer()
-        self._check_target(graph, target)
-        place = graph, target, positions, self.settings.chunk_size if chunk_size is None else chunk_size
-        self._take([StoredAttack.from_caller(self.settings, place, number, counts, samples, numbers)])
+        flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
+        votes = packed_counts(counts, 1, self.settings.n_classes)
+        attack = StoredAttack(graph, target, positions_text(positions), number, votes, flips)
+        self._take([checked(attack, self.settings, self.graphs)])
 
     def _take(self, rows: Sequence[Stored]) -> None:
         with self._file.turn:
-            for new in rows:
-                if not self._is_stored(new):
-                    self._file.wait(new)
-            self._file.flush_if_due()
+            self._file.wait([new for new in rows if not self._is_stored(new)])
 
     def _is_stored(self, new: Any) -> bool:  # noqa: ANN401  (of any kind, and compared with one of the same)
         """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
@@ -351,9 +301,7 @@ class VoteStore:
     def __enter__(self) -> VoteStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self.close()
         except StoreError as second:
@@ -366,15 +314,14 @@ class VoteStore:
 
     def _check_target(self, graph: int, target: int = 0) -> None:
         self._file.require_open()
-        whole_number("graph", graph, 0, len(self.graphs) - 1)
-        whole_number("target", target, 0, self.graphs[graph].n_targets - 1)
+        check_target(self.graphs, graph, target)
 
     def _committed(self, kind: type[Row], *key: object) -> Iterator[Row]:
         """The stored rows of this session's graphs, each checked again: the file may have changed meanwhile."""
         with read_errors(self.path):
             for row in self._file.rows(kind, *key):
                 if row[0] in range(len(self.graphs)):
-                    yield kind.from_row(row, self.settings, self.graphs)
+                    yield believed(kind, row, self.settings, self.graphs)
 
     def _found(self, kind: type[Row], *key: object) -> list[Row]:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
@@ -384,9 +331,3 @@ class VoteStore:
                 if isinstance(row, kind) and key_of(row)[: len(key)] == key:
                     found[key_of(row)] = row
             return [found[each] for each in sorted(found)]
-
-
-def _checked_purpose(purpose: str) -> str:
-    if purpose not in PURPOSES:
-        raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", purpose)
-    return purpose
