@@ -62,8 +62,8 @@ def test_descriptions_tell_functions_and_masks_apart():
     ("answer", "words"),
     [
         (lambda graph: {"a": 0}, "it gave no class for the node 'b'"),
-        (lambda graph: [0, 1], r"it gave classes of shape \(2,\) for a graph with 4 nodes; one each is needed"),
-        (lambda graph: 1, r"it gave classes of shape \(\) for a graph with 4 nodes"),
+        (lambda graph: [0, 1], r"it gave classes of shape \(2,\) for 4 nodes; one each is needed"),
+        (lambda graph: 1, r"it gave classes of shape \(\) for 4 nodes"),
         (lambda graph: [0, 1, 2, 0], "it answered 2; a class is a whole number from 0 to 1"),
     ],
 )
@@ -89,7 +89,7 @@ def test_what_cannot_be_made(told, words):
     ("mask", "words"),
     [
         ("other", "'nodes' must name node data of the graph, mask, none. Got 'other'"),
-        ("none", "'nodes' must name node data that choose a node. Got 'none'"),
+        ("none", "'nodes' must choose at least one node. Got 'none'"),
     ],
 )
 def test_masks_that_are_none(mask, words):
@@ -99,5 +99,5 @@ def test_masks_that_are_none(mask, words):
 
 def test_a_mask_of_other_numbers():
     graph = sc.Graph(2, [], node_data={"weight": [0.5, 1.0]})
-    with pytest.raises(InvalidParameterError, match=r"with a 0 or a 1 for each of 2 nodes. Got 'weight'"):
+    with pytest.raises(InvalidParameterError, match=r"have a 0 or a 1 for each of 2 nodes. Got 'weight'"):
         from_node_function(busy, nodes="weight").n_targets(graph.frame)

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.agreement import CHANGED, KEEP_UNCHANGED, Unchanged, named_errors
-from starcert.classifiers.base import checked_answers
+from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Unchanged, checked_answers, named_errors
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.sampler import OWN_CHUNK, Attack, AttackedCopies

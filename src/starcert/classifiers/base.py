@@ -1,51 +1,83 @@
-"""The contract of a base classifier: what voting needs of it, and what it may offer besides.
+"""The contract of a base classifier, and checks that it is kept.
 
 `Classifier` is the whole contract. Three parts are required: `n_classes`, `description` and `classify`. All others have
-a default, and a classifier that can do better overrides them: nothing is looked up by name. The page "Write a
-classifier" of the documentation goes through them with an example.
+a default, and a classifier that can do better overrides them: nothing is looked up by name.
+
+A certificate speaks of one function of one graph. A classifier that looks at the other graphs of its batch, draws at
+random or changes while it votes is none. Here answers are compared; which copies are classified again, and how often,
+is decided in `voting/counting.py` (a few, before votes count) and `certificates/auditing.py`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.classifiers.identity import identity
 from starcert.objects import NodeFrame
-from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
-from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.sampling.batch import NoisyGraphs
+from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.objects.noise import Noise
+    from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
 __all__ = [
+    "CHANGED",
     "CHUNK_SIZE",
+    "KEEP_UNCHANGED",
+    "MIN_BATCH",
     "Classifier",
     "DrawsItself",
     "Scores",
+    "Unchanged",
+    "check_alone",
+    "check_company",
     "checked_answers",
-    "checked_names",
+    "checked_scores",
     "is_classifier",
+    "look_like_probabilities",
     "named_classes",
-    "numbers_of",
-    "rows_of",
+    "named_errors",
+    "places_to_check",
+    "refuse_probabilities",
 ]
+
+Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless the classifier or the caller says otherwise."""
 
+MIN_BATCH = 64
+"""The batch that copies are taken from to be classified alone has at least this many copies."""
+
+CHANGED = (
+    "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "
+    "votes are not those of one classifier"
+)
+KEEP_UNCHANGED = (
+    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
+    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
+)
+_ADVICE = (
+    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
+    "or ask about one copy at a time: batch_size=1."
+)
+
 
 class Scores(NamedTuple):
-    """Answers, and the numbers that they come from.
+    """Answers of `classify`, and the numbers that they come from.
 
     Attributes:
-        answers: what `classify` answers.
+        answers: the classes.
         numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
             answers. None if there are no such numbers.
         rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
@@ -61,9 +93,8 @@ class Scores(NamedTuple):
 class Classifier(ABC):
     """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 
-    The answer on a copy may depend on that copy alone. That is the author's promise. Voting checks it on a few copies
-    at the start, and the audit of the run on many at its end, in other batches and alone: a classifier that answers one
-    of them differently is refused.
+    The answer on a copy may depend on that copy alone. Voting checks it on a few copies at the start, and the audit on
+    many at the end of a run, in other batches and alone: a classifier that answers one of them differently is refused.
 
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
@@ -73,13 +104,11 @@ class Classifier(ABC):
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
         chunks_per_batch: how many chunks of a graph it wants as one batch. More than one is for classifiers that answer
-            a chunk faster than the next one begins, and whose answers are known not to depend on the batch: the check
-            of that sees batches of one chunk.
+            a chunk faster than the next one begins, and whose answers are known not to depend on the batch.
         max_batch_nodes: chunks of several graphs with up to this many nodes in all copies are one call of
             `scored_each`; 0: graphs are classified one after the other.
-        call_cost: the cost of a call beside its copies, in copies of a large batch. It sets how large an audit may be
-            (`certificates/auditing.py`): a number of the classifier, never measured, so that results do not
-            depend on a clock.
+        call_cost: the cost of a call beside its copies, in copies of a large batch. It sets how large an audit may be;
+            it is never measured, so that results do not depend on a clock.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -130,8 +159,7 @@ class Classifier(ABC):
     def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64] | None:
         """The node index of each target, in their order; None: the targets are not nodes.
 
-        By default every node, where a graph has as many targets as nodes. Override it where only some nodes are
-        classified (those of a mask), each once.
+        By default every node, where a graph has as many targets as nodes.
         """
         n_targets = self.n_targets(frame)
         if n_targets is None or not isinstance(frame, NodeFrame) or n_targets != frame.n_nodes:
@@ -141,8 +169,7 @@ class Classifier(ABC):
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """What `classify` answers, with the numbers that the answers come from, if there are any.
 
-        Where there are, the checks compare them instead of answers: a difference shows long before an answer changes,
-        and rounding that changes an answer at a tie is no difference.
+        The checks compare them: a difference shows long before an answer changes, and rounding at a tie is none.
         """
         return Scores(self.classify(graphs))
 
@@ -200,54 +227,170 @@ def checked_answers(
     return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
-def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
-    """Copies of a plain vector as an array, shape (copies, columns), for classifiers of rows.
-
-    The numbers are signed and wide: 2·x − 1 is −1 where x is 0.
-    """
-    if not isinstance(copies, NoisyVectors):
-        raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
-    return copies.vectors().astype(np.int64)
-
-
 def named_classes(names: Sequence[str]) -> str:
-    """Which number means which class, for messages.
+    """Which number means which class, for messages: "0 = depot, 1 = factory, 2 = shop"."""
+    shown = ", ".join(f"{number} = {name}" for number, name in enumerate(names[:20]))
+    return shown + ", …" * (len(names) > 20)
 
-    Example:
-        >>> named_classes(("depot", "factory", "shop"))
-        '0 = depot, 1 = factory, 2 = shop'
+
+def places_to_check(copies: int, *, scored: bool) -> list[int]:
+    """Which of the first copies are classified alone before votes count: eight, or one where scores are compared."""
+    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, 8).astype(int).tolist()))
+
+
+@contextmanager
+def named_errors(where: str) -> Iterator[None]:
+    """Reports whatever a user's code may raise with the place where it happened."""
+    try:
+        yield
+    except Exception as error:
+        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
+
+
+def checked_scores(found: Scores, classifier: Classifier, graphs: NoisyGraphs) -> Scores:
+    """Scores with checked answers."""
+    n_targets = classifier.n_targets(graphs.frame)
+    return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes, n_targets))
+
+
+def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place: int, *, name: str) -> None:
+    """Refuses a classifier that answers one copy of a batch differently alone than was `found` for the batch."""
+    copy = batch[place : place + 1]
+
+    def answer_again() -> Scores:
+        return checked_scores(classifier.scored(copy), classifier, copy)
+
+    try:
+        alone = answer_again()
+    except Exception as error:
+        raise ClassifierError(
+            f"The base classifier answers {name} in a batch of {len(batch)}, but fails on it alone: "
+            f"{type(error).__name__}: {error}. {_ADVICE}"
+        ) from error
+    if _agree(alone, [0], found, [place]).all():
+        return
+    if len(batch) > 1:
+        # Some more answers: one that is drawn from two classes is often the same twice.
+        more = (answer_again() for _ in range(16))
+        again = next((each for each in more if not _agree(each, [0], alone, [0]).all()), None)
+    else:
+        alone, again = found, alone
+    if again is not None:
+        first = _first_difference(alone, 0, again, 0)
+        raise ClassifierError(
+            f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0, first)}, "
+            f"then {_shown(again, 0, first)}. Take the randomness out of it: dropout must follow model.eval(), a seed "
+            "must start anew with every graph."
+        )
+    first = _first_difference(found, place, alone, 0)
+    raise ClassifierError(
+        f"The base classifier answers {name} with {_shown(found, place, first)} in a batch of {len(batch)}, but "
+        f"with {_shown(alone, 0, first)} alone. {_ADVICE}"
+    )
+
+
+def check_company(
+    classifier: Classifier,
+    batch: NoisyGraphs,
+    found: Scores,
+    other: NoisyGraphs,
+    again: Scores,
+    places: Places,
+    *,
+    name: Callable[[int], str],
+) -> None:
+    """Refuses a classifier that `found` answers for copies at `places` of a batch, and others `again` in another."""
+    apart = np.flatnonzero(~_agree(again, np.arange(len(places)), found, places))
+    if not len(apart):
+        return
+    there, here = int(apart[0]), int(places[apart[0]])
+    check_alone(classifier, batch, found, here, name=name(here))
+    check_alone(classifier, other, again, there, name=name(here))
+    first = _first_difference(found, here, again, there)
+    raise ClassifierError(
+        f"The base classifier answers {name(here)} with {_shown(found, here, first)} in a batch of {len(batch)}, but "
+        f"with {_shown(again, there, first)} in another of {len(other)}. {_ADVICE}"
+    )
+
+
+def look_like_probabilities(scores: Scores) -> bool:
+    """Whether all numbers that were assumed to be logits lie in [0, 1]."""
+    if not scores.assumed_logits or scores.numbers is None:
+        return False
+    outputs = scores.numbers[..., -1]
+    return bool(((outputs >= 0) & (outputs <= 1)).all())
+
+
+def refuse_probabilities(n_copies: int) -> NoReturn:
+    """Refuses a module whose single outputs look like probabilities: as logits, nearly all would answer class 1."""
+    raise ClassifierError(
+        f"The base classifier has one output, and on the first {n_copies} noisy copies it always lies in [0, 1], as a "
+        "probability does. Read as a logit it is class 1 wherever it is above 0. If there is a sigmoid in the model, "
+        "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
+        "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
+    )
+
+
+class Unchanged:
+    """Remembers a classifier as it was before a run.
+
+    It classifies the copy that `draw` returns before its content is digested: what it makes at its first call, such as
+    lazy layers, is then there. It classifies it again before a difference counts: some kernels keep their last batch.
     """
-    more = ", …" if len(names) > 20 else ""
-    return ", ".join(f"{number} = {name}" for number, name in enumerate(names[:20])) + more
+
+    def __init__(self, classifier: Classifier, draw: Callable[[], Copies]) -> None:
+        self._classifier, self._draw = classifier, draw
+        self._classify()
+        self._before = self._digest()
+
+    def holds(self) -> bool:
+        """Whether the classifier has the content that it had; True as well if its content cannot be digested."""
+        if self._before is None or self._digest() == self._before:
+            return True
+        self._classify()
+        return self._digest() == self._before
+
+    def _classify(self) -> None:
+        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+            self._classifier.classify(self._draw())
+
+    def _digest(self) -> str | None:
+        try:
+            return identity(self._classifier.content())
+        except InvalidParameterError:
+            return None
 
 
-def checked_names(class_names: Sequence[str] | None, n_classes: int | None) -> tuple[tuple[str, ...] | None, int]:
-    """The names of classes, checked, and how many classes there are: by default as many as names, or two."""
-    if class_names is None:
-        return None, whole_number("n_classes", 2 if n_classes is None else n_classes, 2)
-    names = tuple(class_names)
-    texts = not isinstance(class_names, str) and all(isinstance(name, str) for name in names)
-    if not texts or len(set(names)) < len(names) or len(names) < 2:
-        requirement = "be different texts, two or more, in the order of the classes' numbers"
-        raise InvalidParameterError("class_names", requirement, class_names)
-    if n_classes not in (None, len(names)):
-        hint = f"They say {named_classes(names)}."
-        raise InvalidParameterError("n_classes", f"be {len(names)}, as there are class names", n_classes, hint)
-    return names, len(names)
+def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.bool_]:
+    """Whether copies i of one batch and copies j of another were answered alike: up to rounding, where scores exist."""
+    same = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
+    if one.numbers is not None and other.numbers is not None:
+        mine, its = one.numbers[i], other.numbers[j]
+        if not (same.all() and np.array_equal(mine, its)):  # they are usually equal
+            finite = np.abs(other.numbers[np.isfinite(other.numbers)])
+            rounding = other.rounding * float(finite.max(initial=0.0))
+            ordered = np.sort(its, axis=-1)
+            tied = same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)
+            same = tied & np.isclose(mine, its, rtol=0.0, atol=rounding).all(axis=-1)
+    return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 
-def numbers_of(answers: npt.ArrayLike, class_names: tuple[str, ...] | None) -> npt.ArrayLike:
-    """Answers by number, where they are given by name.
+def _first_difference(one: Scores, i: int, other: Scores, j: int) -> int:
+    """The first target that was answered differently, or whose numbers differ most; 0 where there is only one."""
+    apart = np.asarray(np.asarray(one.answers)[i] != np.asarray(other.answers)[j])
+    if apart.ndim == 0 or apart.any() or one.numbers is None or other.numbers is None:
+        return int(apart.argmax())
+    return int(np.abs(one.numbers[i] - other.numbers[j]).max(axis=-1).argmax())
 
-    Example:
-        >>> numbers_of(["shop", "depot"], ("depot", "factory", "shop"))
-        array([2, 0])
-    """
-    array = np.asarray(answers)
-    if class_names is None or array.dtype.kind != "U":
-        return answers
-    places = {name: number for number, name in enumerate(class_names)}
-    for name in np.unique(array).tolist():
-        if name not in places:
-            raise ValueError(f"it answered {name!r}; the classes are {named_classes(class_names)}")
-    return np.array([places[name] for name in array.ravel().tolist()], dtype=np.int64).reshape(array.shape)
+
+def _shown(scores: Scores, place: int, first: int) -> str:
+    """The answer on a copy; of many targets, some from the first that matters on."""
+    answers = np.asarray(scores.answers)[place]
+    if answers.ndim:
+        from_there = f" from target {first} on" if first else ""
+        return f"classes {answers[first : first + 5].tolist()}{from_there}"
+    if scores.numbers is None:
+        return f"class {answers}"
+    numbers = ", ".join(f"{number:.6g}" for number in scores.numbers[place][:5])
+    return f"class {answers} ({numbers}{', …' if scores.numbers.shape[1] > 5 else ''})"

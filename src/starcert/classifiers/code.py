@@ -17,7 +17,7 @@ import site
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -112,13 +112,13 @@ def _globals_of(function: FunctionType) -> dict[str, object]:
         raise OpaqueError(f"what code looks up at run time by {name}")
     whole = not _BY_COMPUTED_NAME.isdisjoint(names)
     found = {}
-    for name in used:
+    for name in sorted(used):
         value = function.__globals__.get(name, _MISSING)
         if value is _MISSING and hasattr(builtins, name):
             refuse_lookup(getattr(builtins, name))
             continue  # the code has its name
         found[name] = ModuleUse(value, names, whole) if isinstance(value, ModuleType) else value
-    for name, level in imports:
+    for name, level in sorted(imports):
         module = _imported(name, level, function.__globals__.get("__package__"))
         use = ModuleUse(module, names, whole) if isinstance(module, ModuleType) else module
         found[f"import {'.' * level}{name}"] = use
@@ -126,26 +126,23 @@ def _globals_of(function: FunctionType) -> dict[str, object]:
 
 
 @functools.lru_cache(maxsize=4096)  # code never changes
-def _names_in(code: CodeType) -> tuple[frozenset[str], list[str], list[tuple[str, int]]]:
+def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, int]]]:
     """All names in some code; those of globals; and the modules that it imports, with the dots before their names."""
-    codes = list(_nested(code))
-    used, imports = set(), set()
-    for each in codes:
-        steps = list(dis.get_instructions(each))
-        for at, step in enumerate(steps):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-                used.add(str(step.argval))
-            elif step.opname == "IMPORT_NAME":
-                dots = steps[at - 2].argval
-                imports.add((str(step.argval), dots if isinstance(dots, int) else 0))
-    return frozenset(name for each in codes for name in each.co_names), sorted(used), sorted(imports)
-
-
-def _nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _nested(constant)
+    names, used, imports = set(code.co_names), set(), set()
+    steps = list(dis.get_instructions(code))
+    for at, step in enumerate(steps):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
+            used.add(str(step.argval))
+        elif step.opname == "IMPORT_NAME":
+            dots = steps[at - 2].argval
+            imports.add((str(step.argval), dots if isinstance(dots, int) else 0))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            more_names, more_used, more_imports = _names_in(inner)
+            names |= more_names
+            used |= more_used
+            imports |= more_imports
+    return frozenset(names), frozenset(used), frozenset(imports)
 
 
 def _imported(name: str, level: int, package: object) -> object:
@@ -174,17 +171,15 @@ def _class(cls: type) -> ValueParts:
 
 
 def _builtin(function: BuiltinFunctionType) -> ValueParts:
-    owner = function.__self__
-    if owner is None or isinstance(owner, ModuleType):
+    if isinstance(function.__self__, ModuleType | None):
         return ValueParts(f"builtin {installed_name(function) or function.__qualname__}".encode())
-    return ValueParts(b"builtin method", (function.__name__, owner))
+    return ValueParts(b"builtin method", (function.__name__, function.__self__))
 
 
 def _cached(function: Any) -> ValueParts:  # noqa: ANN401
-    """A function under `functools.lru_cache`.
+    """A function under `functools.lru_cache`, with the one value that it keeps where it has no arguments.
 
-    Without arguments it keeps one value, which is a part of it. The values that it keeps for arguments cannot be
-    listed. They follow from the code, and are cleared here: none that was changed in place can answer later.
+    The values that it keeps for arguments cannot be listed: they are cleared, so that none that was changed can answer.
     """
     name = installed_name(function)
     if name and _is_found_by_name(function):
@@ -203,10 +198,9 @@ def _descriptor(value: Any) -> ValueParts:  # noqa: ANN401
 
 
 def _cell(cell: CellType) -> ValueParts:
-    try:
+    with suppress(ValueError):  # it is still empty
         return ValueParts(b"cell", (cell.cell_contents,))
-    except ValueError:  # it is still empty
-        return ValueParts(b"empty cell")
+    return ValueParts(b"empty cell")
 
 
 def _module(use: ModuleUse) -> ValueParts:
@@ -287,10 +281,8 @@ _KINDS: tuple[tuple[Any, Callable[[Any], ValueParts]], ...] = (
     (types.MethodType, lambda value: ValueParts(b"method", (value.__func__, value.__self__))),
     (BuiltinFunctionType, _builtin),
     (type(functools.cache(len)), _cached),
-    (types.GetSetDescriptorType, _descriptor),
-    (types.MemberDescriptorType, _descriptor),
-    (types.MethodDescriptorType, _descriptor),
-    (types.WrapperDescriptorType, _descriptor),
+    (types.GetSetDescriptorType | types.MemberDescriptorType, _descriptor),
+    (types.MethodDescriptorType | types.WrapperDescriptorType, _descriptor),
     (CodeType, _code),
     (CellType, _cell),
 )

@@ -1,8 +1,7 @@
 """Node features of noisy copies: what the `features` of `from_pyg` and `from_dense` may be.
 
 A feature that depends on edges is a feature of the noisy copy: computed once, on the clean graph, it would make
-certificates false. Features of a node's degree are ready-made here, for whole batches at once; any other function of a
-graph is called for each copy, unless it shows that it needs no edges.
+certificates false. A function of a graph is called for each copy, unless it shows that it needs no edges.
 
 | features | what x is |
 | --- | --- |
@@ -14,9 +13,8 @@ graph is called for each copy, unless it shows that it needs no edges.
 | a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
 | `("x", degree())` | several of them, column by column |
 
-Bits and counts reach a module in its own type of numbers, float32 as a rule, whatever they came as: rows of bits, rows
-of whole numbers, and numbers of less than 32 bits. Categories stay whole numbers, for an embedding: one whole
-number for each node, named categories, and tensors of int32 or int64, which are taken as PyG takes them.
+Bits and counts reach a module in its own type of numbers, float32 as a rule. Categories stay whole numbers, for an
+embedding: one whole number for each node, named categories, and tensors of int32 or int64.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ Features: TypeAlias = "Source | Sequence[Source]"
 
 @dataclass(frozen=True)
 class DegreeFeatures:
-    """Features that follow from the degree of a node; `largest` is the last one-hot degree with its own column."""
+    """Features of the degree of a node; `largest` is the last one-hot degree with its own column."""
 
     kind: Literal["degree", "log degree", "one-hot degree", "in-degree", "out-degree"]
     largest: int = 0
@@ -76,7 +74,7 @@ class DegreeFeatures:
         return (np.log1p(degrees) if self.kind == "log degree" else degrees.astype(np.float64))[:, None]
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
-        """The features of a graph's nodes, shape (nodes, columns)."""
+        """The features of a graph's nodes, a row each."""
         side = self.side if graph.directed else None
         ends = graph.edges.reshape(-1) if side is None else graph.edges[:, side]
         return self.table(2 * graph.n_nodes)[np.bincount(ends, minlength=graph.n_nodes)]
@@ -90,7 +88,7 @@ class OneHot:
     categories: tuple[Hashable, ...] | None = None
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
-        """The features of a graph's nodes, shape (nodes, columns)."""
+        """The features of a graph's nodes, a row each."""
         if self.categories is None:
             hint = f"name all categories, one_hot({self.name!r}, ('C', 'N', …))"
             raise ValueError(f"the node data {self.name!r} are not sites: {hint}")
@@ -109,7 +107,7 @@ class Constant:
     value: float
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
-        """The features of a graph's nodes, shape (nodes, columns)."""
+        """The features of a graph's nodes, a row each."""
         return np.full((graph.n_nodes, 1), self.value)
 
 
@@ -120,7 +118,7 @@ class SparseFeatures:
     name: str
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.generic]:
-        """The features of a graph's nodes, shape (nodes, columns), as a dense array."""
+        """The features of a graph's nodes, a row each."""
         return np.asarray(graph.node_data[self.name])
 
 
@@ -194,12 +192,10 @@ def one_hot(name: str, categories: Sequence[Hashable] | None = None) -> OneHot:
         >>> one_hot("element", "CNO")(Graph(2, [], node_data={"element": ["O", "C"]})).tolist()
         [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    if not isinstance(name, str):
-        raise InvalidParameterError("name", "be the name of node data", name)
     known = None if categories is None else tuple(categories)
     if known is not None and len(set(known)) < max(2, len(known)):
         raise InvalidParameterError("categories", "be two names or more, each once", categories)
-    return OneHot(name, known)
+    return OneHot(_checked(name), known)
 
 
 def constant(value: float = 1.0) -> Constant:
@@ -218,9 +214,8 @@ def constant(value: float = 1.0) -> Constant:
 def sparse(name: str) -> SparseFeatures:
     """Node data of zeros and ones as a sparse matrix (`torch.sparse_csr`) with a row for each node of each copy.
 
-    It costs by entries, not by columns: the words of papers, say, are 2,810 nodes with 2,879 columns, of which one in
-    sixty is 1. A module whose first layer is linear (`torch.nn.Linear`, a graph convolution of PyG's) takes such a
-    matrix. It is the whole of x: no other features stand beside it.
+    It costs by entries, not by columns. A module whose first layer is linear (`torch.nn.Linear`, a graph convolution of
+    PyG's) takes such a matrix. It is the whole of x: no other features stand beside it.
 
     Args:
         name: the node data. Where they are sites, each copy shows them as noise left them.
@@ -229,9 +224,13 @@ def sparse(name: str) -> SparseFeatures:
         >>> sparse("x")
         SparseFeatures(name='x')
     """
+    return SparseFeatures(_checked(name))
+
+
+def _checked(name: str) -> str:
     if not isinstance(name, str):
         raise InvalidParameterError("name", "be the name of node data", name)
-    return SparseFeatures(name)
+    return name
 
 
 def sources_of(features: Features) -> tuple[Source, ...]:

@@ -9,15 +9,23 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import Classifier, checked_names, numbers_of, rows_of
+from starcert.classifiers.base import Classifier, named_classes
 from starcert.classifiers.identity import identity
-from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
     from starcert.objects import NodeFrame
 
-__all__ = ["CallableClassifier", "NodeFunction", "from_callable", "from_node_function"]
+__all__ = [
+    "CallableClassifier",
+    "NodeFunction",
+    "checked_names",
+    "from_callable",
+    "from_node_function",
+    "nodes_of",
+    "rows_of",
+]
 
 NETWORKX_CALL = 4
 """The `call_cost` of a function that is called copy by copy: most of the cost is in making networkx graphs."""
@@ -93,9 +101,8 @@ def from_callable(
         n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.
         on: what the function is called with.
         description: says which classifier it is, for the record in a vote store. By default the function's name with a
-            digest of its code, of what it closes over or is bound to, and of the functions, classes and data of your
-            own modules that it names, as they are when the store is opened. Give one of your own for a function that
-            may be rewritten without a change of its answers, or that holds what has no content: a lock, a connection.
+            digest of its code and of all that it closes over, is bound to and names. Give one of your own for a
+            function that holds what has no content: a lock, a connection.
         batch_size: the most copies in a batch. With 1, a function of a batch sees one at a time.
         class_names: what the classes are called, in the order of their numbers; answers may then be names.
 
@@ -145,18 +152,7 @@ class NodeFunction(CallableClassifier):
 
     @override
     def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64]:
-        if self.nodes is None:
-            return np.arange(frame.n_nodes)
-        if self.nodes not in frame.node_data:
-            listed = ", ".join(frame.node_data) or "which has none"
-            raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", self.nodes)
-        mask = np.asarray(frame.node_data[self.nodes])
-        if mask.shape != (frame.n_nodes,) or mask.dtype.kind not in "biuf" or not np.isin(mask, (0, 1)).all():
-            must = f"name node data with a 0 or a 1 for each of {frame.n_nodes} nodes"
-            raise InvalidParameterError("nodes", must, self.nodes)
-        if not mask.any():
-            raise InvalidParameterError("nodes", "name node data that choose a node", self.nodes)
-        return np.flatnonzero(mask)
+        return nodes_of(self.nodes, frame)
 
     @override
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
@@ -201,6 +197,58 @@ def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
         answer = [answer[node] for node in nodes]
     array = np.asarray(answer)
     if array.shape != (len(nodes),):
-        shape = f"classes of shape {array.shape} for a graph with {len(nodes)} nodes"
-        raise ValueError(f"it gave {shape}; one each is needed")
+        raise ValueError(f"it gave classes of shape {array.shape} for {len(nodes)} nodes; one each is needed")
     return array
+
+
+def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
+    """Copies of a plain vector as an array, shape (copies, columns), signed and wide: 2·x − 1 is −1 where x is 0."""
+    if not isinstance(copies, NoisyVectors):
+        raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
+    return copies.vectors().astype(np.int64)
+
+
+def checked_names(class_names: Sequence[str] | None, n_classes: int | None) -> tuple[tuple[str, ...] | None, int]:
+    """The names of classes, checked, and how many classes there are: by default as many as names, or two."""
+    if class_names is None:
+        return None, whole_number("n_classes", 2 if n_classes is None else n_classes, 2)
+    names = tuple(class_names)
+    texts = not isinstance(class_names, str) and all(isinstance(name, str) for name in names)
+    if not texts or len(set(names)) < len(names) or len(names) < 2:
+        requirement = "be different texts, two or more, in the order of the classes' numbers"
+        raise InvalidParameterError("class_names", requirement, class_names)
+    if n_classes not in (None, len(names)):
+        hint = f"They say {named_classes(names)}."
+        raise InvalidParameterError("n_classes", f"be {len(names)}, as there are class names", n_classes, hint)
+    return names, len(names)
+
+
+def numbers_of(answers: npt.ArrayLike, class_names: tuple[str, ...] | None) -> npt.ArrayLike:
+    """Answers by number, where they are given by name."""
+    array = np.asarray(answers)
+    if class_names is None or array.dtype.kind != "U":
+        return answers
+    names, which = np.unique(array, return_inverse=True)
+    for name in names.tolist():
+        if name not in class_names:
+            raise ValueError(f"it answered {name!r}; the classes are {named_classes(class_names)}")
+    return np.array([class_names.index(name) for name in names.tolist()], dtype=np.int64)[which].reshape(array.shape)
+
+
+def nodes_of(nodes: str | npt.ArrayLike | None, frame: NodeFrame) -> npt.NDArray[np.int64]:
+    """The indices of the nodes that are classified: all, those of node data of zeros and ones, or those given."""
+    if nodes is None:
+        return np.arange(frame.n_nodes)
+    if isinstance(nodes, str) and nodes not in frame.node_data:
+        listed = ", ".join(frame.node_data) or "which has none"
+        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", nodes)
+    array = np.asarray(frame.node_data[nodes] if isinstance(nodes, str) else nodes)
+    if not isinstance(nodes, str) and array.dtype.kind != "b":
+        if array.max() >= frame.n_nodes:
+            raise InvalidParameterError("nodes", f"be indices of {frame.n_nodes} nodes, from 0 on", int(array.max()))
+        return array.astype(np.int64)
+    if array.shape != (frame.n_nodes,) or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise InvalidParameterError("nodes", f"have a 0 or a 1 for each of {frame.n_nodes} nodes", nodes)
+    if not array.any():
+        raise InvalidParameterError("nodes", "choose at least one node", nodes)
+    return np.flatnonzero(array)

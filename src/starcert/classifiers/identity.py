@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from hashlib import blake2b, sha256
 from itertools import groupby
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ __all__ = ["compiled_from", "global_hooks", "identity"]
 
 MAX_PARTS = 5_000_000
 """Values of more parts than this take too long to digest: their owner names them."""
-
-IsDerived: TypeAlias = Callable[[object, "functools.cached_property[object]", object], bool]
-"""Whether the value that an object keeps for a cached property is what it would compute again."""
 
 
 def identity(value: object) -> str:
@@ -50,8 +47,8 @@ def identity(value: object) -> str:
         >>> identity(above(3)) == identity(above(3)), identity(above(3)) == identity(above(4))
         (True, False)
     """
-    hooks = {name: some for name, some in zip(("before", "after"), global_hooks(), strict=True) if some}
-    return _Digest(_is_derived).of((value, hooks) if hooks else value).hex()
+    hooks = global_hooks()
+    return _Digest().of((value, hooks) if any(hooks) else value).hex()
 
 
 def global_hooks() -> tuple[tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...]]:
@@ -71,22 +68,6 @@ def _registered(register: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
 
 
 def _unused(*_: object) -> None: ...
-
-
-def _is_derived(owner: object, computed: functools.cached_property[object], kept: object) -> bool:
-    if _is_ours(owner):
-        return True
-    try:
-        # What is kept within the values is compared as it is.
-        one, other = (_Digest(lambda inner, *_: _is_ours(inner)).of(each) for each in (kept, computed.func(owner)))
-    except Exception:  # noqa: BLE001  (whatever a user's code may raise: then the value counts)
-        return False
-    return one == other
-
-
-def _is_ours(owner: object) -> bool:
-    """Whether an object is of one of starcert's own classes: they never change, and cached properties follow."""
-    return type(owner).__module__.startswith("starcert.")
 
 
 class _Node:
@@ -111,30 +92,28 @@ def _hashed(parts: list[bytes]) -> bytes:
 
 
 class _Digest:
-    """Digests a value depth first; a value that is met again is not digested again."""
+    """Digests a value depth first; a value that is met again is not digested again.
 
-    def __init__(self, is_derived: IsDerived) -> None:
-        self._is_derived = is_derived
+    Where it does not `recompute`, the values that objects keep for cached properties count as they are.
+    """
+
+    def __init__(self, *, recompute: bool = True) -> None:
+        self._recompute = recompute
         self._known: dict[Hashable, bytes | _Node] = {}
         self._alive: list[object] = []  # an address stays that of one value as long as the value is kept
         self._on_cycles: list[_Node] = []  # nodes that lead to a cycle
         self._n_parts = 0
 
     def of(self, root: object) -> bytes:
-        if (found := _leaf(root)) is not None:
-            return _hashed([found])
         stack: list[_Node] = []
-        self._enter(id(root), root, stack)
+        self._enter((root,), stack)
         while True:
             node = stack[-1]
             for part in node.rest:
-                digest: bytes | _Node | None = _leaf(part)
+                digest = _leaf(part) or self._known.get(_key(part))
                 if digest is None:
-                    key = part if type(part) is ModuleUse else id(part)
-                    digest = self._known.get(key)
-                    if digest is None:
-                        self._enter(key, part, stack)
-                        break
+                    self._enter(part, stack)
+                    break
                 node.parts.append(digest)
             else:
                 stack.pop()
@@ -147,15 +126,15 @@ class _Digest:
                     return finished if isinstance(finished, bytes) else self._around_cycles(node)
                 stack[-1].parts.append(finished)
 
-    def _enter(self, key: Hashable, value: object, stack: list[_Node]) -> None:
+    def _enter(self, value: object, stack: list[_Node]) -> None:
         try:
-            parts = _parts_of(value, self._is_derived)
+            parts = _parts_of(value, recompute=self._recompute)
             self._n_parts += len(parts.values)
             if self._n_parts > MAX_PARTS:
                 raise OpaqueError(f"more than {MAX_PARTS:,} parts")
         except OpaqueError as error:
             raise _refusal([str(error), *map(_shown, [value, *(node.value for node in reversed(stack))])]) from error
-        node = self._known[key] = _Node(key, value, parts)
+        node = self._known[_key(value)] = _Node(_key(value), value, parts)
         self._alive.append(value)
         stack.append(node)
 
@@ -177,6 +156,18 @@ class _Digest:
             n_kinds = len(kinds)
             if n_rounds * len(self._on_cycles) > MAX_PARTS:
                 raise _refusal(["parts that refer to each other in a circle too long to follow"])
+
+
+def _leaf(value: object) -> bytes | None:
+    """The bytes of a value without parts."""
+    kind: Any = type(value)
+    if (write := _PLAIN.get(kind)) is not None:
+        return write(value)
+    return None if kind not in _EMPTY or value else f"empty {kind.__name__}".encode()
+
+
+def _key(value: object) -> Hashable:
+    return value if type(value) is ModuleUse else id(value)
 
 
 def _refusal(chain: list[str]) -> InvalidParameterError:
@@ -206,39 +197,7 @@ def _shown(value: object) -> str:
     return "" if nameless else f"an object of the class {type(value).__qualname__}"
 
 
-_PLAIN: dict[type, Callable[[Any], bytes]] = {
-    type(None): lambda _: b"None",
-    bool: lambda value: b"bool %d" % value,
-    int: lambda value: f"int {value:x}".encode(),  # decimals have a limit to their digits
-    float: lambda value: f"float {value.hex()}".encode(),
-    complex: lambda value: f"complex {value.real.hex()} {value.imag.hex()}".encode(),
-    str: lambda value: f"str {value}".encode("utf-8", "surrogatepass"),
-    bytes: lambda value: b"bytes " + value,
-    type(...): lambda _: b"Ellipsis",
-    type(NotImplemented): lambda _: b"NotImplemented",
-}
-
-
-def _leaf(value: object) -> bytes | None:
-    """The bytes of a value that needs no node of its own."""
-    kind = type(value)
-    write = _PLAIN.get(kind)
-    if write is not None:
-        return write(value)
-    if kind is CodeType:
-        return _code_digest(value)
-    return _EMPTY[kind] if kind in _EMPTY and not value else None
-
-
-@functools.lru_cache(maxsize=4096)
-def _code_digest(code: CodeType) -> bytes:
-    """Code never changes: it is digested once."""
-    parts = code_parts(code)
-    assert parts is not None
-    return b"code " + _Digest(_is_derived).of(parts.values)
-
-
-def _parts_of(value: object, is_derived: IsDerived) -> ValueParts:
+def _parts_of(value: object, *, recompute: bool) -> ValueParts:
     """What a value is made of, one level deep; values of cached properties that follow from the rest are left out."""
     refuse_lookup(value)
     if (split := _CONTAINERS.get(type(value))) is not None:
@@ -247,18 +206,17 @@ def _parts_of(value: object, is_derived: IsDerived) -> ValueParts:
         if isinstance(value, torch.Tensor):
             return _parts_of_tensor(value)
         if isinstance(value, torch.nn.Module):
-            return _parts_of_torch_module(value, is_derived)
+            return _parts_of_torch_module(value, recompute=recompute)
     if isinstance(value, np.generic):
         return _parts_of_array(np.asarray(value))
-    return code_parts(value) or _parts_of_object(value, is_derived)
+    return code_parts(value) or _parts_of_object(value, recompute=recompute)
 
 
 def _parts_of_array(value: np.ndarray[Any, Any]) -> ValueParts:
     kind = f"array {value.shape} "
     if value.dtype.names is not None:  # field by field: the bytes between fields are arbitrary
-        return ValueParts(
-            f"{kind}fields".encode(), [part for name in value.dtype.names for part in (name, value[name])]
-        )
+        fields = [part for name in value.dtype.names for part in (name, value[name])]
+        return ValueParts(f"{kind}fields".encode(), fields)
     if value.dtype.hasobject:
         return ValueParts(f"{kind}objects".encode(), value.reshape(-1).tolist())
     content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)  # SHA-256: processors have it
@@ -266,24 +224,19 @@ def _parts_of_array(value: np.ndarray[Any, Any]) -> ValueParts:
 
 
 def _parts_of_tensor(value: Any) -> ValueParts:  # noqa: ANN401  (torch may be missing)
-    torch = sys.modules["torch"]
     try:
         dense = value.detach().to_dense().resolve_conj().resolve_neg().cpu().contiguous()
-        content = dense.reshape(-1).view(torch.uint8).numpy()
+        content = dense.reshape(-1).view(sys.modules["torch"].uint8).numpy()
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise OpaqueError(f"a tensor of the kind {value.dtype}") from error
     return ValueParts(f"tensor {value.dtype} {list(value.shape)}".encode(), (sha256(content).digest(),))
 
 
 def _parts_of_mapping(value: Mapping[Any, object]) -> ValueParts:
-    return ValueParts(b"mapping", _flat(value))
+    return ValueParts(b"mapping", [part for pair in value.items() for part in pair])
 
 
-def _flat(value: Mapping[Any, object]) -> list[object]:
-    return [part for pair in value.items() for part in pair]
-
-
-def _parts_of_object(value: object, is_derived: IsDerived) -> ValueParts:
+def _parts_of_object(value: object, *, recompute: bool) -> ValueParts:
     """By what pickle would make it from again."""
     try:
         if isinstance(function := getattr(value, "py_func", None), FunctionType):  # compiled by numba
@@ -296,70 +249,58 @@ def _parts_of_object(value: object, is_derived: IsDerived) -> ValueParts:
         return ValueParts(f"global {installed_name(value) or f'{type(value).__qualname__} {reduced}'}".encode())
     make, arguments, state, items, entries = (*reduced, None, None, None)[:5]
     if type(value).__module__.startswith("sklearn.neighbors.") and hasattr(value, "get_tree_stats"):
-        state = _without_query_counts(value, state)
+        # A search tree counts its queries. Its other whole numbers follow from the shapes of its arrays.
+        state = tuple(part for part in state if not isinstance(part, int))
     if isinstance(state, tuple) and len(state) == 2 and all(isinstance(part, dict | None) for part in state):
         state = {**(state[0] or {}), **(state[1] or {})}  # attributes, and those in slots
     if isinstance(state, dict):
-        state = _by_name(state, value, is_derived) or None  # no attributes are the same as no state
+        state = _by_name(state, value, recompute=recompute) or None  # no attributes are the same as no state
     return ValueParts(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
 
 
-def _without_query_counts(tree: Any, state: tuple[object, ...]) -> tuple[object, ...]:  # noqa: ANN401
-    """The state of a search tree of scikit-learn, without its statistics of the queries so far."""
-    counts = [*tree.get_tree_stats(), tree.get_n_calls()]
-    for start in reversed(range(len(state))):
-        found = state[start : start + len(counts)]
-        if all(isinstance(each, int) for each in found) and list(found) == counts:
-            return (*state[:start], *state[start + len(counts) :])
-    return state
-
-
-def _by_name(attributes: Mapping[Any, object], owner: object, is_derived: IsDerived) -> dict[Any, object]:
+def _by_name(attributes: Mapping[Any, object], owner: object, *, recompute: bool) -> dict[Any, object]:
     """Attributes in the order of their names, without values of cached properties that follow from the others."""
-    derived, seen = set[Any](), set[Any]()
-    for cls in type(owner).__mro__:
-        members = vars(cls)
-        for name in (members.keys() & attributes.keys()) - seen:
-            seen.add(name)
-            computed = members[name]
-            if isinstance(computed, functools.cached_property) and is_derived(owner, computed, attributes[name]):
-                derived.add(name)
+    members: dict[Any, object] = {}
+    for cls in reversed(type(owner).__mro__):
+        members |= {name: vars(cls)[name] for name in vars(cls).keys() & attributes.keys()}
+    derived = {
+        name
+        for name, computed in members.items()
+        if isinstance(computed, functools.cached_property)
+        and _is_derived(owner, computed.func, attributes[name], recompute=recompute)
+    }
     return {name: attributes[name] for name in sorted(attributes, key=str) if name not in derived}
 
 
-def _parts_of_torch_module(value: Any, is_derived: IsDerived) -> ValueParts:  # noqa: ANN401  (torch may be missing)
-    """The class with its forward pass, weights, submodules, hooks and plain attributes.
+def _is_derived(owner: object, compute: Callable[[Any], object], kept: object, *, recompute: bool) -> bool:
+    """Whether the value that an object keeps for a cached property is what it would compute again."""
+    if type(owner).__module__.startswith("starcert."):  # objects of our own never change
+        return True
+    if not recompute:
+        return False
+    try:
+        one, other = (_Digest(recompute=False).of(each) for each in (kept, compute(owner)))
+    except Exception:  # noqa: BLE001  (whatever a user's code may raise: then the value counts)
+        return False
+    return one == other
 
-    The tables that torch keeps in every module count where there is something in them.
-    """
-    usual = _torch_attributes()
-    compiled = compiled_from(value) is not None
-    own = {}
+
+def _parts_of_torch_module(value: Any, *, recompute: bool) -> ValueParts:  # noqa: ANN401  (torch may be missing)
+    """The class with its forward pass, weights, submodules, hooks and plain attributes."""
+    nn, compiled = sys.modules["torch"].nn, compiled_from(value) is not None
     # This state is without what `Module.compile` made, which only makes a module faster.
-    for name, part in sys.modules["torch"].nn.Module.__getstate__(value).items():
-        kind = type(part)
-        if name in usual:
-            if not part and kind is usual[name] and kind is not bool:
-                continue
-        elif compiled or (name == "inspector" and _is_pyg_layer(value)):
-            continue  # it is the compiler's; or it follows from the class, and from how many layers were made before
-        if kind is OrderedDict and "hooks" in name and all(type(number) is int for number in part):
-            part = list(part.values())  # noqa: PLW2901  (the numbers count all hooks of the process)
-        own[name] = part
-    return ValueParts(
-        b"module of torch", ("compiled" if compiled else type(value), *_flat(_by_name(own, value, is_derived)))
-    )
-
-
-def _is_pyg_layer(value: object) -> bool:
+    own = nn.Module.__getstate__(value)
+    if compiled:  # what torch does not keep in every module is the compiler's
+        own = {name: own[name] for name in vars(nn.Module()).keys() & own.keys()}
     pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")
-    return pyg is not None and isinstance(value, pyg.MessagePassing)
-
-
-@functools.cache
-def _torch_attributes() -> dict[str, type]:
-    """What torch keeps in every module, by name."""
-    return {name: type(part) for name, part in vars(sys.modules["torch"].nn.Module()).items()}
+    if pyg is not None and isinstance(value, pyg.MessagePassing):
+        own.pop("inspector", None)  # it follows from the class, and from how many layers were made before
+    for name, part in own.items():
+        if type(part) is OrderedDict and "hooks" in name and all(type(number) is int for number in part):
+            own[name] = list(part.values())  # the numbers count all hooks of the process
+    return ValueParts(
+        b"module of torch", ("compiled" if compiled else type(value), _by_name(own, value, recompute=recompute))
+    )
 
 
 def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be missing)
@@ -375,22 +316,29 @@ def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be mis
     return next(module.children()) if forward.__globals__["__name__"].startswith("torch.") else None
 
 
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"None",
+    bool: lambda value: b"bool %d" % value,
+    int: lambda value: f"int {value:x}".encode(),  # decimals have a limit to their digits
+    float: lambda value: f"float {value.hex()}".encode(),
+    complex: lambda value: f"complex {value.real.hex()} {value.imag.hex()}".encode(),
+    str: lambda value: f"str {value}".encode("utf-8", "surrogatepass"),
+    bytes: lambda value: b"bytes " + value,
+}
+
+_EMPTY = (list, tuple, dict, set, frozenset)
+
 _CONTAINERS: dict[type, Callable[[Any], ValueParts]] = {
     list: lambda value: ValueParts(b"list", list(value)),
     tuple: lambda value: ValueParts(b"tuple", value),
     dict: _parts_of_mapping,
+    types.MappingProxyType: _parts_of_mapping,
     np.ndarray: _parts_of_array,
     np.memmap: _parts_of_array,
-    types.MappingProxyType: _parts_of_mapping,
     set: lambda value: ValueParts(b"set", list(value), ordered=False),
     frozenset: lambda value: ValueParts(b"frozenset", list(value), ordered=False),
-    slice: lambda value: ValueParts(b"slice", (value.start, value.stop, value.step)),
-    bytearray: lambda value: ValueParts(b"bytearray", (bytes(value),)),
     property: lambda value: ValueParts(b"property", (value.fget, value.fset, value.fdel)),
     staticmethod: lambda value: ValueParts(b"staticmethod", (value.__func__,)),
     classmethod: lambda value: ValueParts(b"classmethod", (value.__func__,)),
-    functools.partial: lambda value: ValueParts(b"partial", (value.func, value.args, value.keywords)),
     functools.cached_property: lambda value: ValueParts(b"cached_property", (value.func,)),
 }
-
-_EMPTY = {kind: _hashed([b"", *_CONTAINERS[kind](kind())[:1]]) for kind in (list, tuple, dict, set, frozenset)}

@@ -1,9 +1,4 @@
-"""scikit-learn estimators on graphs or on rows as base classifiers; kernels of `starcert.kernels` see whole batches.
-
-Copies of `Bits` and `Categories` are rows of an array, which any estimator of scikit-learn's takes. For graphs, a
-fitted `KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every
-other estimator, with kernels of GraKeL too, answers for a list of graphs.
-"""
+"""scikit-learn estimators on graphs or on rows as base classifiers; kernels of `starcert.kernels` see whole batches."""
 
 from __future__ import annotations
 
@@ -16,7 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from starcert.classifiers.base import Classifier, Scores, rows_of
+from starcert.classifiers.base import Classifier, Scores
+from starcert.classifiers.functions import rows_of
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
 from starcert.classifiers.kernels.kernel import DEGREE
@@ -33,14 +29,11 @@ Estimator: TypeAlias = Any
 Rows: TypeAlias = Any
 """The noisy copies as an estimator sees them: a list, an array or a matrix with a slice for each of them."""
 
-QUICK_CALL = 512
-"""The `call_cost` of a machine that counts no features."""
-
-QUICK_CHUNKS = 16
-"""The `chunks_per_batch` of such a machine: a chunk is answered in less time than a batch takes to begin."""
+QUICK_CALL, QUICK_CHUNKS = 512, 16
+"""`call_cost` and `chunks_per_batch` of a machine that counts no features: it answers faster than a batch begins."""
 
 ROUNDING = 1e-6
-"""By how much the decisions on a graph may differ between one batch and another, relative to the largest."""
+"""By how much the decisions on a graph may differ between batches, relative to the largest."""
 
 DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""
@@ -50,11 +43,10 @@ class SklearnClassifier(Classifier):
     """A fitted estimator whose `predict` takes rows, or a list of starcert `Graph`s. See `from_sklearn`."""
 
     def __init__(self, estimator: Estimator, batch_size: int) -> None:
-        self.estimator = estimator
+        self.estimator, self.batch_size = estimator, batch_size
         self.n_classes = len(estimator.classes_)
         self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
         self.class_names = tuple(map(str, estimator.classes_))
-        self.batch_size = batch_size
 
     @property
     @override
@@ -122,8 +114,7 @@ class PipelineClassifier(SklearnClassifier):
 
     @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        size: float = self.estimator[0].copy_bytes(n_nodes, n_edges)
-        return size
+        return float(self.estimator[0].copy_bytes(n_nodes, n_edges))
 
     @override
     def _estimator_and_rows(self, graphs: NoisyGraphs) -> tuple[Estimator, Rows]:
@@ -134,8 +125,7 @@ class KernelClassifier(SklearnClassifier):
     """A fitted `KernelSVM` on a kernel of `starcert.kernels`. See `from_sklearn`.
 
     A kernel is linear in its features φ, so the support vectors of a machine for two classes collapse into weights:
-
-        Σ_i α_i κ(G, G_i) = ⟨w, φ(G)⟩,      w = Σ_i α_i φ(G_i).
+    Σ_i α_i κ(G, G_i) = ⟨w, φ(G)⟩ with w = Σ_i α_i φ(G_i).
     """
 
     _collapsed: tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
@@ -153,8 +143,7 @@ class KernelClassifier(SklearnClassifier):
     @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         row_of_kernel_matrix = 8 * self.estimator.svc_.shape_fit_[0]
-        size: float = self.estimator.kernel_.copy_bytes(n_nodes, n_edges) + row_of_kernel_matrix
-        return size
+        return float(self.estimator.kernel_.copy_bytes(n_nodes, n_edges) + row_of_kernel_matrix)
 
     @override
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
@@ -197,10 +186,8 @@ def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> Skle
     """A base classifier from a fitted scikit-learn estimator on rows or on graphs.
 
     Of `Bits` and `Categories`, any estimator sees noisy copies as an array of whole numbers, shape (copies, columns).
-
     A `starcert.models.KernelSVM` on one of `starcert.kernels`, and a `Pipeline` that begins with one, answer from
-    compiled features of whole batches. Any other estimator answers through its own `predict`, which gets a list of
-    starcert `Graph`s; so does a `KernelSVM` on any kernel of GraKeL, which is right and slow.
+    compiled features of whole batches. Any other estimator gets a list of starcert `Graph`s, which is slow.
 
     Args:
         estimator: fitted, with `predict` and `classes_`. Its answers are numbered in the order of `classes_`.
@@ -225,29 +212,25 @@ def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> Skle
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
     if len(getattr(estimator, "classes_", ())) < 2:
         raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
-    if batch_size is not None:
-        batch_size = whole_number("batch_size", batch_size, 1)
+    kind = SklearnClassifier
     # A class derived from one of these may answer in another way.
     if type(estimator) is KernelSVM and isinstance(estimator.kernel_, GraphKernel):
-        return KernelClassifier(estimator, batch_size or 1024)
-    if type(estimator) is Pipeline and len(estimator) > 1 and isinstance(estimator[0], GraphKernel):
-        return PipelineClassifier(estimator, batch_size or 1024)
-    return SklearnClassifier(estimator, batch_size or 256)
+        kind = KernelClassifier
+    elif type(estimator) is Pipeline and len(estimator) > 1 and isinstance(estimator[0], GraphKernel):
+        kind = PipelineClassifier
+    usual = 256 if kind is SklearnClassifier else 1024
+    return kind(estimator, usual if batch_size is None else whole_number("batch_size", batch_size, 1))
 
 
 def _looks_at_its_batch(estimator: Estimator) -> bool:
-    """Whether an answer of GraKeL's is known to be right only for a graph alone.
-
-    Normalised, these two kernels let the features that training has not seen, of all graphs of a batch, enter the norm
-    of each. A graph's own norm is that of a batch of one.
-    """
+    """Whether it is one of two kernels of GraKeL that, normalised, let unseen features of a batch enter every norm."""
     kernel = getattr(estimator, "kernel_", None)
     named = type(kernel).__name__ in ("GraphletSampling", "NeighborhoodSubgraphPairwiseDistance")
     return named and bool(getattr(kernel, "normalize", False))
 
 
 def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """A column for each number; decisions between two classes are the second one's, against zero for the first."""
+    """A column for each class; decisions between two classes are the second one's, against zero for the first."""
     if decisions.ndim == 2 and decisions.shape[1] > 1:
         return decisions
     return np.column_stack([np.zeros(len(decisions)), decisions])
@@ -271,10 +254,7 @@ def _is_graph_kernel(estimator: Estimator) -> bool:
 
 
 def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any], tuple[object, ...], object]:
-    """All that decides the answers of a graph kernel.
-
-    What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
-    """
+    """All that decides the answers of a graph kernel; what GraKeL keeps of its training graphs follows from them."""
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
     if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):

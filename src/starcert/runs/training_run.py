@@ -187,7 +187,7 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
-    from starcert.classifiers.torch.outputs import nodes_of  # noqa: PLC0415
+    from starcert.classifiers.functions import nodes_of  # noqa: PLC0415
     from starcert.models import fit_nodes_with_noise  # noqa: PLC0415
 
     data = aligned(inputs.chosen, smoothed.classifier)

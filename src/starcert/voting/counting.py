@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.agreement import (
+from starcert.classifiers.base import (
     MIN_BATCH,
+    Classifier,
+    DrawsItself,
+    Scores,
     check_alone,
+    checked_answers,
     checked_scores,
     look_like_probabilities,
     named_errors,
     places_to_check,
     refuse_probabilities,
 )
-from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects import NodeFrame
 from starcert.objects.binding import axes_of_sites

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.agreement import MIN_BATCH
-from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
+from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem

@@ -93,22 +93,28 @@ def test_one_logit_and_one_entry_of_several_vote_as_two_columns_do(shape, said):
         ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="train_mask"),
-            "no node data 'train_mask'",
+            "must name node data of the graph, .* Got 'train_mask'",
         ),
-        (lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="empty"), "'empty' names no node"),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="empty"),
+            "must choose at least one node. Got 'empty'",
+        ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="x"),
-            "'x' must be one 0 or 1 for each of",
+            "must have a 0 or a 1 for each of .* Got 'x'",
         ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="names"),
-            "'names' must be one 0 or 1 for",
+            "must have a 0 or a 1 for each of .* Got 'names'",
         ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes=[3, 12]),
-            "names the node 12, and the gra",
+            "must be indices of 12 nodes, from 0 on. Got 12",
         ),
-        (lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes=[True]), "nodes must be one 0 or 1 for"),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes=[True]),
+            "'nodes' must have a 0 or a 1 for each of",
+        ),
     ],
 )
 def test_outputs_that_do_not_fit_are_told_what_would(base, words):

@@ -18,7 +18,3 @@ __all__ = [
     "VertexHistogram",
     "WeisfeilerLehman",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -8,9 +8,8 @@ and each distance d the ordered pairs of nodes d apart by the subgraphs within r
 
 where a level (r, d) that one of the two does not have adds nothing.
 
-A neighbourhood is known by an invariant of rooted graphs, as in that paper. Every node of it is described by its
-distance to the root and by the distances, inside the neighbourhood, to all its nodes with their labels; the
-neighbourhood by its nodes and its edges so described. Isomorphic ones are equal; few others are.
+A neighbourhood is known by its nodes and edges, each node described by its distance to the root and by the distances,
+inside the neighbourhood, to all its nodes with their labels. Isomorphic ones are equal; few others are.
 """
 
 from __future__ import annotations
@@ -18,8 +17,20 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from starcert.classifiers.kernels.hashing import Counts, Hashes, Integers, count_hashes, empty_table, join, mix, slot
-from starcert.classifiers.kernels.kernel import DATA, Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.kernel import (
+    DATA,
+    Collection,
+    Counts,
+    GraphKernel,
+    Hashes,
+    Integers,
+    count_hashes,
+    empty_table,
+    join,
+    mix,
+    neighbours,
+    slot,
+)
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
@@ -39,13 +50,11 @@ class ShortestPath(GraphKernel):
 
 
 class NeighbourhoodPairs(GraphKernel):
-    """Pairs of neighbourhoods at a distance, level by level: the NSPD kernel.
+    """Pairs of neighbourhoods at a distance, level by level: the NSPD kernel. See `GraphKernel` for other parameters.
 
     Args:
         radius: the largest radius of neighbourhoods; all from 0 count.
         distance: the largest distance of their roots; all from 0 count.
-        node_labels: as in `GraphKernel`. Degrees are those in the whole graph.
-        normalize: as in `GraphKernel`; every level has norm 1 by itself before.
     """
 
     def __init__(
@@ -70,10 +79,7 @@ class NeighbourhoodPairs(GraphKernel):
 def _walk(
     source: int, begin: Integers, near: Integers, outer: Integers, most: int, distance: Integers, queue: Integers
 ) -> int:
-    """Distances from a source by ways over nodes whose `outer` is 0 to `most`; the others keep −1.
-
-    The nodes that are reached stand in the queue, the nearest first. Returns how many.
-    """
+    """Distances from a source by ways over nodes whose `outer` is 0 to `most`; the queue gets those, nearest first."""
     distance[source], queue[0] = 0, source
     done, end = 0, 1
     while done < end:

@@ -1,8 +1,8 @@
 """Graphlets: the connected induced subgraphs of few nodes, counted by shape (Shervashidze and others, 2009).
 
-All of them are counted, none is drawn at random. They are enumerated as Wernicke (2006) has it: a set grows from its
-lowest node by one node at a time out of a list of candidates, and a node is added to the list by the first of the
-chosen nodes that it is a neighbour of. So every connected set is met once, on the way to the larger ones.
+They are enumerated as Wernicke (2006) has it: a set grows from its lowest node by one node at a time out of a list of
+candidates, and a node is added to the list by the first of the chosen nodes that it is a neighbour of. So every
+connected set is met once, on the way to the larger ones.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.kernels.hashing import Counts, Integers
-from starcert.classifiers.kernels.kernel import Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.kernel import Collection, Counts, GraphKernel, Integers, neighbours
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
@@ -26,12 +25,9 @@ LARGEST = 5
 
 
 class Graphlets(GraphKernel):
-    """How many connected sets of nodes there are by the shape of what they induce. Labels of nodes are not looked at.
+    """How many connected sets of `smallest` (3 at least) to `largest` (5 at most) nodes there are by shape.
 
-    Args:
-        smallest: the least number of nodes, 3 at least.
-        largest: the greatest, 5 at most.
-        normalize: as in `GraphKernel`.
+    Labels of nodes are not looked at.
 
     Example:
         >>> from starcert import Graph
@@ -50,8 +46,7 @@ class Graphlets(GraphKernel):
         hint = "grakel.kernels.GraphletSampling takes others, slowly."
         largest = whole_number("largest", self.largest, 3, LARGEST, hint)
         smallest = whole_number("smallest", self.smallest, 3, largest, hint)
-        table = _numbered(largest)
-        counts = _count(graphs, smallest, largest, table, int(table.max()) + 1)
+        counts = _count(graphs, smallest, largest, _numbered(largest))
         rows, numbers = np.nonzero(counts)
         starts = np.searchsorted(rows, np.arange(len(counts) + 1))
         return Counts(starts, numbers.astype(np.uint64), counts[rows, numbers].astype(np.float64))
@@ -60,8 +55,7 @@ class Graphlets(GraphKernel):
 def shapes(k: int) -> Integers:
     """The shape of every graph on k nodes, as the number of its isomorphism class.
 
-    Bit b of a graph's number says whether the b-th pair of nodes is joined, in the order (0, 1), (0, 2), (1, 2),
-    (0, 3), …: what is known of the first nodes stays.
+    Bit b of a graph's number says whether the b-th pair of nodes is joined, in the order (0, 1), (0, 2), (1, 2), ….
 
     Example:
         >>> shapes(3).tolist()  # no edge, one edge, a path, a triangle
@@ -87,9 +81,9 @@ def _numbered(largest: int) -> Integers:
 
 
 @compiled
-def _count(graphs: Collection, smallest: int, largest: int, table: Integers, n_shapes: int) -> Integers:
+def _count(graphs: Collection, smallest: int, largest: int, table: Integers) -> Integers:
     """How many sets of each shape every graph has, shape (graphs, shapes)."""
-    counts = np.zeros((graphs.nodes.size - 1, n_shapes), np.int64)
+    counts = np.zeros((graphs.nodes.size - 1, table.max() + 1), np.int64)
     for graph in range(graphs.nodes.size - 1):
         begin, near = neighbours(graphs, graph)
         n = begin.size - 1

@@ -1,8 +1,8 @@
 """Histograms of labels: of nodes, of edges, and of nodes whose labels grow with what is around them.
 
-The vertex histogram counts the nodes of each label: κ(G, H) = Σ_l c(G, l)·c(H, l). The edge histogram counts the edges
-by the labels of their two ends. Weisfeiler and Lehman give every node a new label, again and again, which says what it
-was and what its neighbours were; the kernel is the sum of the vertex histogram kernels of all rounds.
+The vertex histogram counts the nodes of each label: κ(G, H) = Σ_l c(G, l)·c(H, l). Weisfeiler and Lehman give every
+node a new label, again and again, which says what it was and what its neighbours were; the kernel is the sum of the
+vertex histogram kernels of all rounds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,20 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.kernels.hashing import Counts, Floats, Hashes, Integers, count_hashes, join, mix
-from starcert.classifiers.kernels.kernel import DATA, DEGREE, Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.kernel import (
+    DATA,
+    DEGREE,
+    Collection,
+    Counts,
+    Floats,
+    GraphKernel,
+    Hashes,
+    Integers,
+    count_hashes,
+    join,
+    mix,
+    neighbours,
+)
 from starcert.math.arithmetic import compiled
 from starcert.sampling.views import PackedGraphs, count_ends, new_counters
 from starcert.system.errors import whole_number
@@ -25,16 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["EdgeHistogram", "VertexHistogram", "WeisfeilerLehman"]
 
 SMALL = 128
-"""With up to this many nodes, a degree fits into seven binary digits."""
+"""With up to this many nodes, a degree fits into the eight binary digits of an octet."""
 
 OCTET = 8
-"""Binary digits in a byte."""
 
 
 class VertexHistogram(GraphKernel):
     """How many nodes there are of each label. See `GraphKernel` for its parameters.
-
-    Where degrees are labels, the weighed sum is Σ_v w_deg(v): no feature is ever counted.
 
     Example:
         >>> from starcert import Graph
@@ -55,22 +64,20 @@ class VertexHistogram(GraphKernel):
     def weighted_sums(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         if not self.is_quick:
             return super().weighted_sums(graphs, weights, sizes)
-        n = graphs.frame.n_nodes
-        by_degree = _by_degree(self.known_, weights, n)
-        values: Floats
+        n = graphs.frame.n_nodes  # the sum is that of w_deg(v) over all nodes: no feature is counted
+        by_degree = np.zeros(n)  # 0 where training has not seen a degree
+        known = self.known_ < n
+        by_degree[self.known_[known].astype(np.int64)] = weights[known]
         if isinstance(graphs, PackedGraphs) and 0 < n <= SMALL:
             fixed = graphs.fixed_degrees()
-            values = _add_sliced(graphs.packed, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
+            values: Floats = _add_sliced(graphs.packed, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
         else:
             values = _add_weights(graphs.degrees(), by_degree)
         return values, np.full(len(values), n * sizes.max(initial=0.0))
 
 
 class EdgeHistogram(GraphKernel):
-    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters.
-
-    Edges have no labels of their own here.
-    """
+    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters."""
 
     @override
     def count(self, graphs: Collection) -> Counts:
@@ -127,17 +134,6 @@ def _refine(graphs: Collection, times: int) -> Hashes:
 
 
 @compiled
-def _by_degree(known: Hashes, weights: Floats, n: int) -> Floats:
-    """The weight of each degree of n nodes; 0 where training has not seen it."""
-    found = np.zeros(n)
-    for column in range(known.size):
-        if known[column] >= np.uint64(n):
-            break
-        found[np.int64(known[column])] = weights[column]
-    return found
-
-
-@compiled
 def _add_weights(degrees: npt.NDArray[np.int32], weights: Floats) -> Floats:
     copies, n = degrees.shape
     values = np.empty(copies)
@@ -155,73 +151,24 @@ def _add_sliced(
 ) -> Floats:
     """`_add_weights` without degrees in between: from words with one site of 64 copies each.
 
-    Every node has a counter whose binary digits are words. The digits of two nodes with few of them, or of one, are at
-    most eight words; of eight copies at a time they are transposed into eight bytes, which index a table of weights.
+    Every node has a counter whose binary digits are words, at most eight of them. For eight copies at a time they are
+    transposed into eight bytes: the degree of the node in each copy, beside its fixed degree.
     """
     counters = new_counters(ends, fixed.size)
-    digits = counters.shape[1]
-    beside = 2 if 2 * digits <= OCTET else 1
-    groups = -(-fixed.size // beside)
-    which, tables = _tables(fixed, weights, digits, beside)
-    planes = np.zeros((groups, OCTET), np.uint64)
     octet = np.uint64(0xFF)
-    values = np.empty(64 * words.shape[1])
+    values = np.zeros(64 * words.shape[1])
     for word in range(words.shape[1]):
         count_ends(words, word, ends, counters)
-        for node in range(fixed.size):
-            group, side = node // beside, node % beside
-            for digit in range(digits):
-                planes[group, side * digits + digit] = counters[node, digit]
-        for begin in range(0, 64, OCTET):
-            shift = np.uint64(begin)
-            v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = 0.0
-            for group in range(groups):
+        for begin in range(64 * word, 64 * word + 64, OCTET):
+            shift = np.uint64(begin % 64)
+            for node in range(fixed.size):
                 bits = np.uint64(0)
-                for plane in range(OCTET):
-                    bits |= ((planes[group, plane] >> shift) & octet) << np.uint64(OCTET * plane)
+                for digit in range(counters.shape[1]):
+                    bits |= ((counters[node, digit] >> shift) & octet) << np.uint64(OCTET * digit)
                 bits = _transposed(bits)
-                table = tables[which[group]]
-                v0 += table[np.int64(bits & octet)]
-                v1 += table[np.int64((bits >> np.uint64(8)) & octet)]
-                v2 += table[np.int64((bits >> np.uint64(16)) & octet)]
-                v3 += table[np.int64((bits >> np.uint64(24)) & octet)]
-                v4 += table[np.int64((bits >> np.uint64(32)) & octet)]
-                v5 += table[np.int64((bits >> np.uint64(40)) & octet)]
-                v6 += table[np.int64((bits >> np.uint64(48)) & octet)]
-                v7 += table[np.int64(bits >> np.uint64(56))]
-            at = 64 * word + begin
-            values[at], values[at + 1], values[at + 2], values[at + 3] = v0, v1, v2, v3
-            values[at + 4], values[at + 5], values[at + 6], values[at + 7] = v4, v5, v6, v7
+                for copy in range(OCTET):
+                    values[begin + copy] += weights[fixed[node] + np.int64((bits >> np.uint64(OCTET * copy)) & octet)]
     return values[first : first + count]
-
-
-@compiled
-def _tables(fixed: Integers, weights: Floats, digits: int, beside: int) -> tuple[Integers, Floats]:
-    """For each group of nodes beside each other the number of its table, and the tables of weights by their digits.
-
-    Groups whose nodes have the same fixed degrees share a table; a node beyond the last weighs nothing.
-    """
-    groups = -(-fixed.size // beside)
-    which, leaders, tables = np.empty(groups, np.int64), np.empty(groups, np.int64), np.zeros((groups, 1 << OCTET))
-    found = 0
-    for group in range(groups):
-        which[group] = found
-        for table in range(found):
-            same = beside * group + beside <= fixed.size  # the last group may be short
-            for side in range(beside):
-                same = same and fixed[beside * group + side] == fixed[beside * leaders[table] + side]
-            if same:
-                which[group] = table
-        if which[group] < found:
-            continue
-        for code in range(1 << (beside * digits)):
-            for side in range(min(beside, fixed.size - beside * group)):
-                degree = fixed[beside * group + side] + ((code >> (side * digits)) & ((1 << digits) - 1))
-                if degree < weights.size:
-                    tables[found, code] += weights[degree]
-        leaders[found] = group
-        found += 1
-    return which, tables[:found]
 
 
 @compiled

@@ -1,6 +1,8 @@
 """What all kernels share: graphs become flat arrays, features of training graphs columns, graphs rows.
 
-A collection is the same for a list of graphs and for a batch of noisy copies.
+What a kernel sees (a label, a pair of labels at a distance, a neighbourhood) becomes a 64-bit hash. Equal things have
+equal hashes. Different ones collide with a probability of about 2⁻⁶⁴ a pair, which changes a feature and never a
+certificate: the classifier remains a function of the noisy copy.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from starcert.classifiers.kernels.hashing import Counts, Floats, Hashes, Integers, look_up
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, NodeFrame
 from starcert.objects.content import digest
@@ -28,7 +30,11 @@ except ImportError as error:
         f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
     ) from error
 
-__all__ = ["DATA", "DEGREE", "Collection", "GraphKernel", "checked_graphs", "labels_in", "neighbours", "node_labels_of"]
+__all__ = ["DATA", "DEGREE", "Collection", "Counts", "GraphKernel", "checked_graphs", "labels_in", "node_labels_of"]
+
+Hashes = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 DEGREE = "degree"
 """Node labels that are degrees, and no node data."""
@@ -38,6 +44,36 @@ DATA = "data"
 
 _USUAL = ("label", "atomic_number")
 """The names of node labels in TU data sets and in molecules."""
+
+
+class Collection(NamedTuple):
+    """Graphs one after the other, from a list or from a batch of noisy copies.
+
+    Attributes:
+        nodes: where the nodes of each graph begin, and where the last one's end (graphs + 1 entries).
+        starts: the same for the edges.
+        u: one end of each edge, counted from 0 in its graph.
+        v: the other end.
+        labels: a hash for each node.
+    """
+
+    nodes: Integers
+    starts: Integers
+    u: Integers
+    v: Integers
+    labels: Hashes
+
+
+class Counts(NamedTuple):
+    """Features by row, each once: where each row begins (rows + 1 entries), the features, how often each is there."""
+
+    starts: Integers
+    hashes: Hashes
+    values: Floats
+
+    def normalised(self) -> Counts:
+        """With the values of every row divided by their Euclidean norm."""
+        return self._replace(values=_normalise(self.starts, self.values))
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -87,7 +123,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def is_quick(self) -> bool:
-        """Whether `weighted_sums` counts no features: on small graphs it takes some ten nanoseconds a copy then."""
+        """Whether `weighted_sums` counts no features."""
         return False
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
@@ -107,8 +143,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def fit_transform(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Any:  # noqa: ANN401, N803
         """Both, counted once."""
         if self.node_labels == DATA:
-            listed = [X.frame.with_edges(())] if isinstance(X, NoisyGraphs) else checked_graphs(X)
-            self.node_labels_ = labels_in(listed)
+            self.node_labels_ = labels_in([X.frame.with_edges(())] if isinstance(X, NoisyGraphs) else checked_graphs(X))
         counts = self._counted(X)
         self.known_ = np.unique(counts.hashes)
         return self._matrix(counts)
@@ -127,31 +162,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return csr_array((values, columns, begins.astype(np.int32)), shape=(len(begins) - 1, len(self.known_)))
 
 
-class Collection(NamedTuple):
-    """Some graphs, one after the other.
-
-    Attributes:
-        nodes: where the nodes of each graph begin, and where the last one's end (graphs + 1 entries).
-        starts: the same for the edges.
-        u: one end of each edge, counted from 0 in its graph.
-        v: the other end.
-        labels: a hash for each node.
-    """
-
-    nodes: Integers
-    starts: Integers
-    u: Integers
-    v: Integers
-    labels: Hashes
-
-
 def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> Collection:
-    """The collection of a list of graphs, or of the copies of a batch, with the node labels of `GraphKernel`.
-
-    Example:
-        >>> collect([Graph(3, [(0, 1), (1, 2)]), Graph(2, [])], "degree").labels.tolist()
-        [1, 2, 1, 0, 0]
-    """
+    """The collection of a list of graphs, or of the copies of a batch, with the node labels of `GraphKernel`."""
     if not isinstance(node_labels, str | None):
         requirement = "be 'degree' or the name of an attribute in node_data"
         raise InvalidParameterError("node_labels", requirement, node_labels, "None makes all nodes alike.")
@@ -166,7 +178,8 @@ def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> C
         starts = np.cumsum([0, *(graph.n_edges for graph in framed)])
         parts = EdgeList(starts, pairs[:, 0].copy(), pairs[:, 1].copy())
     if node_labels == DEGREE:
-        labels: Hashes = _degrees(nodes, *parts[:3])
+        counted = [graphs.degrees().reshape(-1)] if isinstance(graphs, NoisyGraphs) else map(_degrees, framed)
+        labels: Hashes = np.concatenate([np.empty(0, np.uint64), *counted]).astype(np.uint64)
     elif node_labels is None:
         labels = np.zeros(nodes[-1], np.uint64)
     elif isinstance(graphs, NoisyGraphs) and node_labels in graphs.frame.node_sites:
@@ -205,12 +218,7 @@ def refuse_directed(frame: NodeFrame) -> None:
 
 
 def labels_in(graphs: Sequence[Graph]) -> str:
-    """The node labels of these graphs: the usual node data, if all of them have it; else "degree".
-
-    Example:
-        >>> labels_in([Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]})]), labels_in([Graph(2, [])])
-        ('atomic_number', 'degree')
-    """
+    """The node labels of these graphs: the usual node data, if all of them have it; else "degree"."""
     for name in _USUAL if graphs else ():
         with suppress(InvalidParameterError):  # there are none of this name, or rows of numbers
             for graph in graphs:
@@ -242,14 +250,8 @@ def _hash(label: Hashable) -> int:
     return int(digest(int(label) if whole or isinstance(label, bool) else label)[:16], 16)  # type: ignore[call-overload]
 
 
-@compiled
-def _degrees(nodes: Integers, starts: Integers, u: Integers, v: Integers) -> Hashes:
-    degrees = np.zeros(nodes[-1], np.uint64)
-    for graph in range(nodes.size - 1):
-        for edge in range(starts[graph], starts[graph + 1]):
-            degrees[nodes[graph] + u[edge]] += np.uint64(1)
-            degrees[nodes[graph] + v[edge]] += np.uint64(1)
-    return degrees
+def _degrees(graph: Graph) -> Integers:
+    return np.bincount(graph.edges.reshape(-1), minlength=graph.n_nodes)
 
 
 @compiled
@@ -267,3 +269,90 @@ def neighbours(graphs: Collection, graph: int) -> tuple[Integers, Integers]:
             end[one] -= 1
             near[end[one]] = other
     return end, near
+
+
+@compiled
+def mix(value: np.uint64) -> np.uint64:
+    """Another hash for each hash, without any pattern (the finaliser of splitmix64)."""
+    value = value + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@compiled
+def join(first: np.uint64, second: np.uint64) -> np.uint64:
+    """A hash of two in this order. The sum of mixed hashes is one of hashes in no order, and may be the second here."""
+    joined: np.uint64 = mix(mix(~first) + second)  # not mix(first): it could be one more term of such a sum
+    return joined
+
+
+@compiled
+def slot(table: Integers, hashes: Hashes, value: np.uint64) -> np.int64:
+    """Where a hash table holds the place of a value among some hashes, or the free slot where it would."""
+    mask = np.uint64(table.size - 1)
+    at = mix(value) & mask
+    while table[at] >= 0 and hashes[table[at]] != value:
+        at = (at + np.uint64(1)) & mask
+    return np.int64(at)
+
+
+@compiled
+def empty_table(entries: int) -> Integers:
+    """A hash table with room for this many places in a list of hashes, which is kept beside it; −1 is free."""
+    slots = 16
+    while slots < 2 * entries:
+        slots *= 2
+    return np.full(slots, -1, np.int64)
+
+
+@compiled
+def look_up(
+    starts: Integers, hashes: Hashes, values: Floats, known: Hashes
+) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
+    """Rows of features as rows of a sparse matrix, with a column for each known hash; the others are left out."""
+    table = empty_table(known.size)
+    for place in range(known.size):
+        table[slot(table, known, known[place])] = place
+    begins, columns, kept = np.zeros(starts.size, np.int64), np.empty(hashes.size, np.int32), np.empty(hashes.size)
+    end = 0
+    for row in range(starts.size - 1):
+        for i in range(starts[row], starts[row + 1]):
+            place = table[slot(table, known, hashes[i])]
+            if place >= 0:
+                columns[end], kept[end] = place, values[i]
+                end += 1
+        begins[row + 1] = end
+    return begins, columns[:end], kept[:end]
+
+
+def count_hashes(starts: Integers, ends: Integers, hashes: Hashes) -> Counts:
+    """The features of rows of hashes, where row i is `hashes[starts[i]:ends[i]]`."""
+    return Counts(*_count_hashes(starts, ends, hashes))
+
+
+@compiled
+def _count_hashes(starts: Integers, ends: Integers, hashes: Hashes) -> tuple[Integers, Hashes, Floats]:
+    begins = np.zeros(starts.size + 1, np.int64)
+    found, counts = np.empty(hashes.size, np.uint64), np.zeros(hashes.size)
+    end = 0
+    for row in range(starts.size):
+        for value in np.sort(hashes[starts[row] : ends[row]]):
+            if end == begins[row] or found[end - 1] != value:
+                found[end] = value
+                end += 1
+            counts[end - 1] += 1.0
+        begins[row + 1] = end
+    return begins, found[:end].copy(), counts[:end].copy()
+
+
+@compiled
+def _normalise(starts: Integers, values: Floats) -> Floats:
+    scaled = np.empty(values.size)
+    for row in range(starts.size - 1):
+        square = 0.0
+        for i in range(starts[row], starts[row + 1]):
+            square += values[i] * values[i]
+        for i in range(starts[row], starts[row + 1]):
+            scaled[i] = values[i] / np.sqrt(square)
+    return scaled

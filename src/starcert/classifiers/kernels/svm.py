@@ -1,8 +1,4 @@
-"""Support vector machines on graph kernels: starcert's kernels or any of GraKeL's, scikit-learn's machine.
-
-The paper's three base classifiers for its synthetic data are such machines, with degrees as node labels:
-`vertex_histogram_svm`, `graphlet_svm` and `nspd_svm`.
-"""
+"""Support vector machines on graph kernels: starcert's kernels or any of GraKeL's, scikit-learn's machine."""
 
 from __future__ import annotations
 
@@ -33,8 +29,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A support vector machine on a graph kernel, as a scikit-learn estimator on lists of starcert `Graph`s.
 
     Args:
-        kernel: one of `starcert.kernels`, or any kernel of GraKeL, not fitted; it is cloned. None: the vertex
-            histogram.
+        kernel: one of `starcert.kernels`, or any of GraKeL, not fitted; it is cloned. None: the vertex histogram.
         node_labels: what GraKeL, or the vertex histogram of None, sees as the label of a node: "degree", or the name of
             an attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
             `atomic_number` (molecules), and else degrees. A kernel of `starcert.kernels` has node labels of its own.
@@ -107,30 +102,23 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Sequence[Graph]) -> npt.NDArray[np.float64]:  # noqa: N803
         """The decision of each graph, as `SVC.decision_function` has it."""
         matrix = self.matrix(X)
-        values: npt.NDArray[np.float64] = self.svc_.decision_function(matrix)
-        return values
+        return np.asarray(self.svc_.decision_function(matrix))
 
     def predict(self, X: Sequence[Graph]) -> npt.NDArray[Any]:  # noqa: N803
         """The class of each graph."""
         matrix = self.matrix(X)
-        classes: npt.NDArray[Any] = self.svc_.predict(matrix)
-        return classes
+        return np.asarray(self.svc_.predict(matrix))
 
     def matrix(self, X: Any, rows: Any = slice(None)) -> npt.NDArray[np.float64]:  # noqa: ANN401, N803
         """The kernel between graphs and the training graphs.
 
-        Args:
-            X: a list of graphs; for a kernel of `starcert.kernels` also a batch of noisy copies.
-            rows: for such a kernel, which of the graphs, by their numbers; by default all.
+        A kernel of `starcert.kernels` also takes a batch of noisy copies, and which of its graphs are `rows`.
         """
         check_is_fitted(self, "svc_")
-        matrix: npt.NDArray[np.float64]
         if isinstance(self.kernel_, GraphKernel):
-            matrix = (self.kernel_.transform(X)[rows] @ self.features_.T).toarray()
-        else:
-            assert self.node_labels_ is not None  # for GraKeL nodes always have labels
-            matrix = self.kernel_.transform(grakel_input(X, self.node_labels_))
-        return matrix
+            return np.asarray((self.kernel_.transform(X)[rows] @ self.features_.T).toarray())
+        assert self.node_labels_ is not None  # for GraKeL nodes always have labels
+        return np.asarray(self.kernel_.transform(grakel_input(X, self.node_labels_)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
         shown: str = super().__repr__(N_CHAR_MAX)
@@ -171,13 +159,7 @@ def _is_grakel(kernel: object) -> bool:
 
 
 def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
-    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, ….
-
-    Example:
-        >>> adjacency, labels, edges = grakel_input([Graph(3, [(0, 1), (1, 2)])], "degree")[0]
-        >>> labels
-        {0: 1, 1: 2, 2: 1}
-    """
+    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, …."""
     if not isinstance(node_labels, str):
         raise InvalidParameterError("node_labels", "be 'degree' or the name of an attribute in node_data", node_labels)
     converted = []

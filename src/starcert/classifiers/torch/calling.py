@@ -1,8 +1,8 @@
-"""How a PyTorch module is called: its parameters get what they are named after, in whatever order they come.
+"""How a PyTorch module is called, and what it returns: logits of each copy, or of some nodes of each copy.
 
-The signature of `forward` is read once. A parameter with one of the names below gets that input; one with another name
-needs a line in `arguments`, or a default. Nothing is guessed: a forward that leaves a question open is refused when the
-classifier is made.
+The signature of `forward` is read once. A parameter with one of the names below gets that input, in whatever order they
+come; one with another name needs a line in `arguments`, or a default. Nothing is guessed: a forward that leaves a
+question open is refused when the classifier is made.
 
 | name | what it gets |
 | --- | --- |
@@ -11,6 +11,9 @@ classifier is made.
 | `edge_attr`, `edge_weight` | what its edges carry, column by column of `edge_index` |
 | `batch` | for each node the number of its copy |
 | `data` | all of it as one `torch_geometric.data.Batch` |
+
+Two or more columns answer the class of the largest, be they logits or probabilities. One column tells two classes
+apart, and there it matters what it is: a logit is class 1 above 0, a probability above 1/2.
 """
 
 from __future__ import annotations
@@ -20,30 +23,48 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from starcert.classifiers.identity import compiled_from
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["ON_MATRICES", "Arguments", "Calling", "calling_of"]
+__all__ = [
+    "ON_MATRICES",
+    "Arguments",
+    "Calling",
+    "Nodes",
+    "Outputs",
+    "Targets",
+    "calling_of",
+    "checked_outputs",
+    "checked_targets",
+    "columns_of_classes",
+    "logits_in",
+    "logits_of",
+]
 
 Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 """From the names of parameters to inputs; or the inputs one after the other; or None."""
+
+Targets: TypeAlias = Literal["graph", "nodes"]
+Nodes: TypeAlias = "str | npt.ArrayLike | None"
+Outputs: TypeAlias = Literal["logit", "probability"] | None
+"""What the one output of a module is; None: taken for a logit unless it looks like a probability."""
 
 INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
 OF_EDGES = ("edge_attr", "edge_weight")
 """The inputs that a graph may lack."""
 
-HOW_TO_TYPE = (
-    "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"
-)
-"""How to give types to edges, for messages."""
-
 IN_ORDER = ("x", "edge_index", "batch")
 """What three parameters get that have names of their own."""
 
+HOW_TO_TYPE = (
+    "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"
+)
 Parameter = inspect.Parameter
 BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 ANY_NUMBER = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -71,10 +92,7 @@ class Calling:
         return named | {"x", "edge_index", "batch", *OF_EDGES} if "data" in named else named
 
     def call(self, model: Callable[..., Any], inputs: Mapping[str, object], n_copies: int) -> Any:  # noqa: ANN401
-        """The output of the module for these inputs; those that a graph lacks are None.
-
-        Parameters are given by place as far as they follow on each other, as one would write the call.
-        """
+        """The output of the module for these inputs, by place as far as possible; those that a graph lacks are None."""
         by_place: list[object] = []
         by_name: dict[str, object] = {}
         for number, each in enumerate(self.arguments):
@@ -104,16 +122,12 @@ class Calling:
 
 
 ON_MATRICES = Calling((Argument("x", "x"), Argument("adjacency", "adjacency")))
-"""How a module on dense adjacency is called."""
 
 
 def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool) -> Calling:
     """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
 
     A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
-
-    Raises:
-        InvalidParameterError: a parameter has another name and no default; the message says what to write.
 
     Example:
         >>> class Net(torch.nn.Module):
@@ -194,12 +208,10 @@ def _parameters(model: torch.nn.Module) -> list[Parameter]:
     """The parameters of a module's forward pass."""
     if isinstance(model, torch.jit.ScriptModule):  # its schema knows the names, self among them
         schema: Any = model.forward.schema  # type: ignore[attr-defined]
+        kinds = {True: Parameter.KEYWORD_ONLY, False: Parameter.POSITIONAL_OR_KEYWORD}
+        defaults = {True: None, False: Parameter.empty}
         return [
-            Parameter(
-                each.name,
-                Parameter.KEYWORD_ONLY if each.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD,
-                default=None if each.has_default_value() else Parameter.empty,
-            )
+            Parameter(each.name, kinds[each.kwarg_only], default=defaults[each.has_default_value()])
             for each in schema.arguments[1:]
         ]
     original = compiled_from(model)
@@ -220,7 +232,100 @@ def _data_of(inputs: Mapping[str, Any], n_copies: int) -> object:
 
 
 def _is_about_missing(error: BaseException, name: str) -> bool:
-    """Whether an error comes from code that names an input that is None: the error says so, or it is an assertion."""
+    """Whether an error comes from code that names an input that is None."""
     code = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename != __file__)
     named = any(name in (*each.co_names, *each.co_varnames) for each in code)
     return named and (isinstance(error, AssertionError) or "NoneType" in str(error))
+
+
+def logits_in(returned: Any, output: str | int | None) -> torch.Tensor:  # noqa: ANN401  (whatever a module returns)
+    """The logits in what a module returned: all of it, or one entry of several."""
+    if isinstance(returned, torch.Tensor):
+        if output is None:
+            return returned
+        raise ValueError(f"it gave one tensor, and none has the name {output!r}: leave output={output!r} out")
+    listed = returned if isinstance(returned, tuple | list) else ()
+    entries = returned if isinstance(returned, Mapping) else enumerate(listed)
+    tensors = {name: value for name, value in dict(entries).items() if isinstance(value, torch.Tensor)}
+    if output in tensors:
+        return tensors[output]
+    if not tensors:
+        raise ValueError(f"it gave no tensor of logits, but {type(returned).__name__}")
+    shown = ", ".join(f"{name!r} {tuple(value.shape)}" for name, value in tensors.items())
+    first = next(iter(tensors))
+    raise ValueError(f"it gave a {type(returned).__name__} of {shown}: say which the logits are, output={first!r}")
+
+
+def logits_of(returned: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
+    """The logits of each copy, shape (copies, columns), or of each of its nodes, shape (copies, nodes, columns).
+
+    There is a column for each class, or a single one that tells two classes apart (`columns_of_classes`). The module
+    returned a row for each copy; or, `of_nodes`, a row for each node of each copy, copy after copy.
+    """
+    all_nodes = n_copies * n_nodes
+    rows, other_rows = (all_nodes, n_copies) if of_nodes else (n_copies, all_nodes)
+    found = returned.flatten(0, 1) if of_nodes and returned.shape[:2] == (n_copies, n_nodes) else returned
+    if n_classes == 2 and found.shape in ((rows,), (rows, 1)):
+        found = found.reshape(rows, 1)
+    elif found.shape != (rows, n_classes):
+        what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
+        hint = _hint(found, rows, other_rows, of_nodes=of_nodes)
+        raise ValueError(f"it gave logits of shape {tuple(returned.shape)} for {what} and {n_classes} classes{hint}")
+    return found.view(n_copies, n_nodes, -1) if of_nodes else found
+
+
+def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_nodes: bool) -> str:
+    """What would fit, if logits of another shape have an obvious cause."""
+    columns = found.shape[1] if found.dim() == 2 else 1
+    if found.dim() in (1, 2) and found.shape[0] == rows:
+        return f": set n_classes={max(2, columns)}, or let it have a column for each class"
+    if found.dim() not in (1, 2) or found.shape[0] != other_rows:
+        return ""
+    if of_nodes:
+        return ": it answers the whole graph. Leave targets='nodes' out, or let it answer every node"
+    return ": it answers every node. Let it pool over the nodes of a graph, or say targets='nodes'"
+
+
+def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
+    """A column for each class, the largest of which is the answer.
+
+    Of a single output the first is 0, or 1 − p for a probability; one outside [0, 1] becomes NaN.
+
+    Example:
+        >>> columns_of_classes(torch.tensor([[0.25], [-3.0]]), "probability")
+        tensor([[0.7500, 0.2500],
+                [   nan,    nan]])
+    """
+    if found.shape[-1] > 1:
+        return found
+    if outputs != "probability":
+        return torch.cat([torch.zeros_like(found), found], dim=-1)
+    possible = found.where((found >= 0) & (found <= 1), torch.nan)
+    return torch.cat([1 - possible, possible], dim=-1)
+
+
+def checked_outputs(outputs: Outputs, n_classes: int) -> Outputs:
+    """What the one output of a module is, checked."""
+    if outputs not in (None, "logit", "probability"):
+        raise InvalidParameterError("outputs", "be 'logit' or 'probability'", outputs)
+    if outputs is not None and n_classes != 2:
+        hint = "Several columns answer the class of the largest, be they logits or probabilities."
+        raise InvalidParameterError("outputs", f"be left out where there are {n_classes} classes", outputs, hint)
+    return outputs
+
+
+def checked_targets(targets: object, nodes: Any) -> Nodes:  # noqa: ANN401  (whatever a user may give)
+    """The nodes that are targets, checked: a name, an array of indices or of truth values, or None for all."""
+    if targets not in ("graph", "nodes"):
+        raise InvalidParameterError("targets", "be 'graph' or 'nodes'", targets)
+    if targets == "graph" and nodes is not None:
+        raise InvalidParameterError("nodes", "be left out where the graph is classified", nodes, "Say targets='nodes'.")
+    if nodes is None or isinstance(nodes, str):
+        return nodes
+    array = np.asarray(nodes)
+    if array.ndim != 1 or array.dtype.kind not in "biu" or not array.size:
+        requirement = "be node indices, a truth value for each node, or the name of node data that is one"
+        raise InvalidParameterError("nodes", requirement, nodes)
+    if array.dtype.kind != "b" and (array.min() < 0 or len(np.unique(array)) < len(array)):
+        raise InvalidParameterError("nodes", "be node indices, 0 or more, each once", nodes)
+    return array.copy()

@@ -1,9 +1,8 @@
 """Sums along the edges of a batch, in a fixed order, without a row of numbers for every edge.
 
-A layer of a graph network adds to each node what its edges bring. PyG takes a row for every edge and adds it to its
-target, by atomic operations on a GPU. Here the edges of each target are listed once for a batch, and one call of
-`torch.nn.functional.embedding_bag` takes and adds the rows of each list in its order: the same numbers in every run.
-On a GPU, dense adjacency matrices serve copies of a small graph.
+PyG takes a row for every edge and adds it to its target, by atomic operations on a GPU. Here the edges of each target
+are listed once for a batch, and one call of `torch.nn.functional.embedding_bag` adds the rows of each list in its
+order: the same numbers in every run. On a GPU, dense adjacency matrices serve copies of a small graph.
 
 A sum is right only for the edges that were drawn. So the edges that a layer receives are compared, number by number
 and at that moment, with a copy of the drawn edges that no module can reach. On a CPU the result is known at once. On a
@@ -29,9 +28,8 @@ __all__ = ["EdgeSums"]
 MAX_DENSE_NODES = 160
 """On a GPU, copies of graphs with at most this many nodes are multiplied with dense adjacency, graph by graph.
 
-Measured on an H200, a sum of 64 columns over 4 edges a node, dense / listed: 18 nodes 0.007 / 0.018 µs a copy, 40 nodes
-0.013 / 0.039, 100 nodes 0.049 / 0.10, 300 nodes 0.30 / 0.30. On a CPU lists are faster at every size: 1.0 / 0.2 µs at
-18 nodes, 20 / 1.1 at 100.
+Measured on an H200, a sum of 64 columns over 4 edges a node, dense / listed: 18 nodes 0.007 / 0.018 µs a copy, 100
+nodes 0.049 / 0.10, 300 nodes 0.30 / 0.30. On a CPU lists are faster at every size.
 """
 
 MAX_DENSE_GRAPHS = 32
@@ -70,13 +68,9 @@ class EdgeSums:
         """Whether these are the drawn edges, as far as that is known at once; see `in_doubt`."""
         return self._is(edge_index, self._edges)
 
-    def knows_targets(self, index: object) -> bool:
-        """Whether these are the targets of the drawn edges."""
-        return self._is(index, self._edges[1])
-
     def knows_batch(self, batch: object) -> bool:
-        """Whether this is the number of the copy of each node."""
-        return self._is(batch, self._batch)
+        """Whether this is the number of the copy of each node, and every copy has one."""
+        return all(nodes for _, nodes in self._blocks) and self._is(batch, self._batch)
 
     def takes(self, x: object) -> bool:
         """Whether these are rows that can be summed: plain floats, one row for each node."""
@@ -117,25 +111,14 @@ class EdgeSums:
         self.used += 1
         return embedding_bag(self._lists.order, messages, self._lists.starts, mode="sum", include_last_offset=True)
 
-    def mean_of_messages(self, messages: Tensor) -> Tensor:
-        """The same as a mean; zeros where no edge ends."""
-        return self.total_of_messages(messages).div_(self._counts)
-
     def pooled(self, x: Tensor, kind: str) -> Tensor:
         """For each copy the sum, the mean or the max of the rows of its nodes."""
         self.used += 1
         reduce: Any = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[kind]
         rows = torch.split(x, [copies * nodes for copies, nodes in self._blocks])
-        parts = [
-            reduce(part.reshape(copies, nodes, *x.shape[1:]), dim=1)
-            for part, (copies, nodes) in zip(rows, self._blocks, strict=True)
-        ]
+        shapes = [(*block, *x.shape[1:]) for block in self._blocks]
+        parts = [reduce(part.reshape(shape), dim=1) for part, shape in zip(rows, shapes, strict=True)]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
-
-    @property
-    def can_pool(self) -> bool:
-        """Whether every copy has a node."""
-        return all(nodes for _, nodes in self._blocks)
 
     def _is(self, given: object, drawn: Tensor) -> bool:
         if type(given) is not Tensor or given.shape != drawn.shape or given.dtype != drawn.dtype:

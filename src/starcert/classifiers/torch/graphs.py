@@ -1,11 +1,11 @@
-"""PyTorch modules as base classifiers: PyG modules on `edge_index`, and modules on dense adjacency, on any device."""
+"""Modules on graphs as base classifiers: PyG's, on `edge_index`, and those on dense adjacency, on any device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,20 @@ from typing_extensions import override
 
 from starcert.classifiers.base import Scores
 from starcert.classifiers.features import Features, SparseFeatures, sources_of
+from starcert.classifiers.functions import nodes_of
 from starcert.classifiers.identity import global_hooks
-from starcert.classifiers.torch.calling import ON_MATRICES, Arguments, calling_of
+from starcert.classifiers.torch.calling import (
+    ON_MATRICES,
+    Arguments,
+    Nodes,
+    Outputs,
+    Targets,
+    calling_of,
+    checked_targets,
+    columns_of_classes,
+    logits_in,
+    logits_of,
+)
 from starcert.classifiers.torch.edge_sums import EdgeSums
 from starcert.classifiers.torch.inputs import (
     EdgeFeatures,
@@ -26,18 +38,8 @@ from starcert.classifiers.torch.inputs import (
     edge_weight_of,
     join_inputs,
 )
-from starcert.classifiers.torch.known_layers import holds_rows_of_edges, known_layers_in, replace_layers
+from starcert.classifiers.torch.known_layers import known_layers_in, replace_layers
 from starcert.classifiers.torch.module import ModuleClassifier, is_out_of_memory
-from starcert.classifiers.torch.outputs import (
-    Nodes,
-    Outputs,
-    Targets,
-    checked_targets,
-    columns_of_classes,
-    logits_in,
-    logits_of,
-    nodes_of,
-)
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -46,11 +48,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 
+Inputs: TypeAlias = dict[str, torch.Tensor | None]
+
 LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where the model is not known."""
-
-BATCH, LARGER_BATCH = 96, 1024
-"""Copies in a batch on a CPU: with a row of numbers for each edge, and without. Layers are examined once a batch."""
 
 CACHED_NODES = 2**12
 """Nodes of a portion of a batch on a CPU: what a layer of some 32 units holds for them stays in the cache of a core."""
@@ -58,8 +59,7 @@ CACHED_NODES = 2**12
 MAX_BATCH_NODES, NODE_BYTES = 2**21, 2**14
 """On a device, copies of several graphs with up to this many nodes are one batch, given this much memory for each node.
 
-Measured with 10,000 votes a graph: proteins take a third less time, molecules a fifth, and half as long with sparse
-products alone.
+Measured with 10,000 votes a graph: proteins take a third less time, molecules a fifth.
 """
 
 MESSAGES = 2
@@ -84,23 +84,12 @@ class TorchClassifier(ModuleClassifier):
         edge_weight: str | None = None,
         **options: Any,  # noqa: ANN401  (those of `ModuleClassifier`)
     ) -> None:
-        super().__init__(model, n_classes, batch_size=BATCH, **options)
-        if self.device.type == "cpu" and (dense or not holds_rows_of_edges(model)):
-            self.batch_size = LARGER_BATCH
+        super().__init__(model, n_classes, **options)
         self.dense, self.features, self.output, self.edge_weight = dense, features, output, edge_weight
         self.targets, self.nodes = targets, checked_targets(targets, nodes)
         self._calling = ON_MATRICES if dense else calling_of(model, arguments, of_graphs=targets == "graph")
         self._edge_sources = edge_sources_of(edge_features)
-        said: dict[str, object] = {
-            "arguments": arguments,
-            "output": output,
-            "targets": None if targets == "graph" else targets,
-            "nodes": self.nodes,
-            "edge features": self._edge_sources,
-            "edge weight": edge_weight,
-            "outputs": self.outputs,
-        }
-        self._settings = {name: value for name, value in said.items() if value is not None}
+        self._settings = arguments, output, targets, self.nodes, self._edge_sources, edge_weight, self.outputs
         sources = sources_of(features)
         if any(isinstance(source, SparseFeatures) for source in sources) and (dense or len(sources) > 1):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
@@ -110,7 +99,7 @@ class TorchClassifier(ModuleClassifier):
 
     @override
     def _content(self) -> tuple[object, ...]:
-        return (self.model, self.dense, self.features, *((self._settings,) if self._settings else ()))
+        return self.model, self.dense, self.features, self._settings
 
     @override
     def n_targets(self, frame: NodeFrame) -> int | None:
@@ -124,8 +113,8 @@ class TorchClassifier(ModuleClassifier):
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         if self.dense:  # a matrix of bytes and one of floats
             return 5 * n_nodes**2
-        # For both directions of an edge its two nodes and the messages of the widest layer. That has at least as many
-        # columns as a bias, or the shorter side of a matrix: the longer one may be the features or an embedding's.
+        # For both directions of an edge its two nodes and the messages of the widest layer, which has at least as many
+        # columns as a bias, or the shorter side of a matrix.
         known = (each for each in self.model.parameters() if not is_lazy(each))
         width = max((min(each.shape) for each in known if each.dim()), default=1)
         message = MESSAGES * self._dtype.itemsize * width
@@ -144,14 +133,14 @@ class TorchClassifier(ModuleClassifier):
         with torch.inference_mode():
             return self._call(self.model, self.inputs(graphs), len(graphs))
 
-    def inputs(self, graphs: NoisyGraphs) -> dict[str, torch.Tensor | None]:
+    def inputs(self, graphs: NoisyGraphs) -> Inputs:
         """The inputs of the model for these copies, by the names of `starcert.classifiers.torch.calling`."""
         if self.dense:
             # Features that all copies share are copied: a module that writes into them changes no other batch.
-            x, _ = self._features_of(graphs)
+            x, _ = self._nodes.of(graphs, self._dtype, self.device)
             return {"x": x.clone(), "adjacency": graphs.adjacency_on(self.device)}
         edge_index, batch = graphs.edge_index_on(self.device)
-        found: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
+        found: Inputs = {"edge_index": edge_index, "batch": batch}
         if "x" in self._calling.needed:
             found["x"] = self._nodes.rows(graphs, self._dtype, self.device)
         if "edge_attr" in self._calling.needed:
@@ -160,10 +149,7 @@ class TorchClassifier(ModuleClassifier):
             found["edge_weight"] = edge_weight_of(self.edge_weight, graphs, self._dtype, self.device)
         return found
 
-    def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
-        return self._nodes.of(graphs, self._dtype, self.device)
-
-    def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
+    def logits_from(self, inputs: Inputs, n_copies: int, n_nodes: int) -> torch.Tensor:
         """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes).
 
         They are those to train with: for a probability, the logarithms of both classes' probabilities.
@@ -171,12 +157,10 @@ class TorchClassifier(ModuleClassifier):
         columns = columns_of_classes(self._checked_call(self.model, inputs, n_copies, n_nodes), self.outputs)
         return columns.clamp_min(torch.finfo(columns.dtype).tiny).log() if self.outputs == "probability" else columns
 
-    def _call(self, model: torch.nn.Module, inputs: Mapping[str, torch.Tensor | None], n_copies: int) -> torch.Tensor:
+    def _call(self, model: torch.nn.Module, inputs: Inputs, n_copies: int) -> torch.Tensor:
         return logits_in(self._calling.call(model, inputs, n_copies), self.output)
 
-    def _checked_call(
-        self, model: torch.nn.Module, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int
-    ) -> torch.Tensor:
+    def _checked_call(self, model: torch.nn.Module, inputs: Inputs, n_copies: int, n_nodes: int) -> torch.Tensor:
         found, of_nodes = self._call(model, inputs, n_copies), self.targets == "nodes"
         return logits_of(found, n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
 
@@ -214,8 +198,7 @@ class TorchClassifier(ModuleClassifier):
     def _logits(self, batches: Sequence[NoisyGraphs], known: Sequence[torch.nn.Module]) -> torch.Tensor:
         """The logits of all copies of one or several graphs, one after the other.
 
-        One copy alone is answered by the module as it is written. So a comparison of the answers on a copy alone and
-        among others compares the replaced layers with the written ones too.
+        A copy alone is answered by the module as it is written: the checks compare that with the replaced layers too.
         """
         blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
         n_copies, n_nodes = sum(count for count, _ in blocks), blocks[0][1]
@@ -237,9 +220,7 @@ class TorchClassifier(ModuleClassifier):
                     return logits
         return self._checked_call(self.model, self._joined_inputs(batches, blocks), n_copies, n_nodes)
 
-    def _joined_inputs(
-        self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]]
-    ) -> Mapping[str, torch.Tensor | None]:
+    def _joined_inputs(self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]]) -> Inputs:
         inputs = [self.inputs(graphs) for graphs in batches]
         return inputs[0] if len(inputs) == 1 else join_inputs(inputs, blocks)
 
@@ -280,20 +261,16 @@ def from_pyg(
 ) -> TorchClassifier:
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
 
-    The module's forward pass is read once, and its parameters get what they are named after: `x`, `edge_index`,
-    `edge_attr`, `edge_weight`, `batch`, or all of it as `data`. So `forward(x, edge_index, batch)`,
-    `forward(x, edge_index, edge_weight=None, batch=None)` and `forward(data)` work as they are. Three parameters with
-    names of their own are x, edge_index and batch. Modules from `torch.compile` and from `torch.jit` go by the names of
-    what they were made from; the latter need a `description` for the record.
+    The parameters of its forward pass get what they are named after: `x`, `edge_index`, `edge_attr`, `edge_weight`,
+    `batch`, or all of it as `data`. Three parameters with names of their own are x, edge_index and batch. Modules from
+    `torch.compile` and `torch.jit` go by the names of what they were made from; the latter need a `description`.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
         n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
-        features: what x is: the name of node data, which noise leaves alone, or which every copy shows as noise left
-            them, where they are sites; something ready-made from `starcert.classifiers.features`, such as `degree()`; a
-            function from a graph to an array with a row for each node; or a tuple of such, side by side. What depends
-            on edges or sites is computed on every noisy copy: the ready-made for all copies at once, a function copy by
-            copy. A function that asks for nothing but nodes and their data is called once a graph.
+        features: what x is: the name of node data, as noise left them where they are sites; something ready-made from
+            `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
+            node, called for every noisy copy if it looks at edges or sites; or a tuple of such, side by side.
         arguments: what parameters with other names get, such as `{"h": "x", "ei": "edge_index"}`; for a forward without
             names, what it gets one after the other, such as `("x", "edge_index", "batch")`.
         output: the entry that holds the logits, where the module returns a dict (its name) or a tuple (its index).
@@ -302,8 +279,7 @@ def from_pyg(
         edge_features: what edge_attr is: by default the type of the edge, one-hot; or an array with a row for each
             type, the name of edge data, or a tuple of such, side by side. See `starcert.classifiers.torch.inputs`.
         edge_weight: the edge data that are edge_weight; by default those of that name.
-        description: says which classifier it is, for the record; by default its class and a digest of its weights, its
-            code and its features.
+        description: says which classifier it is; by default its class and a digest of weights, code and features.
         class_names: the names of the columns of its logits, in their order.
         outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
             default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
@@ -340,9 +316,8 @@ def from_dense(
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
-    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. For small graphs
-    this is the fastest way by far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments
-    as in `from_pyg`.
+    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. With
+    `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
     """
     return TorchClassifier(
         model,

@@ -1,7 +1,7 @@
 """What a module receives of noisy copies: x, and on PyG's `edge_index` also edge_attr and edge_weight.
 
-The type of an edge is that of the noisy copy. Numbers on edges stay with the edges of the clean graph; an edge that
-noise adds has the numbers that the graph defines for added edges.
+The type of an edge is that of the noisy copy. Numbers on edges are those of the clean graph; an edge that noise adds
+has those that the graph defines for added edges.
 
 | edge_features | what `edge_attr` is |
 | --- | --- |
@@ -111,18 +111,13 @@ def _data_name(source: Source) -> str:
 def _features_of_nodes(source: Source, frame: NodeFrame) -> Tensor | None:
     """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
 
-    A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
+    A function needs none if it answers, twice the same, for a graph that has no edges to look at.
     """
     if isinstance(source, str | OneHot):
         name = _data_name(source)
         if name in frame.node_sites:
             return None
-        if name not in frame.node_data:
-            raise ValueError(
-                f"the graph has no node data {name!r}; it has {sorted(frame.node_data) or 'none'}: "
-                "name others with features=…, or give a function of the graph, such as "
-                "starcert.classifiers.features.degree()"
-            )
+        _check_data(name, frame)
         if isinstance(source, OneHot):
             return _result_of(source, frame.with_edges(()))
         return _as_tensor(frame.node_data[name], frame.n_nodes, f"the node data {name!r}")
@@ -133,6 +128,15 @@ def _features_of_nodes(source: Source, frame: NodeFrame) -> Tensor | None:
     except EdgesAskedError:
         return None
     return one if one.dtype == other.dtype and torch.equal(one, other) else None
+
+
+def _check_data(name: str, frame: NodeFrame) -> None:
+    if name not in frame.node_data:
+        raise ValueError(
+            f"the graph has no node data {name!r}; it has {sorted({*frame.node_data, *frame.node_sites}) or 'none'}: "
+            "name others with features=…, or give a function of the graph, such as "
+            "starcert.classifiers.features.degree()"
+        )
 
 
 def _features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -215,9 +219,7 @@ def _sparse_rows(name: str, graphs: NoisyGraphs, dtype: torch.dtype, device: tor
     frame = graphs.frame
     if name in frame.node_sites:
         return _sparse_matrix(graphs.node_ones(name), dtype, device)
-    if name not in frame.node_data:
-        known = sorted({*frame.node_data, *frame.node_sites}) or "none"
-        raise ValueError(f"the graph has no node data {name!r}; it has {known}")
+    _check_data(name, frame)
     data = np.asarray(frame.node_data[name])
     if data.ndim != 2 or not np.isin(data, (0, 1)).all():
         raise ValueError(f"the node data {name!r} must be rows of zeros and ones to be sparse features")
@@ -239,13 +241,7 @@ def _sparse_matrix(ones: NodeOnes, dtype: torch.dtype, device: torch.device) -> 
 
 
 def edge_sources_of(features: EdgeFeatures) -> EdgeSources:
-    """The sources that `edge_attr` is put together from, checked: names, and tables with a row for each type.
-
-    Example:
-        >>> edge_sources_of(("length", [[1.0], [2.0]]))
-        ('length', tensor([[1.],
-                [2.]], dtype=torch.float64))
-    """
+    """The sources that `edge_attr` is put together from, checked: names, and tables with a row for each type."""
     if features is None:
         return None
     listed: tuple[Any, ...] = features if isinstance(features, tuple) else (features,)
@@ -302,10 +298,7 @@ def edge_weight_of(name: str | None, graphs: NoisyGraphs, dtype: torch.dtype, de
 def join_inputs(
     inputs: Sequence[Mapping[str, Tensor | None]], blocks: Sequence[tuple[int, int]]
 ) -> dict[str, Tensor | None]:
-    """The inputs of several graphs as those of one block-diagonal batch.
-
-    `blocks` has the number of copies of each graph, and of the nodes of a copy.
-    """
+    """The inputs of several graphs as one block-diagonal batch; `blocks` has the copies of each, and their nodes."""
     n_copies, n_nodes = np.array(blocks).T
     first_copies, first_nodes = (np.cumsum(counts) - counts for counts in (n_copies, n_copies * n_nodes))
     offsets = {"edge_index": first_nodes.tolist(), "batch": first_copies.tolist()}

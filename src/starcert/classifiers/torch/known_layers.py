@@ -7,17 +7,16 @@
 | `GINEConv` | nn(Σ over edges of relu(x_source + lin(edge_attr)) + (1 + ε) X) |
 | `SAGEConv` | lin_l(M X) + lin_r(X), where M is A, or A with rows divided by d |
 | `GraphConv` | lin_rel(M X) + lin_root(X) |
-| sum, mean, max aggregations | over the edges of each node, or over the nodes of each copy |
+| `SumAggregation`, `MeanAggregation`, `MaxAggregation` | over the nodes of each copy |
 
 A layer is known if its class is one of these, itself and not derived, if no method of the class was replaced, and if
-all that it holds, hooks and masks included, is what a new layer of the same settings holds, except for numbers in
-tensors and for the modules inside it that are called as they are. Its replacement shares all that it holds, and checks
-what it is called with: where it does not receive the drawn edges and plain rows, it runs the layer as it is written.
+all that it holds, hooks and masks included, is what a new layer of known settings holds, except for numbers in tensors
+and for the modules inside it that are called as they are. Its replacement shares all that it holds, and checks what it
+is called with: where it does not receive the drawn edges and plain rows, it runs the layer as it is written.
 
-The module itself is not touched, so that other threads that use it get answers as it is written. Its shadow is made for
-one call, and shares the parameters: only the modules on the way to a replaced layer are copied, each with all its
-attributes, and the tables in which they hold each other. Layers that are held in any other way than in a table of
-modules are not replaced.
+The module itself is not touched. Its shadow is made for one call, and shares the parameters: only the modules on the
+way to a replaced layer are copied, and the tables in which they hold each other. Layers that are held in any other way
+than in a table of modules are not replaced.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from types import FunctionType
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import Parameter
 
 from starcert.classifiers.torch import layers as own
 from starcert.classifiers.torch.edge_sums import EdgeSums
 
-__all__ = ["holds_rows_of_edges", "is_known", "known_layers_in", "replace_layers"]
+__all__ = ["is_known", "known_layers_in", "replace_layers"]
 
 Layer: TypeAlias = Any
 """A layer, whose attributes PyG has no types for."""
@@ -49,15 +48,11 @@ class KnownLayer(NamedTuple):
 
     Attributes:
         forward: called as the layer is, with the layer and the sums before it; None where the layer itself must run.
-        per_edge: whether it holds a row of numbers for each edge.
-        settings: the arguments of `new` for a layer like a given one; None if the settings of that one are not known.
-        new: makes a layer with these settings.
+        variants: makes a layer of each setting that is known.
     """
 
     forward: Callable[..., Tensor | None]
-    per_edge: bool = False
-    settings: Callable[[Any], tuple[Any, ...] | None] = lambda _: ()
-    new: Callable[..., nn.Module] = nn.Module
+    variants: Callable[[], list[nn.Module]]
 
 
 def _gcn(layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight: object = None) -> Tensor | None:
@@ -118,41 +113,28 @@ _AGGREGATES: dict[str, Callable[[EdgeSums, Tensor], Tensor]] = {
 }
 
 
-def _pool(layer: own.NodePool, sums: EdgeSums, x: Tensor, batch: Tensor) -> Tensor | None:
-    if not sums.can_pool or not sums.takes(x) or not sums.knows_batch(batch):
+def _pool(
+    layer: Layer,
+    sums: EdgeSums,
+    x: Tensor,
+    index: Tensor | None = None,
+    ptr: object = None,
+    dim_size: int | None = None,
+    dim: int = -2,
+) -> Tensor | None:
+    if ptr is not None or dim_size not in (None, sums.n_copies) or dim not in (-2, 0):
         return None
-    return sums.pooled(x, layer.kind)
-
-
-def _aggregation(kind: str) -> Callable[..., Tensor | None]:
-    def forward(
-        _: Layer,
-        sums: EdgeSums,
-        x: Tensor,
-        index: Tensor | None = None,
-        ptr: object = None,
-        dim_size: int | None = None,
-        dim: int = -2,
-    ) -> Tensor | None:
-        if ptr is not None or dim not in (-2, 0) or type(index) is not Tensor:
-            return None
-        # By what it aggregates: messages of edges, unless they might be the rows of as many nodes.
-        if sums.takes_messages(x) and not sums.takes(x) and dim_size == sums.n_nodes and kind != "max":
-            if not sums.knows_targets(index):
-                return None
-            return sums.total_of_messages(x) if kind == "sum" else sums.mean_of_messages(x)
-        if sums.takes(x) and not sums.takes_messages(x) and dim_size in (None, sums.n_copies) and sums.can_pool:
-            return sums.pooled(x, kind) if sums.knows_batch(index) else None
+    if not sums.takes(x) or not sums.knows_batch(index):
         return None
-
-    return forward
+    kind = layer.kind if isinstance(layer, own.NodePool) else type(layer).__name__.removesuffix("Aggregation").lower()
+    return sums.pooled(x, kind)
 
 
 _OWN: Mapping[type, KnownLayer] = {
-    own.GCNConv: KnownLayer(_gcn, new=lambda: own.GCNConv(1, 1)),
-    own.GINConv: KnownLayer(_gin, new=lambda: own.GINConv(nn.Sequential())),
-    own.GINEConv: KnownLayer(_gine, per_edge=True, new=lambda: own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)),
-    own.NodePool: KnownLayer(_pool, settings=lambda layer: (layer.kind,), new=own.NodePool),
+    own.GCNConv: KnownLayer(_gcn, lambda: [own.GCNConv(1, 1)]),
+    own.GINConv: KnownLayer(_gin, lambda: [own.GINConv(nn.Sequential())]),
+    own.GINEConv: KnownLayer(_gine, lambda: [own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)]),
+    own.NodePool: KnownLayer(_pool, lambda: [own.NodePool(kind) for kind in own.POOLS]),
 }
 
 
@@ -161,39 +143,25 @@ def _of_pyg() -> Mapping[type, KnownLayer]:
     from torch_geometric.nn import GCNConv, GINConv, GINEConv, GraphConv, SAGEConv  # noqa: PLC0415
     from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, SumAggregation  # noqa: PLC0415
 
-    def sums(layer: Layer) -> bool:
-        return type(layer.aggr) is str and layer.aggr in _AGGREGATES
+    either = True, False
 
-    def sage_settings(layer: Layer) -> tuple[Any, ...] | None:
-        settings = layer.aggr, layer.normalize, layer.root_weight, layer.project
-        return settings if sums(layer) and all(type(each) is bool for each in settings[1:]) else None
+    def gine_variants() -> list[nn.Module]:
+        net = nn.Sequential(nn.Linear(1, 1))
+        return [GINEConv(net, train_eps=eps, edge_dim=width) for eps, width in product(either, (1, None))]
 
-    def sage(aggr: str, normalize: bool, root_weight: bool, project: bool) -> Any:  # noqa: ANN401  (PyG has no types)
-        return SAGEConv(1, 1, aggr=aggr, normalize=normalize, root_weight=root_weight, project=project)
-
-    def gine(train_eps: bool, has_lin: bool) -> Any:  # noqa: ANN401
-        return GINEConv(nn.Sequential(nn.Linear(1, 1)), train_eps=train_eps, edge_dim=1 if has_lin else None)
-
-    def trains_eps(layer: Layer) -> bool:
-        return type(layer.eps) is Parameter
+    def sage_variants() -> list[nn.Module]:
+        settings = product(_AGGREGATES, either, either, either)
+        return [SAGEConv(1, 1, aggr, normalize=n, root_weight=r, project=p) for aggr, n, r, p in settings]
 
     return {
-        GCNConv: KnownLayer(
-            _gcn, settings=lambda layer: (layer.bias is not None,), new=lambda bias: GCNConv(1, 1, bias=bias)
-        ),
-        GINConv: KnownLayer(
-            _gin, settings=lambda layer: (trains_eps(layer),), new=lambda eps: GINConv(nn.Identity(), train_eps=eps)
-        ),
-        GINEConv: KnownLayer(_gine, True, lambda layer: (trains_eps(layer), layer.lin is not None), gine),
-        SAGEConv: KnownLayer(_sage, False, sage_settings, sage),
-        GraphConv: KnownLayer(
-            _graph,
-            settings=lambda layer: (layer.aggr,) if sums(layer) else None,
-            new=lambda aggr: GraphConv(1, 1, aggr=aggr),
-        ),
-        SumAggregation: KnownLayer(_aggregation("sum"), per_edge=True, new=SumAggregation),
-        MeanAggregation: KnownLayer(_aggregation("mean"), per_edge=True, new=MeanAggregation),
-        MaxAggregation: KnownLayer(_aggregation("max"), per_edge=True, new=MaxAggregation),
+        GCNConv: KnownLayer(_gcn, lambda: [GCNConv(1, 1, bias=bias) for bias in either]),
+        GINConv: KnownLayer(_gin, lambda: [GINConv(nn.Identity(), train_eps=eps) for eps in either]),
+        GINEConv: KnownLayer(_gine, gine_variants),
+        SAGEConv: KnownLayer(_sage, sage_variants),
+        GraphConv: KnownLayer(_graph, lambda: [GraphConv(1, 1, aggr) for aggr in _AGGREGATES]),
+        SumAggregation: KnownLayer(_pool, lambda: [SumAggregation()]),
+        MeanAggregation: KnownLayer(_pool, lambda: [MeanAggregation()]),
+        MaxAggregation: KnownLayer(_pool, lambda: [MaxAggregation()]),
     }
 
 
@@ -206,23 +174,13 @@ def _known(kind: type) -> KnownLayer | None:
 
 def known_layers_in(module: nn.Module) -> Iterator[nn.Module]:
     """The known layers in a module in evaluation mode; where they lie in each other, the outermost."""
-    return _outermost(module, is_known)
-
-
-def holds_rows_of_edges(module: nn.Module) -> bool:
-    """Whether a module has layers that hold a row of numbers for each edge, or none that is known by its class."""
-    known = [_known(type(each)) for each in _outermost(module, lambda each: _known(type(each)) is not None)]
-    return not known or any(each is not None and each.per_edge for each in known)
-
-
-def _outermost(module: nn.Module, wanted: Callable[[nn.Module], bool]) -> Iterator[nn.Module]:
     pending, seen = [module], set[int]()
     while pending:
         each = pending.pop()
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if wanted(each):
+        if is_known(each):
             yield each
         else:
             pending.extend(each.children())
@@ -230,20 +188,19 @@ def _outermost(module: nn.Module, wanted: Callable[[nn.Module], bool]) -> Iterat
 
 def is_known(layer: nn.Module) -> bool:
     """Whether a layer, in evaluation mode, does what the table above says."""
-    known = _known(type(layer))
-    if known is None or not _is_as_written(type(layer)):
+    kind: Any = type(layer)  # mypy calls classes of modules unhashable
+    if _known(kind) is None or not _is_as_written(kind):
         return False
-    settings, kind = known.settings(layer), cast("Any", type(layer))
-    return settings is not None and _alike(vars(layer), vars(_new(kind, settings)))
+    return any(_alike(vars(layer), vars(each)) for each in _variants(kind))
 
 
 @cache
-def _new(kind: Any, settings: tuple[Any, ...]) -> nn.Module:  # noqa: ANN401
-    """An untouched layer in evaluation mode."""
+def _variants(kind: Any) -> list[nn.Module]:  # noqa: ANN401
+    """Untouched layers in evaluation mode."""
     known = _known(kind)
     assert known is not None
-    with torch.random.fork_rng(devices=[]):  # its weights are drawn, which must not advance the caller's generator
-        return known.new(*settings).eval()
+    with torch.random.fork_rng(devices=[]):  # weights are drawn, which must not advance the caller's generator
+        return [each.eval() for each in known.variants()]
 
 
 def _alike(value: Any, expected: Any) -> bool:  # noqa: ANN401
@@ -254,13 +211,9 @@ def _alike(value: Any, expected: Any) -> bool:  # noqa: ANN401
     if type(value) is not type(expected):
         return False
     if isinstance(value, dict):
-        if value.keys() != expected.keys():
-            return False
-        for name, each in value.items():
-            other = expected[name]
-            if each is not other and name not in FREE and not _alike(each, other):
-                return False
-        return True
+        return value.keys() == expected.keys() and all(
+            each is expected[name] or name in FREE or _alike(each, expected[name]) for name, each in value.items()
+        )
     if isinstance(value, nn.Module):
         return _is_as_written(type(value)) and _alike(vars(value), vars(expected))
     return isinstance(value, Tensor) or hasattr(value, "__dict__") or bool(value == expected)
@@ -275,12 +228,12 @@ def _is_as_written(kind: type) -> bool:
 
 
 def _is_base_as_written(base: type) -> bool:
-    package = _package(base.__module__)
+    package = base.__module__.partition(".")[0]
     for value in vars(base).values():
         function = getattr(value, "__func__", getattr(value, "fget", value))
         while function is not None:
             if isinstance(function, FunctionType):
-                if _package(function.__globals__["__name__"]) != package:
+                if function.__globals__["__name__"].partition(".")[0] != package:
                     return False
             elif callable(function) and not isinstance(function, type):
                 return False
@@ -291,10 +244,6 @@ def _is_base_as_written(base: type) -> bool:
 
 _SEEN: dict[type, dict[str, Any]] = {}
 """Classes as they were when they were found to be as written."""
-
-
-def _package(module: str) -> str:
-    return module.partition(".")[0]
 
 
 def replace_layers(module: nn.Module, layers: Sequence[nn.Module], sums: EdgeSums) -> nn.Module:
@@ -331,8 +280,7 @@ def _replacement(layer: nn.Module, sums: EdgeSums) -> nn.Module:
     """A layer of a class derived from that of a known one, which holds the same."""
     kind: Any = type(layer)  # mypy calls classes of modules unhashable
     found: nn.Module = object.__new__(_replacement_class(kind))
-    vars(found).update(vars(layer))
-    vars(found)["edge_sums"] = sums
+    vars(found).update(vars(layer), edge_sums=sums)
     return found
 
 

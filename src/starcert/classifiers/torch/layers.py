@@ -1,8 +1,7 @@
 """The layers of the ready networks, in plain torch: PyG takes longer to import than most runs take.
 
-Each has the parameters of PyG's layer of the same name, their names and shapes, and gives the same numbers up to
-rounding; from the same state of torch's generator it begins with the same weights.
-`starcert.classifiers.torch.known_layers` has a faster way to run them on many noisy copies.
+Each has the parameters of PyG's layer of the same name, and gives the same numbers up to rounding; from the same state
+of torch's generator it begins with the same weights.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ __all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv", "NodePool"]
 
 
 class GCNConv(nn.Module):
-    """A graph convolution (Kipf and Welling 2017): D^(−1/2) (A + I) D^(−1/2) X W + b, D the degrees of A + I.
-
-    A loop in `edge_index` counts as the one that every node has anyway.
-    """
+    """A graph convolution (Kipf and Welling 2017): D^(−1/2) (A + I) D^(−1/2) X W + b, D the degrees of A + I."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -34,7 +30,7 @@ class GCNConv(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """The units of each node."""
         source, target = edge_index[0], edge_index[1]
-        between = (source != target).to(self.bias.dtype)
+        between = (source != target).to(self.bias.dtype)  # a loop counts as the one that every node has anyway
         scale = self.bias.new_ones(x.shape[0]).scatter_add_(0, target, between).rsqrt_()
         weight = between * scale[source] * scale[target]
         x = self.lin(x)
@@ -77,10 +73,7 @@ class GINConv(nn.Module):
 
 
 class GINEConv(nn.Module):
-    """The same on edges with features (Hu et al. 2020): a neighbour sends relu(x + lin(features of the edge)).
-
-    The network begins with a linear map.
-    """
+    """The same on edges with features (Hu et al. 2020): a neighbour sends relu(x + lin(features of the edge))."""
 
     def __init__(self, network: nn.Sequential, edge_channels: int) -> None:
         super().__init__()
@@ -136,16 +129,16 @@ class NodePool(nn.Module):
             raise InvalidParameterError("pooling", f"be one of {', '.join(POOLS)}", kind)
         self.kind = kind
 
-    def forward(self, x: Tensor, batch: Tensor) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
         """A row for each graph."""
-        n_graphs = int(batch.max()) + 1 if batch.numel() else 0
-        pooled, index = x.new_zeros(n_graphs, x.shape[1]), batch.unsqueeze(1).expand_as(x)
+        n_graphs = int(index.max()) + 1 if index.numel() else 0
+        pooled, places = x.new_zeros(n_graphs, x.shape[1]), index.unsqueeze(1).expand_as(x)
         if self.kind == "max":
-            return pooled.scatter_reduce_(0, index, x, reduce="amax", include_self=False)
-        pooled = pooled.scatter_add_(0, index, x)
+            return pooled.scatter_reduce_(0, places, x, reduce="amax", include_self=False)
+        pooled = pooled.scatter_add_(0, places, x)
         if self.kind == "sum":
             return pooled
-        sizes = x.new_zeros(n_graphs).scatter_add_(0, batch, x.new_ones(x.shape[0]))
+        sizes = x.new_zeros(n_graphs).scatter_add_(0, index, x.new_ones(x.shape[0]))
         return pooled / sizes.clamp(min=1).unsqueeze(1)
 
     def __repr__(self) -> str:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 import torch
 from typing_extensions import override
 
-from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores, checked_names
+from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
+from starcert.classifiers.functions import checked_names
 from starcert.classifiers.identity import identity
-from starcert.classifiers.torch.outputs import Outputs, checked_outputs, columns_of_classes, logits_of
+from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
 from starcert.objects.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
 from starcert.sampling.sampler import Sampler, sampler
@@ -27,19 +28,16 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
 
-__all__ = ["ModuleClassifier", "NotANumberError", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
+__all__ = ["ModuleClassifier", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
 
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
 
-DEVICE_CHUNK = 131_072
-"""Samples in a chunk on a device: it works best on large batches."""
-
-DEVICE_CALL = 2**14
-"""The `call_cost` on a device, for small graphs."""
+DEVICE_CHUNK, DEVICE_CALL = 131_072, 2**14
+"""Samples in a chunk on a device, which works best on large batches, and the `call_cost` there, for small graphs."""
 
 LAYERS, FITS = 32, 2**33
-"""A portion of a batch on a device is as large as that many layers of the model fit into that many bytes."""
+"""Of a portion of a batch on a device, this many layers of the model fit into this many bytes."""
 
 PORTION = 2**27
 """Bytes that the features of copies take at a time on a CPU."""
@@ -48,15 +46,8 @@ SMALL = 2**20
 """A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""
 
 
-class NotANumberError(ValueError):
-    """Some logits are NaN."""
-
-
 class ModuleClassifier(DrawsItself):
-    """A module in evaluation mode, without gradients, that answers whole batches.
-
-    On a device other than the CPU the noisy copies are drawn there. The batch is as large as memory allows, and halved
-    when it does not fit.
+    """A module in evaluation mode, without gradients; on a device other than the CPU the noisy copies are drawn there.
 
     Attributes:
         weights: where weights came from a file, a digest of them; a description that was given ends with it.
@@ -68,7 +59,6 @@ class ModuleClassifier(DrawsItself):
         model: torch.nn.Module,
         n_classes: int,
         *,
-        batch_size: int,
         description: str | None,
         class_names: Sequence[str] | None = None,
         outputs: Outputs = None,
@@ -84,8 +74,7 @@ class ModuleClassifier(DrawsItself):
         self.weights = ""
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWING_VERSION})"
-        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
-        self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
+        self.chunk_size = self.batch_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
 
     @property
@@ -145,15 +134,11 @@ class ModuleClassifier(DrawsItself):
             answers = _on_cpu(places.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
             beyond = ", or lie outside [0, 1]" if self.outputs == "probability" else ""
-            raise NotANumberError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
+            raise ValueError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
         return answers
 
     def _outputs_of(self, graphs: Copies) -> torch.Tensor:
-        """What the model gives for all copies, checked; in portions where memory is short.
-
-        On a CPU torch works with one thread where the batch is small, and with as many as before afterwards, unless the
-        user has set OMP_NUM_THREADS.
-        """
+        """What the model gives for all copies, checked; in portions that fit, halved where memory is short."""
         if any(part.training for part in self.model.modules()):  # it may have been trained since
             self.model.eval()
         size, forward = min(len(graphs), self._fitting(graphs)), self._prepared_forward()
@@ -171,10 +156,11 @@ class ModuleClassifier(DrawsItself):
                     torch.cuda.empty_cache()
 
     def _prepared_forward(self) -> Callable[[Any], torch.Tensor]:
-        """The function for each portion of a batch; whatever is done once a batch is done here."""
+        """The function for each portion of a batch; what is done once a batch is done here."""
         return self._forward
 
     def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
+        """One thread of torch on a CPU where the batch is small, unless the user has set OMP_NUM_THREADS."""
         small = self.device.type == "cpu" and n_copies * self._numbers(frame) <= SMALL
         return one_torch_thread() if small and not threads_are_chosen() else nullcontext()
 
@@ -185,8 +171,7 @@ class ModuleClassifier(DrawsItself):
         return max(1, FITS // (4 * LAYERS * max(1, self._numbers(graphs.frame))))
 
     @abstractmethod
-    def _content(self) -> tuple[object, ...]:
-        """All that decides its answers, for a digest."""
+    def _content(self) -> tuple[object, ...]: ...
 
     @abstractmethod
     def _feature_bytes(self, frame: Any) -> int:  # noqa: ANN401  (whatever the object has)
@@ -215,8 +200,7 @@ def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:
 def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
     """The place of the largest number in each row, -1 where one is a NaN.
 
-    By numpy: torch starts threads for it, however few rows there are, and never returns in a process that was forked
-    from one with such threads.
+    By numpy: torch starts threads for it, and never returns in a process that was forked from one with such threads.
     """
     numbers = (logits.float() if logits.dtype == torch.bfloat16 else logits).numpy()
     answers: npt.NDArray[np.int64] = numbers.argmax(axis=-1)
@@ -236,7 +220,7 @@ class TorchRowClassifier(ModuleClassifier):
     def __init__(self, model: torch.nn.Module, n_classes: int, *, one_hot: bool, **options: Any) -> None:  # noqa: ANN401
         if not isinstance(one_hot, bool):
             raise InvalidParameterError("one_hot", "be True or False", one_hot)
-        super().__init__(model, n_classes, batch_size=CHUNK_SIZE, **options)
+        super().__init__(model, n_classes, **options)
         self.one_hot = one_hot
 
     @override
@@ -276,15 +260,12 @@ def from_torch(
 ) -> TorchRowClassifier:
     """A base classifier from any module that takes rows of `Bits` or `Categories` and returns one row of logits each.
 
-    On a device other than the CPU, rows are drawn there.
-
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of
             the shape (copies, columns).
         n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
-        description: says which classifier it is, for the record; by default its class and a digest of its weights and
-            its code.
+        description: says which classifier it is; by default its class and a digest of its weights and its code.
         class_names: the names of the columns of its logits, in their order.
         outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
             default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
