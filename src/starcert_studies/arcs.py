@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["Arcs"]
-
 MOTIF = 9
 """Nodes of the motif."""
 

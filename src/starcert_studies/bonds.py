@@ -28,8 +28,6 @@ from starcert_studies.outcome import Report, texts_of
 from starcert_studies.study import Study, Tested, Trial, fold_splits, trained_network
 from starcert_studies.voted import Voted
 
-__all__ = ["Bonds"]
-
 Rates = tuple[float, float, float]  # the probabilities with which a bond is deleted, one is added, and a type changes
 Set = tuple[str, Rates]  # a network and its noise
 Key = tuple[str, Rates, int]  # the same for one fold

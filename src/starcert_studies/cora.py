@@ -33,8 +33,6 @@ from starcert_studies.reproduce import Part
 from starcert_studies.study import Study, plain, split_nodes
 from starcert_studies.voted import Grid, Voted
 
-__all__ = ["NOISES", "Cora", "cora", "unsorted_rho"]
-
 WORDS, LINKS = sc.Flip(delete=0.6, add=0.01), sc.Flip(delete=0.4, add=0.0005)
 NOISES = {"words": sc.Noise(words=WORDS), "links": sc.Noise(links=LINKS), "both": sc.Noise(links=LINKS, words=WORDS)}
 LAYERS = {"words": "x", "links": "pairs"}  # of each region: features of nodes, and node pairs

@@ -30,8 +30,6 @@ from starcert_studies.voted import TWO_FLIPS, Labels, Question, Voted, tallies
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["INNER", "Digits", "digits"]
-
 INNER = np.pad(np.ones((6, 6), dtype=bool), 1).ravel()
 REGIONS = {"centre": np.flatnonzero(INNER), "border": np.flatnonzero(~INNER)}
 """The 36 pixels inside, and the 28 of the outer ring."""

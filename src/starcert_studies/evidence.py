@@ -36,8 +36,6 @@ from starcert_studies.study import (
 )  # fmt: skip
 from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Question, RadiusTally, Voted, median_range, medians, tallies
 
-__all__ = ["Asked", "Evidence"]
-
 MUTAG_NOISES = {(0.04, 0.2): 2, (0.02, 0.05): 3, (0.02, 0.02): 5}
 """Delete and add, and how many tenths of the votes each has: the weight of two flips grows like 1/p²."""
 

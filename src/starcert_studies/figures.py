@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert_studies.voted import Voted
 
-__all__ = ["beside_paper", "class_examples", "draws_figure", "level_curves", "noise_figure", "number_grids",
-           "radius_maps", "ring_positions", "share_maps", "trade_off", "verdict_bars"]  # fmt: skip
-
 PALE = "#BFE3F7"
 """Certified by a third argument: a paler tone of the second."""
 

@@ -23,8 +23,6 @@ from starcert_studies.voted import Voted
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
 
-__all__ = ["Kernels"]
-
 KERNELS: dict[str, tuple[str, dict[str, int]]] = {
     "vertex_histogram": ("vertex_histogram_svm", {}),
     "nspd": ("nspd_svm", {}),

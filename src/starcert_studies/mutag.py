@@ -25,8 +25,6 @@ from starcert_studies.outcome import Report, cells, compare_shares, published, t
 from starcert_studies.study import MUTAG_NETWORKS, Study, Tested, Trial, fold_splits, mutag_network
 from starcert_studies.voted import Voted
 
-__all__ = ["Mutag"]
-
 PAPER = published("mutag")
 BOX = (5, 10)  # deletions and additions in the paper's tables
 COLUMNS = {"anisotropic": "anisotropic_anchored", "sparsity_aware": "sparsity_aware"}

@@ -26,9 +26,6 @@ from starcert.system.output import csv_line
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Check", "Finished", "Picture", "Report", "Table", "all_page", "cells", "compare_shares", "failure_within",
-           "next_draw", "published", "study_page", "texts_of", "within"]  # fmt: skip
-
 PREDICTION = 0.999
 """The probability with which a prediction interval holds a true figure of the paper."""
 

@@ -29,8 +29,6 @@ from starcert_studies.outcome import Finished, Report, study_page, texts_of
 if TYPE_CHECKING:
     from starcert_studies.study import Study
 
-__all__ = ["STUDIES", "ListedStudy", "Part", "StudyParts", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Part:

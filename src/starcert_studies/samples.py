@@ -18,8 +18,6 @@ from starcert_studies.voted import ALPHA, Voted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Samples"]
-
 NOISE = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))
 PAPER = {int(n): p_lower for n, p_lower in published("samples")["smallest_p_lower"].items()}
 """The paper's smallest p_lower by number of votes."""

@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     from starcert.objects import CleanObject, Sites
     from starcert.objects.binding import Regions
 
-__all__ = ["MUTAG_NETWORKS", "MotifStudy", "Study", "Tested", "Trial", "blind_answers", "fold_splits", "model_of",
-           "motif_machine", "mutag_network", "plain", "protein_splits", "split_accuracies", "split_nodes",
-           "trained_network"]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Tested:

@@ -22,8 +22,6 @@ from starcert_studies.outcome import Report, cells, published, texts_of
 from starcert_studies.study import MotifStudy, Tested, Trial
 from starcert_studies.voted import ALPHA, Grid, Voted
 
-__all__ = ["Synthetic"]
-
 PAPER = published("synthetic")
 WINDOW = (7, 7)  # the radii that the score counts
 FEATURED = sc.Noise(motif=0.02, random=0.45)

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from starcert.certificates.smoothing import SmoothedClassifier
     from starcert.objects.binding import Problem
 
-__all__ = ["ALPHA", "ONE_FLIP", "TWO_FLIPS", "Grid", "Judged", "Labels", "Question", "RadiusTally", "Voted", "judge",
-           "median_range", "medians", "tallies"]  # fmt: skip
-
 ALPHA = 0.01
 """The failure probability of every certificate in the paper (where it is called a confidence level of 0.99)."""
 

@@ -1,4 +1,4 @@
-"""The audit of a run finds answers that depend on company, as rare as it says."""
+"""The audit of a run finds answers that depend on the batch, as rare as it says."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +17,7 @@ EVEN = sc.Noise(all=0.5)
 
 
 class Rare(Classifier):
-    """Answers 0; on one copy in so many, something else if it is in the company that `wrong` describes."""
+    """Answers 0; on one copy in this many, something else if it is in a batch that `wrong` describes."""
 
     n_classes, description, call_cost = 2, "rarely wrong", 0
 
@@ -58,7 +58,7 @@ def test_a_rare_dependence_is_found_with_the_promised_probability():
         lambda n: np.full(n, n > 500),  # by its size
     ],
 )
-def test_a_dependence_on_the_place_or_the_batch_is_found_in_other_company(wrong):
+def test_a_dependence_on_the_place_or_the_batch_is_found_in_another_batch(wrong):
     class Expensive(Rare):
         call_cost = 2_000  # so that next to nothing is asked alone
 
@@ -74,7 +74,7 @@ THREE = ((0, 1), (0, 2), (1, 2))
 
 
 class Branch(Classifier):
-    """Answers 1 where three pairs are edges, and forgets it in company."""
+    """Answers 1 where three pairs are edges, and forgets it in a batch."""
 
     n_classes, description = 2, "three pairs"
 
@@ -87,7 +87,7 @@ class Branch(Classifier):
 
 
 class Shortcut(Branch):
-    """The same, but by a shortcut of its own: written out, it is right in any company."""
+    """The same, but by a shortcut of its own: written out, it is right in any batch."""
 
     call_cost = 8192
 
@@ -120,7 +120,7 @@ STILL = sc.Noise(noisy=0.1, still=0.0)
 
 
 class Forgets(Classifier):
-    """Answers 1 where a pair that noise never changes was changed, and forgets it in company."""
+    """Answers 1 where a pair that noise never changes was changed, and forgets it in a batch."""
 
     n_classes, description, call_cost = 2, "still pairs", 4
 

@@ -96,7 +96,7 @@ def test_votes_depend_on_seed_purpose_and_graph():
     assert (twice.counts != twice.selection).any()
 
 
-def test_a_graph_votes_the_same_in_any_company():
+def test_a_graph_votes_the_same_beside_any_other():
     alone = worlds.smoothed().vote(worlds.graphs()[2:], **WANTED)
     np.testing.assert_array_equal(alone.counts[0], reference().counts[2])
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Attack
 
-__all__ = ["axes_from", "axes_of", "first_axes", "first_choices", "influences", "undefended"]
-
 MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
 
 

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
-from starcert.classifiers.base import check_alone, check_company, checked_scores, named_errors
+from starcert.classifiers.base import check_alone, check_regrouped, checked_scores, named_errors
 from starcert.math.limits import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
 from starcert.sampling.batch import replace_sites, select_copies
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
     from starcert.voting.plans import Job
-
-__all__ = ["AuditSize", "audit_attacked", "audit_votes"]
 
 # How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
 # classified twice, and compared; on a device a vote takes a fraction of a microsecond.
@@ -329,7 +327,7 @@ def _compare(classifier: Classifier, batches: Sequence[_Batch]) -> Audit:
         others = [(each, select_copies(each.copies, each.regrouped[half])) for each, _ in some]
         again = _scored(classifier.as_written, others)
         for (each, scores), (_, other), now in zip(some, others, again, strict=True):
-            check_company(classifier, each.copies, scores, other, now, each.regrouped[half], name=each.name)
+            check_regrouped(classifier, each.copies, scores, other, now, each.regrouped[half], name=each.name)
     audit = Audit()
     for each, scores in zip(batches, found, strict=True):
         for place in each.alone:

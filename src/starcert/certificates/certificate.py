@@ -28,20 +28,6 @@ if TYPE_CHECKING:
     from starcert.math.evidence import Level
     from starcert.sampling.sampler import Attack
 
-__all__ = [
-    "Certificate",
-    "FoundAttack",
-    "Grounds",
-    "Kind",
-    "Limits",
-    "Verdict",
-    "Verdicts",
-    "cells_of",
-    "in_box",
-    "lies_within",
-    "margin_of",
-]
-
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
 MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
 

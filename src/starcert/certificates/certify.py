@@ -30,8 +30,6 @@ from starcert.system.stages import staged
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificates", "Radii", "certified_counts", "certify", "open_ended"]
-
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
 """Maximal certified radii; a count is infinite where an attacker finds no further site."""
 

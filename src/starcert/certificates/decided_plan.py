@@ -40,8 +40,6 @@ from starcert.objects.binding import Problem
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
-__all__ = ["DecidedPlan"]
-
 FIRST_CHUNK = 64  # samples, and the fewest selection votes: a word of the sampler has 64 copies
 GIVE_UP = 0.01  # the probability to give up a question whose true p_A would more likely than not lead to a yes
 MAX_LEVELS = 16  # the most levels that one look at evidence weighs

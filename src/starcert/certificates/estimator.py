@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
     from starcert.objects.noise import Noise
 
-__all__ = ["ABSTAIN", "GraphLike", "SmoothedEstimator", "as_object", "as_objects", "is_estimator"]
-
 GraphLike: TypeAlias = CleanObject | Any
 """What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
 `Graph.from_pyg` or `Graph.from_networkx` with their defaults."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from starcert.voting.plans import Job
     from starcert.voting.store import VoteStore
 
-__all__ = ["evidence_of", "find_verdicts", "verdicts_of", "with_evidence"]
-
 MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the counts of votes certify
 FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 

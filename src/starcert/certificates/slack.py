@@ -23,18 +23,6 @@ from starcert.math.margins import Slacks, Tradeoff
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "StoppingPlan",
-    "rho_lower",
-    "rho_upper",
-    "slack",
-    "slack_table",
-    "slacks_of",
-    "too_few_votes",
-    "tradeoffs_of",
-    "votes_needed",
-]
-
 MAX_VOTES = 2**53  # more cannot be counted
 MAX_TABLE = 10**8  # entries of a table of slacks
 

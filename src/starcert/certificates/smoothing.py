@@ -51,8 +51,6 @@ from starcert.voting.vote_loop import count_votes
 if TYPE_CHECKING:
     from starcert.voting.store import VoteStore
 
-__all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
-
 
 class SmoothedClassifier(SmoothedEstimator):
     """A base classifier, smoothed: it answers the class that the base classifier gives most often on noisy copies.

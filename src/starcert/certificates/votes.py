@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from starcert.objects.binding import Problem
     from starcert.voting.store import VoteStore
 
-__all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes", "VotingOptions", "VotingRun"]
-
 SPAN = 64  # attacks that one task of a worker counts
 
 Counts = npt.NDArray[np.int64]

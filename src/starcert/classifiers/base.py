@@ -30,27 +30,6 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
-__all__ = [
-    "CHANGED",
-    "CHUNK_SIZE",
-    "KEEP_UNCHANGED",
-    "MIN_BATCH",
-    "Classifier",
-    "DrawsItself",
-    "Scores",
-    "Unchanged",
-    "check_alone",
-    "check_company",
-    "checked_answers",
-    "checked_scores",
-    "is_classifier",
-    "look_like_probabilities",
-    "named_classes",
-    "named_errors",
-    "places_to_check",
-    "refuse_probabilities",
-]
-
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
 CHUNK_SIZE = 1024
@@ -290,7 +269,7 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place
     )
 
 
-def check_company(
+def check_regrouped(
     classifier: Classifier,
     batch: NoisyGraphs,
     found: Scores,

@@ -25,8 +25,6 @@ from importlib.util import find_spec, resolve_name
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["ModuleUse", "OpaqueError", "ValueParts", "code_parts", "installed_name", "refuse_lookup"]
-
 
 class ValueParts(NamedTuple):
     """What a value is made of: a label that says what kind of value it is, and further values."""

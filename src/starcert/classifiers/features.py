@@ -32,24 +32,6 @@ from starcert.system.errors import InvalidParameterError, whole_number
 if TYPE_CHECKING:
     from starcert.objects import Graph
 
-__all__ = [
-    "Constant",
-    "DegreeFeatures",
-    "Features",
-    "OneHot",
-    "Source",
-    "SparseFeatures",
-    "constant",
-    "degree",
-    "in_degree",
-    "log_degree",
-    "one_hot",
-    "one_hot_degree",
-    "out_degree",
-    "sources_of",
-    "sparse",
-]
-
 Source: TypeAlias = "str | Callable[[Graph], Any]"
 Features: TypeAlias = "Source | Sequence[Source]"
 

@@ -17,16 +17,6 @@ from starcert.system.errors import InvalidParameterError, whole_number
 if TYPE_CHECKING:
     from starcert.objects import NodeFrame
 
-__all__ = [
-    "CallableClassifier",
-    "NodeFunction",
-    "checked_names",
-    "from_callable",
-    "from_node_function",
-    "nodes_of",
-    "rows_of",
-]
-
 NETWORKX_CALL = 4
 """The `call_cost` of a function that is called copy by copy: most of the cost is in making networkx graphs."""
 

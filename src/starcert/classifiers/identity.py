@@ -24,8 +24,6 @@ import numpy as np
 from starcert.classifiers.code import ModuleUse, OpaqueError, ValueParts, code_parts, installed_name, refuse_lookup
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["compiled_from", "global_hooks", "identity"]
-
 MAX_PARTS = 5_000_000
 """Values of more parts than this take too long to digest: their owner names them."""
 

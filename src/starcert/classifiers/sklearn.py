@@ -23,8 +23,6 @@ from starcert.system.errors import InvalidParameterError, whole_number
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["KernelClassifier", "PipelineClassifier", "SklearnClassifier", "from_sklearn"]
-
 Estimator: TypeAlias = Any
 Rows: TypeAlias = Any
 """The noisy copies as an estimator sees them: a list, an array or a matrix with a slice for each of them."""

@@ -19,20 +19,6 @@ from numba import njit
 
 from starcert.system.errors import StarcertWarning
 
-__all__ = [
-    "LOCK",
-    "Exact",
-    "NotKeptWarning",
-    "compiled",
-    "exact_number",
-    "float_at_least",
-    "float_below",
-    "lower_end",
-    "midpoint",
-    "nearest_float",
-    "upper_end",
-]
-
 Exact: TypeAlias = Any  # an `arb` or an `fmpq`
 
 LOCK = RLock()  # the working precision of flint belongs to the process: one thread at a time

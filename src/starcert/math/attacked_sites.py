@@ -25,25 +25,6 @@ import numpy.typing as npt
 
 from starcert.math.channels import Outcome, merge_outcomes
 
-__all__ = [
-    "AttackAxis",
-    "AxisMoves",
-    "ListedAxis",
-    "Shares",
-    "SiteLaw",
-    "attack_number",
-    "attacks_of",
-    "chance_of",
-    "describe_attack",
-    "n_attacks",
-    "number_attack",
-    "outcome_numbers",
-    "pools_of",
-    "ratio_of",
-    "shares_of",
-    "sites_by_pool",
-]
-
 Whole = npt.NDArray[np.int64]
 Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
 

@@ -23,25 +23,6 @@ from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number, float_below
 
-__all__ = [
-    "FRACTIONS",
-    "MAX_VOTES",
-    "NOTHING",
-    "RESERVE",
-    "SCALE",
-    "OwnBet",
-    "Wager",
-    "anytime_limit",
-    "capital_against",
-    "capital_of",
-    "count_capital",
-    "growth",
-    "needed",
-    "sizes_of_stakes",
-    "stakes",
-    "with_reserve",
-]
-
 FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])  # the capital is shared evenly between these stakes
 SCALE = 2**32  # logarithms of capital are counted in whole multiples of 1/SCALE
 MAX_VOTES = 2**28  # with at most this many votes, sums of logarithms stay within 64 bits

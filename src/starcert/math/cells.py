@@ -25,20 +25,6 @@ from starcert.math.arithmetic import compiled
 from starcert.math.channels import Channel, Outcome, Product, log_quotient
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "NEGLIGIBLE",
-    "Floats",
-    "HalfKey",
-    "Halves",
-    "cells_of",
-    "count_cells",
-    "count_listed",
-    "evenly_spaced_log_ratios",
-    "halve",
-    "log_ratio_of_count",
-    "window",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 HalfKey: TypeAlias = tuple[tuple[int, int], ...]  # what a half is made of: (factor, power) pairs
 

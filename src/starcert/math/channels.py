@@ -21,8 +21,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-__all__ = ["MAX_RADIUS", "Channel", "Outcome", "Product", "log_quotient", "merge_outcomes"]
-
 MAX_RADIUS = 10**9  # the largest radius of an axis: as many sites as a graph of 44,000 nodes has pairs
 Outcome: TypeAlias = tuple[Fraction, Fraction]  # the masses of an outcome: on the clean side, and on the attacked one
 

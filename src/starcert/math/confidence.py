@@ -24,19 +24,6 @@ from starcert.math.flips import FlipRecord
 from starcert.math.limits import Audit, chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "Bounds",
-    "Family",
-    "Votes",
-    "anytime_bounds",
-    "bounds_of",
-    "check_alpha",
-    "check_family",
-    "class_numbers",
-    "clopper_pearson",
-    "spends_on_all_classes",
-]
-
 Counts = npt.NDArray[np.int64]
 MAX_LISTED = 20  # at most this many classes are listed in a message
 Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate by itself, or of all of them together
@@ -56,7 +43,7 @@ class Votes:
         stopped: whether some of the votes were seen before their number was fixed: by a plan that looked, or, of votes
             in a store, for a certificate at another number. They have no Clopper–Pearson bounds.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
-        audit: how many copies were classified again, to see that answers do not depend on company; None: not known.
+        audit: how many copies were classified again, to see that answers do not depend on the batch; None: not known.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()

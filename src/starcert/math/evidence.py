@@ -53,8 +53,6 @@ from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
-__all__ = ["Evidence", "Weighed", "shown_outcomes"]
-
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
 STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks

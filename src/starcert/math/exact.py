@@ -39,8 +39,6 @@ from starcert.math.cells import (
 from starcert.math.channels import Channel, Outcome, Product
 from starcert.system.errors import PrecisionError
 
-__all__ = ["Enclosure", "Prover"]
-
 BITS = (128, 512)
 MAX_EXACT_RADIUS = 2000  # up to this many attacked sites, fractions settle what 512 bits leave open
 MAX_EXACT_CELLS = 2**12  # the same limit in cells, where a channel has three outcomes or more

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["MAX_FLIP_BYTES", "MAX_RECORDED_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
-
 MAX_FLIP_BYTES = 2**28  # the most bytes that the flips of one object may take
 FEW_SITES = 256  # with at most this many sites bits are kept, without counting flips
 MAX_RECORDED_SITES = 2**32  # positions are numbers of 32 bits

@@ -25,8 +25,6 @@ from starcert.math.search import MAX_CELLS, Found, find_reaches, search
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 
-__all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
-
 Radius: TypeAlias = tuple[int, ...]
 
 MAX_RADII = 100_000  # the most radii that are listed on either side of a frontier

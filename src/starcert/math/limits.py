@@ -29,20 +29,6 @@ from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number
 
-__all__ = [
-    "ERROR",
-    "MAX_TERMS",
-    "AlphaShares",
-    "Audit",
-    "chooses_multi_class",
-    "counts_alpha",
-    "found_share",
-    "rough_limits",
-    "share_of_alpha",
-    "tail_in_pairs",
-    "upper_limit",
-]
-
 MAX_TERMS = 2**30  # with at most this many terms, the error of the sum is below 2⁻⁶⁷
 ERROR = 2.0**-60  # more than all relative errors of such a sum together
 PSEUDO_VOTES = 0.5  # added to the votes of each other class: few votes say little about how later ones will fall
@@ -257,7 +243,7 @@ def chooses_multi_class(
 
 
 def found_share(copies: int) -> float:
-    """The least share of noisy copies with answers that depend on company of which `copies` show one with `CHANCE`.
+    """The least share of noisy copies with answers that depend on the batch of which `copies` show one with `CHANCE`.
 
     If the share is q, n independent copies show it with probability 1 − (1 − q)ⁿ.
     """
@@ -269,7 +255,7 @@ class Audit:
     """How many noisy copies were classified again, each with the same answer: a classifier is a function of one copy.
 
     Attributes:
-        clean, clean_alone: copies of the graphs themselves, in other company, and those of them that were alone, too.
+        clean, clean_alone: copies of the graphs themselves, in another batch, and those of them that were alone, too.
         attacked, attacked_alone: the same for copies of attacked graphs. They are a search: attacks are chosen, and
             copies of one attack are alike, so no share is stated for them.
         independent: how many copies of the graphs count as independent: all, if every graph was audited; otherwise one
@@ -277,8 +263,8 @@ class Audit:
 
     Example:
         >>> print(Audit(4_603, 150, 4_603, 150, 4_603) + Audit(attacked=100, attacked_alone=10))
-        Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in other \
-company, and 310 of them alone. An answer that depends on company for at least 0.1% of the copies of the graphs would \
+        Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in another \
+batch, and 310 of them alone. An answer that depends on the batch for at least 0.1% of the copies of the graphs would \
 have been found with probability 99%; one that is different for a copy alone, for 3.1%.
     """
 
@@ -293,7 +279,7 @@ have been found with probability 99%; one that is different for a copy alone, fo
 
     @property
     def share(self) -> float:
-        """The smallest share of copies of the graphs on which a dependence on company is found with `CHANCE`."""
+        """The smallest share of copies of the graphs on which a dependence on the batch is found with `CHANCE`."""
         return found_share(self.independent)
 
     @property
@@ -304,9 +290,9 @@ have been found with probability 99%; one that is different for a copy alone, fo
     def __str__(self) -> str:
         return (
             f"Audited {self.clean:,} noisy copies of the graphs and {self.attacked:,} of attacked graphs: each was "
-            f"answered the same in other company, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
-            f"answer that depends on company for at least {_rounded_up(self.share)} of the copies of the graphs would "
-            f"have been found with probability {CHANCE:.0%}; one that is different for a copy alone, for "
+            f"answered the same in another batch, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
+            f"answer that depends on the batch for at least {_rounded_up(self.share)} of the copies of the graphs "
+            f"would have been found with probability {CHANCE:.0%}; one that is different for a copy alone, for "
             f"{_rounded_up(self.share_alone)}."
         )
 

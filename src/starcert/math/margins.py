@@ -33,8 +33,6 @@ from starcert.math.cells import Floats, Halves
 from starcert.math.channels import Product
 from starcert.math.exact import Prover
 
-__all__ = ["RELATIVE_ERROR", "Bracket", "Cut", "Margin", "MultiClass", "Slacks", "Tradeoff", "TwoClass"]
-
 RELATIVE_ERROR = 1e-9  # the stated bound on the relative error of a reliable result
 SMALLEST = 1e-12  # where p or 1 − p is smaller, floats promise nothing
 HALF = Fraction(1, 2)

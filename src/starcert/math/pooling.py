@@ -32,8 +32,6 @@ from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_e
 from starcert.math.attacked_sites import ListedAxis, SiteLaw, n_attacks, ratio_of, shares_of
 from starcert.math.bets import growth
 
-__all__ = ["PooledAxes", "Scheme", "bins_of", "choose_limits", "level_weight", "penalty", "pool_of", "schemes_of"]
-
 MAX_COUNTED = 2**14  # on an axis with more sites, flip counts are not distinguished: it takes long and gains little
 MAX_MASSES = 2**18  # the largest table of J × bins
 RARE = 1 / 64  # A bin has at least this mass

@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 from starcert.math.channels import MAX_RADIUS
 
-__all__ = ["MAX_CELLS", "MAX_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
-
 Predicate: TypeAlias = Callable[[tuple[int, ...]], bool]  # something about a radius, usually whether it is certified
 Counts: TypeAlias = npt.NDArray[np.int64]
 

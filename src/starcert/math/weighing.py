@@ -22,8 +22,6 @@ from starcert.math.arithmetic import compiled
 from starcert.math.attacked_sites import ListedAxis, n_attacks
 from starcert.math.bets import capital_of
 
-__all__ = ["Columns", "Weights", "columns_of", "weigh"]
-
 WORD = 64
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["BLOCK", "Inputs", "TrainingCopies", "block_diagonal"]
-
 Inputs = dict[str, torch.Tensor | None]
 """The arguments of a module by name."""
 

@@ -32,9 +32,6 @@ from starcert.system.files import versions, write_whole
 if TYPE_CHECKING:
     from starcert.models.fitting import Training
 
-__all__ = ["DamagedFileError", "TrainingCheckpoint", "TrainingPart", "how_made", "load_file", "load_weights",
-           "save_file", "save_weights", "write_weights"]  # fmt: skip
-
 SECONDS = 10.0  # the least time between two writings of a checkpoint
 
 _MARK = b"starcert sha256 "

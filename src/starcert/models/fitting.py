@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from starcert.objects import Graph
 
-__all__ = ["Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "own_generator", "train"]
-
 MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
 VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
 

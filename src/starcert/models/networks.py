@@ -17,8 +17,6 @@ from starcert.classifiers.torch.layers import GCNConv, GINConv, GINEConv, NodePo
 from starcert.models.files import how_made, load_weights, write_weights
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = ["GCN", "GIN", "GINE", "NodeGCN"]
-
 
 class GCN(nn.Module):
     """Graph convolutions, a pooling over nodes, and a linear layer.

@@ -22,23 +22,6 @@ from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_re
 from starcert.objects.vectors import ColumnRegions, Vector, column_sites
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
-__all__ = [
-    "MAX_EVIDENCE_SITES",
-    "NO_AXIS",
-    "Problem",
-    "Regions",
-    "acting_laws",
-    "anchor_all",
-    "axes_of_sites",
-    "bind",
-    "bind_all",
-    "check_noise_and_regions",
-    "clean_values",
-    "noise_for_sites",
-    "object_word",
-    "why_no_evidence",
-]
-
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of its layer; for vectors, the columns of each
 region; a rule from a graph to its partition; for other objects, a function from an object to its sites."""

@@ -23,20 +23,6 @@ from typing_extensions import override
 from starcert.objects.layers import ARCS, PAIRS, Coordinates, Indices, Layer, Region, find_places, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "AnyBlock",
-    "Block",
-    "BothWays",
-    "Listed",
-    "NodePairs",
-    "across",
-    "inside",
-    "outside",
-    "shared_pair_of",
-    "within",
-    "without",
-]
-
 MIN_LISTED, LISTED_PER_NODE = 4096, 4
 """Small blocks are listed as long as they have at most this many pairs in all, or this many for each node."""
 

@@ -15,25 +15,6 @@ import numpy.typing as npt
 from starcert.objects.layers import Indices, Values, read_only
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "MAX_TYPES",
-    "EdgeNumbers",
-    "NodeData",
-    "added_numbers",
-    "as_array",
-    "canonical_order",
-    "data_of_nodes",
-    "digest",
-    "edges_of_pairs",
-    "frozen_copy",
-    "is_index",
-    "is_tensor",
-    "names_of_nodes",
-    "numbers_of_edges",
-    "sorted_pairs",
-    "types_of_edges",
-]
-
 EdgeNumbers = npt.NDArray[np.float64]
 MAX_TYPES = 255
 

@@ -20,21 +20,6 @@ from starcert.objects.content import as_array, is_tensor, sorted_pairs
 from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
 
-__all__ = [
-    "Parts",
-    "from_networkx",
-    "from_numpy",
-    "from_pyg",
-    "from_scipy",
-    "is_networkx",
-    "is_pyg",
-    "load_module",
-    "to_networkx",
-    "to_numpy",
-    "to_pyg",
-    "to_scipy",
-]
-
 
 class Parts(NamedTuple):
     """What a graph is made of, as `Graph` takes it."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from starcert.objects.graph import Graph
     from starcert.objects.node_sites import NodeSites
 
-__all__ = ["Formats", "element_symbols", "graph_html"]
-
 MAX_DRAWN = 80
 """Graphs with more nodes are not drawn in a notebook."""
 

@@ -25,8 +25,6 @@ from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Va
 from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 
-__all__ = ["Graph", "NodeFrame"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Graph(Formats):

@@ -23,22 +23,6 @@ from typing_extensions import override
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "ARCS",
-    "EDGE_LAYERS",
-    "PAIRS",
-    "CleanObject",
-    "Coordinates",
-    "Indices",
-    "Layer",
-    "Numbered",
-    "Region",
-    "Values",
-    "find_places",
-    "read_only",
-    "refuse_overlap",
-]
-
 PAIRS, ARCS = "pairs", "arcs"
 EDGE_LAYERS = (PAIRS, ARCS)
 """The layers whose sites are the edges of graphs: undirected or directed."""

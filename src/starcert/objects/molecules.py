@@ -32,19 +32,6 @@ from starcert.system.errors import InvalidParameterError
 if TYPE_CHECKING:
     from starcert.objects.graph import Graph
 
-__all__ = [
-    "GUESS",
-    "ORDERS",
-    "USUAL",
-    "Elements",
-    "from_rdkit",
-    "from_smiles",
-    "guess_orders",
-    "load_rdkit",
-    "molecule_of",
-    "orders_of",
-]
-
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
 GUESS = "guess"

@@ -18,8 +18,6 @@ from starcert.objects.content import as_array
 from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, read_only, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
-
 MAX_CATEGORIES = 256
 MIN_DIFFERENT = 3
 """Data with fewer different values, or as many as nodes, may agree with others by chance."""

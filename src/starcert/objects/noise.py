@@ -14,8 +14,6 @@ from starcert.objects.laws import Flip, Law, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.markup import html_table
 
-__all__ = ["MAX_SITES", "AnyFlips", "Noise", "RadiusLike", "Threat", "check_box", "threat_of"]
-
 MAX_SITES = 2**63 - 1
 """The most sites an axis can have: the position of a site is a 64-bit integer."""
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float

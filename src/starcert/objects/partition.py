@@ -32,8 +32,6 @@ from starcert.objects.site_sets import (
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Partition", "divide_nodes", "read_off"]
-
 MIN_PAIRS = 2  # a single pair that is an edge proves nothing
 
 

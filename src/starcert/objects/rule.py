@@ -17,16 +17,6 @@ from starcert.objects.partition import Partition
 from starcert.objects.site_sets import ArcSet, Inside, Pairs, SiteSet
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "READS_EDGES",
-    "EdgesAskedError",
-    "Rule",
-    "partition_by_rule",
-    "stated_by_author",
-    "was_seen_to_read_edges",
-    "without_edges",
-]
-
 Rule: TypeAlias = Callable[[Graph], Partition]
 
 READS_EDGES = "The rule for the regions reads the graph's own edges."

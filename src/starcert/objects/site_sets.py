@@ -17,8 +17,6 @@ from starcert.objects.layers import Indices, Region
 from starcert.objects.node_sites import NodeGrid, NodeLayer
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Across", "ArcSet", "Index", "Inside", "OfLayer", "Outside", "PairSet", "Pairs", "SiteSet", "Within"]
-
 Node: TypeAlias = Hashable
 Nodes: TypeAlias = frozenset[Node]
 Pair: TypeAlias = frozenset[Node]

@@ -19,8 +19,6 @@ from starcert.system.errors import InvalidParameterError
 if TYPE_CHECKING:
     from starcert.objects.noise import Noise
 
-__all__ = ["Sites", "TargetNodes"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sites:

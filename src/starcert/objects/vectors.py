@@ -18,18 +18,6 @@ from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Nu
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = [
-    "COLUMNS",
-    "Bits",
-    "Categories",
-    "ColumnRegions",
-    "Vector",
-    "VectorFrame",
-    "column_sites",
-    "join_rows",
-    "matrix_of",
-]
-
 COLUMNS = "columns"
 """The name of the layer."""
 MAX_VALUES = 256

@@ -234,7 +234,7 @@ def test_edges_that_carry_something(edge_features, width, directed, kind, device
 
 
 class Gated(pyg.MessagePassing):
-    """A layer of a user's own."""
+    """A layer of a user's own, whose sum, or mean, is made in a fixed order on a GPU."""
 
     def __init__(self, a: int, b: int, aggr: str = "sum") -> None:
         super().__init__(aggr=aggr)
@@ -259,14 +259,15 @@ class Pooled(Net):
 def test_pools_that_are_modules(kind, device, made):
     theirs = {"sum": SumAggregation, "mean": MeanAggregation, "max": MaxAggregation}[kind]
     for pool in (theirs(), layers.NodePool(kind)):
-        check(Pooled(pool), graph(), made, 1, device)
+        check(Pooled(pool), graph(), made, 3 if device == "cuda" else 1, device)  # two layers have sums of their own
 
 
 @pytest.mark.parametrize("aggr", ["sum", "mean", "max"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("device", DEVICES)
 def test_sums_of_layers_that_are_not_known(aggr, directed, device, made):
-    check(Net(lambda a, b: Gated(a, b, aggr)), graph(directed=directed), made, 0, device)
+    used = 2 if device == "cuda" and aggr != "max" else 0
+    check(Net(lambda a, b: Gated(a, b, aggr)), graph(directed=directed), made, used, device)
 
 
 class Shifted(Pooled):

@@ -34,8 +34,6 @@ from starcert.classifiers.kernels.kernel import (
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
-__all__ = ["NeighbourhoodPairs", "ShortestPath"]
-
 
 class ShortestPath(GraphKernel):
     """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters."""

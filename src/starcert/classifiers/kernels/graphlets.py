@@ -18,8 +18,6 @@ from starcert.classifiers.kernels.kernel import Collection, Counts, GraphKernel,
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
-__all__ = ["LARGEST", "Graphlets", "shapes"]
-
 LARGEST = 5
 """The table of shapes would be large for larger graphlets."""
 

@@ -34,8 +34,6 @@ from starcert.system.errors import whole_number
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["EdgeHistogram", "VertexHistogram", "WeisfeilerLehman"]
-
 SMALL = 128
 """With up to this many nodes, a degree fits into the eight binary digits of an octet."""
 

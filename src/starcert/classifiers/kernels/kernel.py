@@ -30,8 +30,6 @@ except ImportError as error:
         f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
     ) from error
 
-__all__ = ["DATA", "DEGREE", "Collection", "Counts", "GraphKernel", "checked_graphs", "labels_in", "node_labels_of"]
-
 Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

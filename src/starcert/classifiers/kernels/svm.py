@@ -19,8 +19,6 @@ from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["KernelSVM", "grakel_input", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"]
-
 EDGE_LABEL = 1
 """Edges have no labels of their own: for GraKeL all have this one."""
 

@@ -32,21 +32,6 @@ import torch
 from starcert.classifiers.identity import compiled_from
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "ON_MATRICES",
-    "Arguments",
-    "Calling",
-    "Nodes",
-    "Outputs",
-    "Targets",
-    "calling_of",
-    "checked_outputs",
-    "checked_targets",
-    "columns_of_classes",
-    "logits_in",
-    "logits_of",
-]
-
 Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 """From the names of parameters to inputs; or the inputs one after the other; or None."""
 

@@ -23,8 +23,6 @@ from torch.nn.functional import embedding_bag
 
 from starcert.math.arithmetic import compiled
 
-__all__ = ["EdgeSums"]
-
 MAX_DENSE_NODES = 160
 """On a GPU, copies of graphs with at most this many nodes are multiplied with dense adjacency, graph by graph.
 
@@ -68,6 +66,10 @@ class EdgeSums:
         """Whether these are the drawn edges, as far as that is known at once; see `in_doubt`."""
         return self._is(edge_index, self._edges)
 
+    def knows_targets(self, index: object) -> bool:
+        """Whether these are the targets of the drawn edges, likewise."""
+        return self._is(index, self._edges[1])
+
     def knows_batch(self, batch: object) -> bool:
         """Whether this is the number of the copy of each node, and every copy has one."""
         return all(nodes for _, nodes in self._blocks) and self._is(batch, self._batch)
@@ -79,6 +81,11 @@ class EdgeSums:
     def takes_messages(self, messages: object) -> bool:
         """Whether these are plain floats, one row for each edge."""
         return self._are_rows(messages, self._edges.shape[1])
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether the edges are on a GPU, where sums are made in any order unless it is fixed."""
+        return self._edges.device.type == "cuda"
 
     def in_doubt(self) -> Tensor | None:
         """Whether a layer received other edges than were drawn, or a product is not the sum; None: certainly not."""
@@ -111,6 +118,10 @@ class EdgeSums:
         self.used += 1
         return embedding_bag(self._lists.order, messages, self._lists.starts, mode="sum", include_last_offset=True)
 
+    def mean_of_messages(self, messages: Tensor) -> Tensor:
+        """The same as a mean; zeros where no edge ends."""
+        return self.total_of_messages(messages).div_(self._counts)
+
     def pooled(self, x: Tensor, kind: str) -> Tensor:
         """For each copy the sum, the mean or the max of the rows of its nodes."""
         self.used += 1
@@ -139,7 +150,7 @@ class EdgeSums:
         small = all(0 < nodes <= MAX_DENSE_NODES for _, nodes in self._blocks)
         few = 0 < len(self._blocks) <= MAX_DENSE_GRAPHS
         exact = self._dtype == torch.float64 or _multiplies_exactly()
-        return few and small and exact and self._edges.device.type == "cuda"
+        return few and small and exact and self.is_on_gpu
 
     def _product(self, matrices: Sequence[Tensor], x: Tensor) -> Tensor:
         product = torch.empty_like(x)

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from starcert.objects import NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["TorchClassifier", "from_dense", "from_pyg"]
-
 Inputs: TypeAlias = dict[str, torch.Tensor | None]
 
 LAYER_WIDTH = 64

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from starcert.objects import Graph, NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["EdgeFeatures", "NodeInputs", "edge_attr_of", "edge_sources_of", "edge_weight_of", "join_inputs"]
-
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
 EdgeSources: TypeAlias = "tuple[str | Tensor, ...] | None"
 

@@ -7,7 +7,7 @@
 | `GINEConv` | nn(Σ over edges of relu(x_source + lin(edge_attr)) + (1 + ε) X) |
 | `SAGEConv` | lin_l(M X) + lin_r(X), where M is A, or A with rows divided by d |
 | `GraphConv` | lin_rel(M X) + lin_root(X) |
-| `SumAggregation`, `MeanAggregation`, `MaxAggregation` | over the nodes of each copy |
+| `SumAggregation`, `MeanAggregation`, `MaxAggregation` | over the nodes of each copy; on a GPU also over messages |
 
 A layer is known if its class is one of these, itself and not derived, if no method of the class was replaced, and if
 all that it holds, hooks and masks included, is what a new layer of known settings holds, except for numbers in tensors
@@ -33,8 +33,6 @@ from torch import Tensor, nn
 
 from starcert.classifiers.torch import layers as own
 from starcert.classifiers.torch.edge_sums import EdgeSums
-
-__all__ = ["is_known", "known_layers_in", "replace_layers"]
 
 Layer: TypeAlias = Any
 """A layer, whose attributes PyG has no types for."""
@@ -113,7 +111,7 @@ _AGGREGATES: dict[str, Callable[[EdgeSums, Tensor], Tensor]] = {
 }
 
 
-def _pool(
+def _aggregate(
     layer: Layer,
     sums: EdgeSums,
     x: Tensor,
@@ -122,11 +120,16 @@ def _pool(
     dim_size: int | None = None,
     dim: int = -2,
 ) -> Tensor | None:
-    if ptr is not None or dim_size not in (None, sums.n_copies) or dim not in (-2, 0):
-        return None
-    if not sums.takes(x) or not sums.knows_batch(index):
+    if ptr is not None or dim not in (-2, 0):
         return None
     kind = layer.kind if isinstance(layer, own.NodePool) else type(layer).__name__.removesuffix("Aggregation").lower()
+    # In a layer of a user's own it adds messages: in a fixed order where PyG adds them in any. A CPU keeps its order.
+    if dim_size == sums.n_nodes and kind != "max" and sums.is_on_gpu and sums.takes_messages(x):
+        if not sums.knows_targets(index):
+            return None
+        return sums.total_of_messages(x) if kind == "sum" else sums.mean_of_messages(x)
+    if dim_size not in (None, sums.n_copies) or not sums.takes(x) or not sums.knows_batch(index):
+        return None
     return sums.pooled(x, kind)
 
 
@@ -134,7 +137,7 @@ _OWN: Mapping[type, KnownLayer] = {
     own.GCNConv: KnownLayer(_gcn, lambda: [own.GCNConv(1, 1)]),
     own.GINConv: KnownLayer(_gin, lambda: [own.GINConv(nn.Sequential())]),
     own.GINEConv: KnownLayer(_gine, lambda: [own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)]),
-    own.NodePool: KnownLayer(_pool, lambda: [own.NodePool(kind) for kind in own.POOLS]),
+    own.NodePool: KnownLayer(_aggregate, lambda: [own.NodePool(kind) for kind in own.POOLS]),
 }
 
 
@@ -159,9 +162,9 @@ def _of_pyg() -> Mapping[type, KnownLayer]:
         GINEConv: KnownLayer(_gine, gine_variants),
         SAGEConv: KnownLayer(_sage, sage_variants),
         GraphConv: KnownLayer(_graph, lambda: [GraphConv(1, 1, aggr) for aggr in _AGGREGATES]),
-        SumAggregation: KnownLayer(_pool, lambda: [SumAggregation()]),
-        MeanAggregation: KnownLayer(_pool, lambda: [MeanAggregation()]),
-        MaxAggregation: KnownLayer(_pool, lambda: [MaxAggregation()]),
+        SumAggregation: KnownLayer(_aggregate, lambda: [SumAggregation()]),
+        MeanAggregation: KnownLayer(_aggregate, lambda: [MeanAggregation()]),
+        MaxAggregation: KnownLayer(_aggregate, lambda: [MaxAggregation()]),
     }
 
 

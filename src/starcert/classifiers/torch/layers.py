@@ -14,8 +14,6 @@ from torch import Tensor, nn
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv", "NodePool"]
-
 
 class GCNConv(nn.Module):
     """A graph convolution (Kipf and Welling 2017): D^(−1/2) (A + I) D^(−1/2) X W + b, D the degrees of A + I."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
 
-__all__ = ["ModuleClassifier", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
-
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
 

@@ -27,8 +27,6 @@ from starcert.math.channels import Channel
 from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Flip", "Law", "Move", "TypedFlip", "axis_moves", "probability", "real_number", "why_not_alike"]
-
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
 

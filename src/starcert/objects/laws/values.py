@@ -13,8 +13,6 @@ from starcert.math.channels import Channel
 from starcert.objects.laws.law import Law, Move, probability, real_number
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Categorical", "Edges"]
-
 
 @dataclass(frozen=True, slots=True)
 class Categorical(Law):

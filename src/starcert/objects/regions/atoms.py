@@ -13,9 +13,6 @@ from starcert.objects.regions.builder import Names, RegionRule, builder, join_na
 from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["GROUPS", "MATCH", "aromatic_atoms", "as_bonds", "as_elements", "functional_groups", "ring_atoms"]
-
-
 Meanings: TypeAlias = tuple[str, ...] | None
 """What the labels 0, 1, … mean; None where the data say it themselves."""
 

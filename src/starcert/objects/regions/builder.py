@@ -21,20 +21,6 @@ from starcert.objects.laws import real_number
 from starcert.objects.partition import Partition
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "BUILT",
-    "Builder",
-    "Names",
-    "RegionRule",
-    "builder",
-    "check_number",
-    "data_of",
-    "join_names",
-    "parse_rule",
-    "rule_by",
-    "split_names",
-]
-
 Names: TypeAlias = str | list[str] | tuple[str, ...] | None
 """Several names: a sequence, or text with slashes between them."""
 

@@ -30,8 +30,6 @@ from starcert.objects.regions.builder import (
 from starcert.objects.site_sets import Across, Inside, Nodes, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["OTHER", "REST", "communities", "explained", "node_labels", "node_sets", "with_pyg_layers"]
-
 _METHODS = ("louvain", "greedy")
 _TORCH = "'starcert[torch]'"
 

@@ -15,8 +15,6 @@ from starcert.objects.regions.builder import RegionRule, builder, check_number, 
 from starcert.objects.site_sets import Across, Inside, Pairs, PairSet, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["FEATURE_REGIONS", "MAX_LISTED", "RANK_REGIONS", "low_rank", "residuals", "similar_features"]
-
 FEATURE_REGIONS = ("alike", "unlike")
 RANK_REGIONS = ("residual", "captured")
 
