@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from starcert.certificates import metrics
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates, certify
+    from starcert.certificates.estimator import ABSTAIN
     from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
-    from starcert.certificates.smoothing import ABSTAIN, SmoothedClassifier
+    from starcert.certificates.smoothing import SmoothedClassifier
     from starcert.classifiers import kernels
     from starcert.math.confidence import Bounds, Votes, clopper_pearson
     from starcert.math.frontier import Frontier

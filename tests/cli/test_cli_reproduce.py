@@ -19,12 +19,14 @@ SHOWN = ("claim 0 <i>", "yes & no", "does not hold, as documented", "not decided
 
 
 @pytest.fixture(autouse=True)
-def _tiny(monkeypatch):
+def _tiny():
     """Only small studies: `tiny`, and `again`, which is the same."""
-    for name in list(STUDIES):
-        monkeypatch.delitem(STUDIES, name)
-    for name in ("tiny", "again"):
-        monkeypatch.setitem(STUDIES, name, ListedStudy(name, "study_worlds:Tiny", f"the study {name}"))
+    known = dict(STUDIES)
+    STUDIES.clear()
+    STUDIES.update({name: ListedStudy(name, "study_worlds:Tiny", f"the study {name}") for name in ("tiny", "again")})
+    yield
+    STUDIES.clear()
+    STUDIES.update(known)  # in their order
 
 
 @pytest.fixture

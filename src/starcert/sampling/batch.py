@@ -78,7 +78,8 @@ class NoisyCopies:
         return self._draw.values
 
     def _layer_values(self, name: str) -> npt.NDArray[np.uint8]:
-        places, drawn = layer_places(self._sites, name), self._draw.part(*self._sites.span(name)).values
+        places = layer_places(self._sites, name)
+        drawn = self._draw.part(*places.span).values
         if places.order is not None:
             drawn = drawn.take(places.order, axis=1)
         if places.numbers is None:
@@ -93,11 +94,14 @@ class LayerPlaces(NamedTuple):
 
     Attributes:
         clean: the clean values of all its sites.
+        span: the positions of those that noise may change: from the first to before the second. Sites of other layers
+            may lie between them.
         numbers: the number in the layer of each site that noise may change, ascending; None: all of them.
-        order: the places of these sites among those of the layer that are drawn; None: they ascend already.
+        order: the places of these sites in the span; None: just as they are there.
     """
 
     clean: npt.NDArray[np.uint8]
+    span: tuple[int, int] = (0, 0)
     numbers: Integers | None = None
     order: Integers | None = None
 
@@ -109,14 +113,19 @@ def layer_places(sites: Sites, name: str) -> LayerPlaces:
     coordinates, values = sites.clean.nonzero(name)
     clean = np.zeros(layer.size, dtype=np.uint8)
     clean[layer.numbers(*coordinates)] = values
-    here = [block for block in sites.blocks if block.layer == name]
-    if len(here) == 1 and here[0].size == layer.size and isinstance(here[0], Numbered | NodeGrid):
-        return LayerPlaces(clean)
-    drawn = [layer.numbers(*block.coordinates(np.arange(block.size))) for block in here]
-    numbers = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
-    order = np.argsort(numbers)
-    ascending = (order[:-1] < order[1:]).all()
-    return LayerPlaces(clean, numbers[order] if len(numbers) < layer.size else None, None if ascending else order)
+    here = [(block, first) for block, first in zip(sites.blocks, sites.offsets, strict=True) if block.layer == name]
+    if not here:
+        return LayerPlaces(clean, numbers=np.empty(0, dtype=np.int64))
+    span = here[0][1], here[-1][1] + here[-1][0].size
+    if len(here) == 1 and here[0][0].size == layer.size and isinstance(here[0][0], Numbered | NodeGrid):
+        return LayerPlaces(clean, span)
+    numbers = np.concatenate([layer.numbers(*block.coordinates(np.arange(block.size))) for block, _ in here])
+    places = np.concatenate([np.arange(first, first + block.size) for block, first in here]) - span[0]
+    ascending = np.argsort(numbers)
+    order = places[ascending]
+    as_drawn = len(order) == span[1] - span[0] and (order[:-1] < order[1:]).all()
+    changed = numbers[ascending] if len(numbers) < layer.size else None
+    return LayerPlaces(clean, span, changed, None if as_drawn else order)
 
 
 # These are no methods: a classifier that sees a batch must not learn from it what the clean object is.

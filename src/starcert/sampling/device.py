@@ -262,7 +262,8 @@ class DeviceVectors(NoisyVectors):
 
 def _layer_values(draw: DeviceDraw, sites: Sites, name: str) -> torch.Tensor:
     """The values of all sites of a layer, fixed ones too, shape (copies, sites)."""
-    drawn, places = draw.part(*sites.span(name)).there, layer_places(sites, name)
+    places = layer_places(sites, name)
+    drawn = draw.part(*places.span).there
     if places.order is not None:
         drawn = drawn.index_select(1, torch.from_numpy(places.order).to(drawn.device))
     if places.numbers is None:

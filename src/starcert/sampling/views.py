@@ -255,10 +255,10 @@ class FlippedGraphs(NoisyGraphs):
     @override
     def node_ones(self, name: str) -> NodeOnes:
         n_nodes, n_columns = self._node_sites(name).values.shape
-        _, numbers, order = layer_places(self._sites, name)
+        _, span, numbers, order = layer_places(self._sites, name)
         if self._node_sites(name).alphabet > 2 or numbers is not None or order is not None or not n_columns:
             return super().node_ones(name)
-        draw: FlippedDraw = self._draw.part(*self._sites.span(name))
+        draw: FlippedDraw = self._draw.part(*span)
         ones = draw.nonzero[0]
         clean = np.zeros(-(-draw.n_sites // LANES) * LANES, dtype=np.bool_)
         clean[ones] = True
