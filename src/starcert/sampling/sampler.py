@@ -218,10 +218,10 @@ class AttackedCopies:
     def _drawn(self, attack: Attack, chunk: int) -> Draw:
         key = repr((self._seed, self._sites.clean.key, "attack", attack, chunk)).encode()
         stream = WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
-        regions, positions, before, after = _moves_of(self._sites, self._values, attack)
+        positions, before, after = _moves_of(self._sites, self._values, attack)
         if isinstance(self._sampler, DenseValues):
             values = self._sampler.draw_values(stream, LANES)
-            moves = zip(regions.tolist(), before.tolist(), after.tolist(), strict=True)
+            moves = zip(_regions_of(self._sites, positions).tolist(), before.tolist(), after.tolist(), strict=True)
             laws = [self._laws[region].attacked(*move) for region, *move in moves]
             values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw_values(stream, LANES)
             return FlippedDraw.of_values(values, self._sites.nonzero)
@@ -234,11 +234,15 @@ class AttackedCopies:
         return drawn.replace(np.repeat(np.arange(LANES), len(positions)), np.tile(positions, LANES), bits.reshape(-1))
 
 
-def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Positions, Positions, Values, Positions]:
-    """The region and the position of attacked sites, and their values before and after."""
+def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Positions, Values, Positions]:
+    """The positions of attacked sites, and their values before and after."""
     ranks, positions = np.divmod(np.asarray(attacked, dtype=np.int64), sites.n_sites)
     before = clean[positions]
-    return np.searchsorted(sites.offsets, positions, side="right") - 1, positions, before, ranks + (ranks >= before)
+    return positions, before, ranks + (ranks >= before)
+
+
+def _regions_of(sites: Sites, positions: Positions) -> Positions:
+    return np.searchsorted(sites.offsets, positions, side="right") - 1
 
 
 def values_at_attacks(
@@ -253,7 +257,8 @@ def values_at_attacks(
     """
     listed = list(attacks)
     copies = np.repeat(np.arange(len(listed)), [len(each) for each in listed])
-    regions, positions, before, after = _moves_of(sites, clean_values(sites), list(chain.from_iterable(listed)))
+    positions, before, after = _moves_of(sites, clean_values(sites), list(chain.from_iterable(listed)))
+    regions = _regions_of(sites, positions)
     moves = regions << 16 | before.astype(np.int64) << 8 | after  # one number each: values are bytes
     uniform = (stream.at_least(max(1, len(copies)))[: len(copies)] >> np.uint64(11)) * 2.0**-53
     values, laws = np.empty(len(copies), dtype=np.uint8), acting_laws(sites, noise)

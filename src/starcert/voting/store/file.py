@@ -86,6 +86,7 @@ class StoreFile:
         self.path, self._writing, self._process = path, writing, os.getpid()
         self.turn = threading.RLock()
         self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
+        self._keys: dict[tuple[type[Stored], object], set[tuple[object, ...]]] = {}
         self.n_committed = 0
         self._alarm = threading.Timer(0, self._on_alarm)
         with ExitStack() as resources:
@@ -182,6 +183,15 @@ class StoreFile:
         with self.turn, read_errors(self.path):
             yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", plain(key))
 
+    def has(self, kind: type[Stored], key: tuple[object, ...]) -> bool:
+        """Whether a row with this whole key is committed. The keys of a graph are read once: no one else may write."""
+        graph, (table, *columns) = (kind, key[0]), TABLES[kind]
+        if graph not in self._keys:
+            query = f"SELECT {', '.join(columns)} FROM {table} WHERE graph = ?"
+            with self.turn, read_errors(self.path):
+                self._keys[graph] = set(self.db.execute(query, plain(key[:1])))
+        return key in self._keys[graph]
+
     def record(self, kind: str, record: Record) -> None:
         """Adds a record, and commits it at once."""
         self.require_writer()
@@ -222,6 +232,9 @@ class StoreFile:
                     values = ", ".join("?" * len(row))
                     self.db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
             self.n_committed += number
+            for kind, key in self.waiting:
+                if (kind, key[0]) in self._keys:
+                    self._keys[kind, key[0]].add(key)
             self.waiting.clear()
             self._alarm.cancel()
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import prod
-from numbers import Integral
+from operator import index
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -238,7 +238,7 @@ def digest_of(*columns: object) -> bytes:
 
 def plain(columns: Iterable[object]) -> tuple[object, ...]:
     """The columns with whole numbers as Python's own: SQLite takes those of numpy for bytes, and finds no such row."""
-    return tuple(int(each) if isinstance(each, Integral) else each for each in columns)
+    return tuple(each if isinstance(each, str | bytes) else index(each) for each in columns)  # type: ignore[arg-type]
 
 
 def checked(stored: Row, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:

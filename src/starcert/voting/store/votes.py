@@ -277,7 +277,7 @@ class VoteStore:
         """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
         kind, key = type(new), key_of(new)
         old: Any = self._file.waiting.get((kind, key))
-        if old is None:
+        if old is None and self._file.has(kind, key):
             old = next(iter(list(self._committed(kind, *key))), None)
         if old is None or (kind is StoredFlips and not old.is_alike(new)):
             return False
@@ -327,7 +327,7 @@ class VoteStore:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
         with self._file.turn:
             found: dict[Any, Row] = {key_of(row): row for row in self._committed(kind, *key)}
-            for row in self._file.waiting.values():
-                if isinstance(row, kind) and key_of(row)[: len(key)] == key:
-                    found[key_of(row)] = row
+            for (its_kind, its_key), row in self._file.waiting.items():
+                if its_kind is kind and its_key[: len(key)] == key:
+                    found[its_key] = row  # type: ignore[assignment]  # its kind was looked at
             return [found[each] for each in sorted(found)]
