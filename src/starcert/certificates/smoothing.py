@@ -27,7 +27,6 @@ from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.slack import StoppingPlan
-from starcert.certificates.votes import VotingOptions, VotingRun
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
 from starcert.math.limits import AlphaShares
@@ -46,7 +45,7 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning, whole
 from starcert.system.output import progress_bar
 from starcert.system.stages import stage
 from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
-from starcert.voting.vote_loop import count_votes
+from starcert.voting.vote_loop import VotingOptions, VotingRun, count_votes
 
 if TYPE_CHECKING:
     from starcert.voting.store import VoteStore

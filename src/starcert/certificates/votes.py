@@ -1,6 +1,6 @@
-"""Where the votes of certificates come from: a run with its store, and votes of their own for attacks.
+"""Votes of their own for attacks, drawn at attacked objects.
 
-Votes at attacked objects are drawn few at a time, and many attacks share a batch. Like all votes they are a function of
+They are drawn few at a time, and many attacks share a batch. Like all votes they are a function of
 seed, object, attack and chunk, whatever the batches and the workers are; the store of the run keeps them.
 """
 
@@ -9,89 +9,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from itertools import pairwise
-from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Unchanged, checked_answers, named_errors
+from starcert.classifiers.base import checked_answers, named_errors
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.sampler import OWN_CHUNK, Attack, AttackedCopies
-from starcert.system.errors import ClassifierError, InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.plans import Job, any_copy, check_memory
-from starcert.voting.vote_loop import open_store
+from starcert.voting.plans import Job
 
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
     from starcert.classifiers.base import Classifier
     from starcert.math.attacked_sites import AttackAxis
-    from starcert.objects.binding import Problem
     from starcert.voting.store import VoteStore
 
 SPAN = 64  # attacks that one task of a worker counts
 
 Counts = npt.NDArray[np.int64]
-
-
-class VotingOptions(TypedDict, total=False):
-    """Further arguments of `SmoothedClassifier.vote`, which `certify` and `predict` pass on."""
-
-    selection_samples: int | None
-    store: str | PathLike[str] | None
-    executor: Executor | None
-    chunk_size: int | None
-    batch_size: int | None
-    progress: bool | None
-    title: str
-
-
-class VotingRun:
-    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`; nothing is counted yet."""
-
-    def __init__(
-        self,
-        base: Classifier,
-        problem: Problem,
-        seed: int,
-        *,
-        selection_samples: int | None = None,  # the plan has them
-        store: str | PathLike[str] | None = None,
-        executor: Executor | None = None,
-        chunk_size: int | None = None,
-        batch_size: int | None = None,
-        progress: bool | None = None,
-        title: str = "votes",
-    ) -> None:
-        if executor is not None and not hasattr(executor, "submit"):
-            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
-            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        self.job = Job.of(base, problem, seed, chunk_size, batch_size)
-        if not len(problem):
-            raise InvalidParameterError("graphs", "hold at least one graph", [])
-        check_memory(self.job)
-        self.store, self.executor, self.progress, self.title = store, executor, progress, title
-        self._unchanged = Unchanged(base, lambda: any_copy(self.job))
-
-    @contextmanager
-    def opened(self) -> Iterator[VoteStore | None]:
-        """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
-        with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
-            try:
-                yield store
-            finally:
-                changed = not self._unchanged.holds()
-                if changed and store is not None:
-                    store.condemn(CHANGED)
-        if changed:
-            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
 
 
 class OwnTally(NamedTuple):

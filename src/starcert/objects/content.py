@@ -7,14 +7,15 @@ import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from numbers import Integral
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.layers import Indices, Values, read_only
+from starcert.objects.layers import Indices, Values
 from starcert.system.errors import InvalidParameterError
 
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 EdgeNumbers = npt.NDArray[np.float64]
 MAX_TYPES = 255
 
@@ -28,6 +29,12 @@ def is_tensor(value: object) -> TypeGuard[Any]:
 def is_index(value: object) -> bool:
     """Whether this is a whole number, and not a truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def read_only(array: Array) -> Array:
+    """The array itself, which nobody can write into any more."""
+    array.setflags(write=False)
+    return array
 
 
 def as_array(values: Any) -> npt.NDArray[Any] | None:  # noqa: ANN401  (whatever a user has)

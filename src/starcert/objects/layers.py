@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ Coordinates: TypeAlias = Sequence[Indices]
 """One array for each coordinate."""
 Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
-Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 class Region(ABC):
@@ -170,12 +169,6 @@ def find_places(ascending: Indices, wanted: Indices) -> Indices:
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[places] == wanted, places, -1)
-
-
-def read_only(array: Array) -> Array:
-    """The array itself, which nobody can write into any more."""
-    array.setflags(write=False)
-    return array
 
 
 def refuse_overlap(site: object, one: str, other: str) -> NoReturn:

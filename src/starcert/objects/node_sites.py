@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.objects.content import as_array
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, read_only, refuse_overlap
+from starcert.objects.content import as_array, read_only
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, refuse_overlap
 from starcert.system.errors import InvalidParameterError
 
 MAX_CATEGORIES = 256

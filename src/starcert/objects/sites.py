@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import digest
+from starcert.objects.content import digest, read_only
 from starcert.objects.graph import Graph, NodeFrame
-from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values, read_only
+from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:

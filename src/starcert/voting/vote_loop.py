@@ -1,4 +1,4 @@
-"""The count that follows a plan: chunks are sent, their votes added up and kept in the store, if there is one."""
+"""A run of votes, and the count that follows a plan: chunks are sent, added up, and kept in a store if there is one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import warnings
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
 from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
-from starcert.objects.binding import axes_of_sites, why_no_evidence
+from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
-from starcert.system.errors import InvalidParameterError, StarcertWarning
+from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.counting import tallies
@@ -30,6 +32,8 @@ from starcert.voting.plans import (
     SoFar,
     Tally,
     Wanted,
+    any_copy,
+    check_memory,
     chunk_ends,
     chunks_of,
     chunks_to_recount,
@@ -39,6 +43,59 @@ if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.system.output import Advance
     from starcert.voting.store import VoteStore
+
+
+class VotingOptions(TypedDict, total=False):
+    """Further arguments of `SmoothedClassifier.vote`, which `certify` and `predict` pass on."""
+
+    selection_samples: int | None
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    chunk_size: int | None
+    batch_size: int | None
+    progress: bool | None
+    title: str
+
+
+class VotingRun:
+    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`; nothing is counted yet."""
+
+    def __init__(
+        self,
+        base: Classifier,
+        problem: Problem,
+        seed: int,
+        *,
+        selection_samples: int | None = None,  # the plan has them
+        store: str | PathLike[str] | None = None,
+        executor: Executor | None = None,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> None:
+        if executor is not None and not hasattr(executor, "submit"):
+            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
+            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
+        self.job = Job.of(base, problem, seed, chunk_size, batch_size)
+        if not len(problem):
+            raise InvalidParameterError("graphs", "hold at least one graph", [])
+        check_memory(self.job)
+        self.store, self.executor, self.progress, self.title = store, executor, progress, title
+        self._unchanged = Unchanged(base, lambda: any_copy(self.job))
+
+    @contextmanager
+    def opened(self) -> Iterator[VoteStore | None]:
+        """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
+        with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
+            try:
+                yield store
+            finally:
+                changed = not self._unchanged.holds()
+                if changed and store is not None:
+                    store.condemn(CHANGED)
+        if changed:
+            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
 
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
