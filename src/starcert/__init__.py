@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
     from starcert.certificates.smoothing import SmoothedClassifier
     from starcert.classifiers import kernels
+    from starcert.math.bounds import Anytime, Bound, ClopperPearson
     from starcert.math.confidence import Bounds, Votes, clopper_pearson
     from starcert.math.frontier import Frontier
     from starcert.objects import Bits, Categories, Graph, Partition, regions
@@ -36,6 +37,7 @@ _HOME = {
     "starcert.objects.binding": ("Problem",),
     "starcert.certificates.certificate": ("Certificate",),
     "starcert.certificates.certify": ("Certificates", "certify"),
+    "starcert.math.bounds": ("Anytime", "Bound", "ClopperPearson"),
     "starcert.math.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.math.frontier": ("Frontier",),
     "starcert.system.errors": (
@@ -67,14 +69,17 @@ _MODULES = {
 
 __all__ = [
     "ABSTAIN",
+    "Anytime",
     "ArchiveError",
     "Bits",
+    "Bound",
     "Bounds",
     "Categorical",
     "Categories",
     "Certificate",
     "Certificates",
     "ClassifierError",
+    "ClopperPearson",
     "Edges",
     "Flip",
     "Frontier",

@@ -13,6 +13,7 @@ from archive_worlds import found, tampered, written
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
+from starcert.files.checker.arithmetic import PROVERS
 from starcert.math.confidence import bounds_of
 from starcert.system.errors import ArchiveError, PrecisionError
 
@@ -169,7 +170,7 @@ def test_a_box_without_end_is_an_error_that_names_the_file(tmp_path):
 def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypatch):
     path = written(tmp_path, archive_worlds.two_classes())
     with monkeypatch.context() as patch:
-        patch.setattr("starcert.files.verification.limit_holds", lambda *_: False)
+        patch.setitem(PROVERS, "clopper-pearson", lambda *_: False)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
     monkeypatch.setattr("starcert.files.checker.arithmetic.CellListing.certifies", lambda *_: True)

@@ -3,7 +3,7 @@
 sample    noisy copies of each graph, and let the base classifier vote    `count_votes`
 select    the class, on votes of its own                                  `Votes.selection`
 audit     some copies again: answers must not depend on the batch         `audit_votes`
-bound     the probability of the class, on the other votes                `clopper_pearson`, `anytime_bounds`
+bound     the probability of the class, on the other votes                `Bound`: `ClopperPearson`, `Anytime`
 certify   the radii that the bounds prove, or abstain                     `certify`
 weigh     where the flips of the votes fell, if evidence is wanted        `with_evidence`
 """
@@ -28,7 +28,8 @@ from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimato
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.slack import StoppingPlan
 from starcert.classifiers.base import Classifier
-from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
+from starcert.math.bounds import Bound, bounds_by, choose_bound
+from starcert.math.confidence import Family, Votes, check_alpha, check_family
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites
 from starcert.objects.binding import (
@@ -165,6 +166,7 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         max_flips: int | None = None,
         plan: StoppingPlan = "fixed",
+        bound: Bound | None = None,
         **voting: Unpack[VotingOptions],
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
@@ -186,6 +188,8 @@ class SmoothedClassifier(SmoothedEstimator):
             plan: "fixed" draws all `samples`. With "decided" they are an upper limit: a graph gets no more votes once
                 all of `max_radius` (or of the threat) is certified, or is unlikely to be. Bounds then hold at all times
                 together, and are a little wider.
+            bound: what makes bounds of the votes; by default `ClopperPearson` with a fixed plan, `Anytime` with
+                "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
             voting: further arguments of `vote`.
         """
         # Check everything before hours of sampling, not after.
@@ -207,6 +211,7 @@ class SmoothedClassifier(SmoothedEstimator):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         selection_samples = voting.get("selection_samples")
         drawing = _plan(samples, selection_samples)
+        used = choose_bound(bound, plan, self.n_classes)
         run = VotingRun(self.classifier, problem, seed, **voting)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
@@ -221,6 +226,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": evidence,
             "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
             "own": evidence and most_own > 0,
+            "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else used.name,
         }
         with run.opened() as store:
             # Sample, select and audit.
@@ -228,10 +234,9 @@ class SmoothedClassifier(SmoothedEstimator):
             # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
             with stage("certifying"):
                 counts_alpha = float(shares.counts * together)  # of all certificates that share it
-                if plan == "fixed":
-                    bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
-                else:
-                    bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, family_size=together)
+                if plan == "decided":
+                    votes = replace(votes, stopped=True)
+                bounds = bounds_by(used, votes, counts_alpha, family)
             # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(

@@ -14,12 +14,13 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, TypeVar
 
+from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.record import MARGINS, MAX_VOTES, Archive, BrokenLevel, Claims
 from starcert.files.untrusted import Field, MalformedError, parse
 from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.confidence import Votes, check_alpha
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES
@@ -119,7 +120,8 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         *("provenance", "graphs"),
         optional=("together", "margins", "bounds", "evidence", "audit"),
     )
-    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top)
+    bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
+    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top, bound=bound)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     noise = _noise(top["noise"])
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
@@ -139,9 +141,12 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
+    stated = None
     if "bounds" in top:
-        anytime = top["bounds"].value == "anytime" and selection is not None
-        top["bounds"].check(anytime, "be 'anytime', with selection votes, or not there")
+        fits = bound not in ("", CLOPPER_PEARSON) and (bound != ANYTIME or selection is not None)
+        top["bounds"].check(fits, "be 'anytime', with selection votes, the name of another bound, or not there")
+        if bound not in PROVERS:
+            stated = tuple((one.label, one.failure, one.other) for one in claims)
     together = 1
     if "together" in top:
         together, n = top["together"].whole(MAX_VOTES), len(graphs)
@@ -179,6 +184,8 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         all_classes="margins" not in top,  # version 0.1.0 took the multi-class margin everywhere, and said nothing
         evidence=evidence,
         nodes=_all_or_none(indices, "node"),
+        bound=bound,
+        stated=stated,
     )
     return archive, list(claims)
 

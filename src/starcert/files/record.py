@@ -23,8 +23,9 @@ from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.certificates.votes import RecordedVotes
+from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import GraphEvidence
-from starcert.math.confidence import Bounds, Votes, anytime_bounds, bounds_of, check_alpha
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
 from starcert.objects.noise import Noise
@@ -62,6 +63,9 @@ class Archive:
         evidence: for each graph, what its verdicts are proved from, None where nothing is kept. None as a whole: a run
             without evidence, whose bounds have all of alpha.
         nodes: where the nodes of graphs are classified, for each row the index of its node; else None.
+        bound: the name of what made bounds of the votes; by default as the votes came about.
+        stated: where no prover of that name is known, for each row its class, and its bounds on 1 − p_A and on any
+            other class; else None: bounds are made afresh.
 
     Example:
         >>> from starcert.math.confidence import clopper_pearson
@@ -88,6 +92,8 @@ class Archive:
     all_classes: bool = False
     evidence: tuple[GraphEvidence | None, ...] | None = None
     nodes: tuple[int, ...] | None = None
+    bound: str = ""
+    stated: tuple[tuple[int, float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -97,7 +103,7 @@ class Archive:
         n_graphs, n_classes = self.votes.counts.shape
         if self.boxes == ():
             object.__setattr__(self, "boxes", (None,) * n_graphs)
-        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence"):
+        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence", "stated"):
             if (given := getattr(self, name)) is not None and len(given) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
@@ -111,6 +117,7 @@ class Archive:
             for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
         )
         checked: dict[str, object] = {
+            "bound": self.bound or (ANYTIME if self.votes.stopped else CLOPPER_PEARSON),
             "alpha": check_alpha(self.alpha),
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
@@ -125,9 +132,15 @@ class Archive:
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
                 self._check_evidence(i, graph)
+
+    def _check_bound(self) -> None:
+        known = ", ".join(PROVERS)
+        if (self.bound in PROVERS) is not (self.stated is None):
+            raise InvalidParameterError("bound", f"be one of {known}, or another with its bounds stated", self.bound)
 
     def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
         name, selection = f"evidence[{row}]", self.votes.selection
@@ -165,6 +178,8 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
+        by = certificates.bounds
+        stated = by.labels, by.failure, by.other
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
@@ -182,6 +197,8 @@ class Archive:
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.family_size,
+            bound=by.bound,
+            stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
@@ -225,7 +242,11 @@ class Archive:
     @property
     def bounds(self) -> Bounds:
         """The bounds on the class probabilities."""
-        if self.votes.stopped:
+        if self.stated is not None:
+            labels, failure, other = (np.array(each) for each in zip(*self.stated, strict=True))
+            n_classes = len(self.class_names)
+            return Bounds(labels, failure, other, self.counts_alpha, n_classes, self.votes, self.together, self.bound)
+        if self.bound == ANYTIME:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
 

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
-from starcert.files.checker.arithmetic import CellListing, anytime_limit_holds, can_list, limit_holds
+from starcert.files.checker.arithmetic import PROVERS, CellListing, can_list, limit_holds
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
@@ -103,9 +103,14 @@ class Verification:
         return tuple(each for each in self.mismatches if each.kind == "weaker")
 
     @property
-    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
-        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could."""
-        return "refuted" if self.refuted else "weaker" if self.mismatches else "proved"
+    def verdict(self) -> Literal["proved", "weaker", "refuted", "stated"]:
+        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could.
+
+        "stated" if all claims follow from bounds on the class probabilities that are stated, and cannot be proved here.
+        """
+        if self.mismatches:
+            return "refuted" if self.refuted else "weaker"
+        return "proved" if self.archive.stated is None else "stated"
 
     def __str__(self) -> str:
         what = "graph" if self.archive.nodes is None else "node"
@@ -113,6 +118,12 @@ class Verification:
         false, weaker = len(self.refuted), len(self.weaker)
         if not self.mismatches:
             text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
+            if self.archive.stated is not None:
+                by = self.archive.bound
+                text = (
+                    f"{self.path}: stated by {by}. Every claim about {graphs} follows from the noise and from bounds "
+                    f"on the class probabilities that {by} states. There is no prover of {by} here: they stay unproved."
+                )
             if twice := [each for each in self.evidence if each is not None]:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
                 text += (
@@ -122,7 +133,7 @@ class Verification:
             return text
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
-        verdict = "refuted" if false else "proved"
+        verdict = "refuted" if false else "proved" if self.archive.stated is None else f"stated by {self.archive.bound}"
         return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
 
 
@@ -151,7 +162,8 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
                 problem = f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 raise ArchiveError(fspath(path), problem) from error
-            counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]) and not archive.votes.stopped)
+            everything = bool(all_classes[i]) and not archive.votes.stopped
+            counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
             for certified, radii in (
@@ -198,7 +210,7 @@ class _Counts(NamedTuple):
     rival: int | None  # votes for the best other class; None if alpha is spent on the class alone
     total: int
     share: Fraction  # alpha's part for each bound
-    stopped: bool  # whether the plan looked at the votes, so that bounds must hold at any time
+    bound: str  # its name
 
     @classmethod
     def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
@@ -207,15 +219,14 @@ class _Counts(NamedTuple):
         # The table of `math.confidence`: that many bounds, and choosing the class on the same votes counts double.
         bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
         share = Fraction(archive.counts_alpha) / (bounded * archive.together)
-        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.votes.stopped)
+        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.bound)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
             raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
         return self
 
     def bound_all(self, limit: Fraction) -> bool:
         """Whether `limit` bounds the probability of any other answer."""
-        holds = anytime_limit_holds if self.stopped else limit_holds
-        return holds(self.against, self.total, limit, self.share)
+        return PROVERS[self.bound](self.against, self.total, limit, self.share)
 
     def bound_each(self, limit: Fraction) -> bool:
         """Whether it bounds every single other class: by its own votes, or because it bounds all of them at once."""
@@ -226,15 +237,23 @@ class _Counts(NamedTuple):
 _Difference = tuple[str, Kind, object, object]
 
 
-def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
+def _never(_: Fraction) -> bool:
+    """What holds of stated bounds beyond what they state."""
+    return False
+
+
+def _compare(
+    claimed: Claims, proved: Claims, counts: _Counts | None, certificate: Certificate
+) -> Iterator[_Difference]:
+    bound_all, bound_each = (_never, _never) if counts is None else (counts.bound_all, counts.bound_each)
     if claimed.label != proved.label:
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
         yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
     for field, claim, best, rest, least, holds in (
-        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, counts.bound_all),
-        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, counts.bound_all),
-        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, counts.bound_each),
+        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, bound_all),
+        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, bound_all),
+        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, bound_each),
     ):
         if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
             yield field, "false", claim, best

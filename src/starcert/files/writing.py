@@ -14,9 +14,10 @@ from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
+from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import pack
 from starcert.files.record import Archive, Claims
-from starcert.math.confidence import Votes
+from starcert.math.confidence import CLOPPER_PEARSON, Votes
 from starcert.objects.noise import Noise
 from starcert.system.errors import ArchiveError, WriteError
 from starcert.system.files import write_whole
@@ -27,8 +28,14 @@ SAYS = (
     "For each graph by itself, with probability at least 1 - alpha over the sampling of its votes: unless its claims "
     "abstain, the smoothed classifier answers the claimed class for every graph that differs from this one by at most "
     "as many flips on each axis as one of the radii of its frontier counts, and nowhere else. Where 'anchored' gives a "
-    "reason, the regions are frozen at this graph. Everything under 'claims' follows from the noise, alpha and the "
-    "votes: starcert verify proves it again from these."
+    "reason, the regions are frozen at this graph. {claims}"
+)
+PROVED = (
+    "Everything under 'claims' follows from the noise, alpha and the votes: starcert verify proves it again from these."
+)
+STATED = (
+    "Everything under 'claims' follows from the noise and from the bounds on the class probabilities that {bound} "
+    "states: starcert verify has no prover of these."
 )
 SAYS_TOGETHER = SAYS.replace(
     "For each graph by itself", "For all of 'together' graphs at once, these among them"
@@ -42,9 +49,10 @@ SAYS_MORE = (
 SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
-def says(*, together: int, evidence: bool) -> str:
+def says(*, together: int, evidence: bool, bound: str) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
-    return (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
+    text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
+    return text.replace("{claims}", PROVED if bound in PROVERS else STATED.replace("{bound}", bound))
 
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
@@ -96,14 +104,14 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "says": says(together=archive.together, evidence=bool(evidence)),
+        "says": says(together=archive.together, evidence=bool(evidence), bound=archive.bound),
         "noise": _noise(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
         **({} if archive.together == 1 else {"together": archive.together}),
         **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
-        **({"bounds": "anytime"} if archive.votes.stopped else {}),
+        **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
         **evidence,
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
         "max_radius": archive.max_radius,

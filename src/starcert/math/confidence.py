@@ -25,6 +25,7 @@ from starcert.math.limits import Audit, chooses_multi_class, share_of_alpha, upp
 from starcert.system.errors import InvalidParameterError
 
 Counts = npt.NDArray[np.int64]
+CLOPPER_PEARSON, ANYTIME = "clopper-pearson", "anytime"  # the bounds that `verify` can prove, by name
 MAX_LISTED = 20  # at most this many classes are listed in a message
 Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate by itself, or of all of them together
 
@@ -147,6 +148,7 @@ class Bounds:
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
         votes: the votes that they come from; None if they come from elsewhere.
+        bound: the name of the `Bound` that made them; "" if they come from elsewhere.
         family_size: how many graphs, these among them, share alpha: their bounds hold together; 1: each by itself.
     """
 
@@ -157,6 +159,7 @@ class Bounds:
     n_classes: int
     votes: Votes | None = field(default=None, repr=False)
     family_size: int = 1
+    bound: str = ""
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -294,7 +297,7 @@ def anytime_bounds(votes: Votes, *, alpha: float, family_size: int = 1) -> Bound
     lost = totals - votes.counts[np.arange(len(votes)), labels]
     share = share_of_alpha(check_alpha(alpha), 2, selected_apart=True, family_size=family_size)  # p_A alone
     failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
-    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, family_size)
+    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, family_size, ANYTIME)
 
 
 def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool = False) -> Bounds:
@@ -317,7 +320,7 @@ def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool
             # The limit grows with the count: the largest count bounds every class.
             largest = _upper_limits(rivals.max(axis=1)[rows], totals[rows], share)
             other[rows] = np.minimum(largest, failure[rows])
-    return Bounds(labels, failure, other, alpha, n_classes, votes, family_size)
+    return Bounds(labels, failure, other, alpha, n_classes, votes, family_size, CLOPPER_PEARSON)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:

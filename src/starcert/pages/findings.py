@@ -159,6 +159,12 @@ def any_flip(archive: Archive) -> Iterator[KeyFigure]:
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
+    if archive.stated is not None:
+        text = (
+            f"All certificates rest on bounds on the class probabilities that {archive.bound} states. starcert has no "
+            "prover of these: what follows from them is proved, they are not."
+        )
+        yield Notice(f"Bounds stated by {archive.bound}", text)
     if n_anchored := sum(map(bool, archive.anchored)):
         reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
         text = (

@@ -103,6 +103,7 @@ class Look:
             without a limit, and where it makes no difference.
         own: whether it may have used votes at attacked graphs.
         drawn: estimation votes of each graph where a plan chose them and evidence was weighed; else None.
+        bound: the name of its bound; None: that of the plan.
     """
 
     selection: int
@@ -111,11 +112,13 @@ class Look:
     max_radius: Sequence[int] | None = None
     own: bool = False
     drawn: Sequence[int] | None = None
+    bound: str | None = None
 
     def __post_init__(self) -> None:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
+        _check(self, bound=_optional(_text))
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,7 @@ def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: st
 
 
 _FRESH = "draw fresh votes, with another seed into another store."
+_BETTER = "the better of two certificates fails more often than either"
 _ONE_BET = (
     "as in the certificates already computed from this store, because votes at attacked graphs continue one bet on the "
     "votes on the clean graph"
@@ -261,7 +265,8 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
             continue
         for name, before, now, why in (
             ("selection_samples", look.selection, new.selection, "another class might be chosen"),
-            ("evidence", look.evidence, new.evidence, "the better of two certificates fails more often than either"),
+            ("evidence", look.evidence, new.evidence, _BETTER),
+            ("bound", look.bound, new.bound, _BETTER),
             ("max_radius", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
         ):
             if before != now:

@@ -1,0 +1,94 @@
+"""From votes to a certified statement about class probabilities: bounds by name.
+
+The paper = a fixed number of votes × `ClopperPearson`; stopping early = a plan that looks × `Anytime`.
+
+To write one, derive it from `Bound` and give it to `SmoothedClassifier.certify(bound=…)`. An archive stores its name.
+`starcert verify` has provers of its own for the two bounds here; of any other it says "stated by NAME", never "proved".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import ClassVar
+
+from typing_extensions import override
+
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Family, Votes, anytime_bounds, clopper_pearson
+from starcert.system.errors import InvalidParameterError
+
+
+class Bound(ABC):
+    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes.
+
+    Attributes:
+        name: what archives store. Its meaning never changes: a bound that computes anything else has another name.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def supports(self, votes: Votes) -> bool:
+        """Whether its bounds hold for votes that came about this way: of a number fixed in advance, or `stopped`."""
+
+    @abstractmethod
+    def bounds(self, votes: Votes, alpha: float, family: Family) -> Bounds:
+        """Bounds that fail with probability at most alpha, for each row or, with the family "all", for any of them."""
+
+
+class ClopperPearson(Bound):
+    """One-sided Clopper–Pearson limits, for a number of votes fixed in advance: `clopper_pearson`."""
+
+    name: ClassVar[str] = CLOPPER_PEARSON
+
+    @override
+    def supports(self, votes: Votes) -> bool:
+        return not votes.stopped
+
+    @override
+    def bounds(self, votes: Votes, alpha: float, family: Family) -> Bounds:
+        return clopper_pearson(votes, alpha=alpha, family=family)
+
+
+class Anytime(Bound):
+    """Bounds that hold at all times together, whatever plan looked at the votes to stop."""
+
+    name: ClassVar[str] = ANYTIME
+
+    @override
+    def supports(self, votes: Votes) -> bool:
+        return votes.selection is not None
+
+    @override
+    def bounds(self, votes: Votes, alpha: float, family: Family) -> Bounds:
+        return anytime_bounds(votes, alpha=alpha, family_size=len(votes) if family == "all" else 1)
+
+
+def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
+    """The bound, as given or as the plan needs it: it must support what the plan draws."""
+    if bound is None:
+        return ClopperPearson() if plan == "fixed" else Anytime()
+    if not isinstance(bound, Bound):
+        hint = "Give starcert.ClopperPearson(), starcert.Anytime(), or what you derive from starcert.Bound."
+        raise InvalidParameterError("bound", "be a Bound", bound, hint)
+    derived = type(bound) not in (ClopperPearson, Anytime)  # it may compute anything
+    if derived and (not isinstance(bound.name, str) or bound.name in ("", CLOPPER_PEARSON, ANYTIME)):
+        raise InvalidParameterError("bound", "have a name of its own", bound.name)
+    one = [[1] * n_classes]
+    if not bound.supports(Votes(one, one, stopped=plan == "decided")):
+        hint = "Leave it out, or take another plan."
+        raise InvalidParameterError("bound", f"support the votes of the plan '{plan}'", bound.name, hint)
+    return bound
+
+
+def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bounds:
+    """The bounds of these votes, with the name of what made them."""
+    found = bound.bounds(votes, alpha, family)
+    chosen = (votes.counts if votes.selection is None else votes.selection).argmax(axis=1)
+    if not isinstance(found, Bounds) or found.labels.tolist() != chosen.tolist():
+        raise InvalidParameterError("bound", "bound the class that leads in the selection votes of each row", found)
+    # Clopper–Pearson bounds are made of votes that no other bound has seen.
+    marked = votes if type(bound) is ClopperPearson else replace(votes, stopped=True)
+    size = len(votes) if family == "all" else 1
+    classes = votes.counts.shape[1]
+    return replace(found, alpha=alpha, n_classes=classes, votes=marked, family_size=size, bound=bound.name)
