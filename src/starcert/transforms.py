@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AddNoise", "noisy_rows"]
 
-MAX_SAMPLERS = 1024
-"""Graphs whose samplers are kept for the next draw."""
+MAX_SAMPLERS = 1024  # graphs whose samplers are kept for the next draw
 
 
 def __dir__() -> list[str]:

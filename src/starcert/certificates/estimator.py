@@ -30,8 +30,7 @@ GraphLike: TypeAlias = CleanObject | Any
 """What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
 `Graph.from_pyg` or `Graph.from_networkx` with their defaults."""
 
-ABSTAIN = -1
-"""What `predict` answers where no class can be shown to be the likeliest."""
+ABSTAIN = -1  # what `predict` answers where no class can be shown to be the likeliest
 
 
 def is_estimator(value: object) -> bool:

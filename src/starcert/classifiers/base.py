@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
-CHUNK_SIZE = 1024
-"""Samples in a chunk, unless the classifier or the caller says otherwise."""
-
-MIN_BATCH = 64
-"""The batch that copies are taken from to be classified alone has at least this many copies."""
+CHUNK_SIZE = 1024  # samples in a chunk, unless the classifier or the caller says otherwise
+MIN_BATCH = 64  # the batch that copies are taken from to be classified alone has at least this many copies
 
 CHANGED = (
     "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "

@@ -24,8 +24,7 @@ import numpy as np
 from starcert.classifiers.code import ModuleUse, OpaqueError, ValueParts, code_parts, installed_name, refuse_lookup
 from starcert.system.errors import InvalidParameterError
 
-MAX_PARTS = 5_000_000
-"""Values of more parts than this take too long to digest: their owner names them."""
+MAX_PARTS = 5_000_000  # values of more parts than this take too long to digest: their owner names them
 
 
 def identity(value: object) -> str:

@@ -30,8 +30,7 @@ Rows: TypeAlias = Any
 QUICK_CALL, QUICK_CHUNKS = 512, 16
 """`call_cost` and `chunks_per_batch` of a machine that counts no features: it answers faster than a batch begins."""
 
-ROUNDING = 1e-6
-"""By how much the decisions on a graph may differ between batches, relative to the largest."""
+ROUNDING = 1e-6  # by how much the decisions on a graph may differ between batches, relative to the largest
 
 DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""

@@ -34,11 +34,8 @@ Indices = npt.NDArray[np.int64]
 
 _NAME = re.compile(r"\w[\w.+-]*")
 
-_PYG_COLUMNS = 1000
-"""As far apart as this, labels have the columns that PyG gives them, gaps included."""
-
-_MAX_BYTES = 2**30
-"""Limit of one-hot labels, which are held twice: for all graphs and in each of them."""
+_PYG_COLUMNS = 1000  # as far apart as this, labels have the columns that PyG gives them, gaps included
+_MAX_BYTES = 2**30  # limit of one-hot labels, which are held twice: for all graphs and in each of them
 
 
 def tu(

@@ -131,8 +131,7 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     return laws
 
 
-MAX_EVIDENCE_SITES = 2**22
-"""Objects with more sites have no evidence: votes are not looked at one by one."""
+MAX_EVIDENCE_SITES = 2**22  # objects with more sites have no evidence: votes are not looked at one by one
 
 
 def why_no_evidence(sites: Sites, noise: Noise) -> str:
@@ -145,8 +144,7 @@ def why_no_evidence(sites: Sites, noise: Noise) -> str:
     return ""
 
 
-NO_AXIS = 2**16 - 1
-"""The number of the axis of a site that lies on none."""
+NO_AXIS = 2**16 - 1  # the number of the axis of a site that lies on none
 
 
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:

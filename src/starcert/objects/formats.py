@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from starcert.objects.graph import Graph
     from starcert.objects.node_sites import NodeSites
 
-MAX_DRAWN = 80
-"""Graphs with more nodes are not drawn in a notebook."""
+MAX_DRAWN = 80  # graphs with more nodes are not drawn in a notebook
 
 SYMBOLS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "

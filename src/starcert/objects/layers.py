@@ -24,8 +24,7 @@ from typing_extensions import override
 from starcert.system.errors import InvalidParameterError
 
 PAIRS, ARCS = "pairs", "arcs"
-EDGE_LAYERS = (PAIRS, ARCS)
-"""The layers whose sites are the edges of graphs: undirected or directed."""
+EDGE_LAYERS = (PAIRS, ARCS)  # the layers whose sites are the edges of graphs: undirected or directed
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Coordinates: TypeAlias = Sequence[Indices]

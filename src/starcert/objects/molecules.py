@@ -34,16 +34,14 @@ if TYPE_CHECKING:
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
-GUESS = "guess"
-"""In place of a vocabulary of bonds: orders by the convention of this module."""
+GUESS = "guess"  # in place of a vocabulary of bonds: orders by the convention of this module
 USUAL = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 """The elements with a column each for elements="usual"; all others share one more."""
 
 Elements: TypeAlias = Sequence[str] | Literal["usual"] | None
 Orders: TypeAlias = dict[tuple[int, int], str]
 
-MAX_ATOMIC_NUMBER = 118
-"""The last element that has a name; RDKit reads higher numbers."""
+MAX_ATOMIC_NUMBER = 118  # the last element that has a name; RDKit reads higher numbers
 VALENCES: Mapping[int, int] = {1: 1, 5: 3, 6: 4, 7: 3, 8: 2, 9: 1, 14: 4, 15: 3, 16: 2, 17: 1, 34: 2, 35: 1, 53: 1}
 """The usual valence by atomic number; atoms of other elements get no double bonds."""
 _NITROGEN, _OXYGEN = 7, 8

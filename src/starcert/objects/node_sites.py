@@ -19,8 +19,7 @@ from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values,
 from starcert.system.errors import InvalidParameterError
 
 MAX_CATEGORIES = 256
-MIN_DIFFERENT = 3
-"""Data with fewer different values, or as many as nodes, may agree with others by chance."""
+MIN_DIFFERENT = 3  # data with fewer different values, or as many as nodes, may agree with others by chance
 
 
 @dataclass(frozen=True)

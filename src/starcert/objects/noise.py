@@ -14,8 +14,7 @@ from starcert.objects.laws import Flip, Law, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.markup import html_table
 
-MAX_SITES = 2**63 - 1
-"""The most sites an axis can have: the position of a site is a 64-bit integer."""
+MAX_SITES = 2**63 - 1  # the most sites an axis can have: the position of a site is a 64-bit integer
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
 

@@ -18,8 +18,7 @@ from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Nu
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
-COLUMNS = "columns"
-"""The name of the layer."""
+COLUMNS = "columns"  # the name of the layer
 MAX_VALUES = 256
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]

@@ -38,7 +38,6 @@ Columns = Mapping[str, str]  # from what a column holds (`COLUMN_ROLES`) to its 
 Row = tuple[int, dict[str, str]]  # the number of a line, and its cells by role
 
 MAX_SHOWN = 200  # a message shows at most this many characters of a name
-
 _MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse numbers of several thousand digits
 _MAX_COLUMNS_SHOWN = 20
 _MAX_CLASS_NUMBER = 1000

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
-
 _KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 

@@ -31,17 +31,10 @@ if TYPE_CHECKING:
 
 DIGITS = 63
 
-MAX_MATRIX_NODES = 8192
-"""Up to this many nodes, a graph has dense adjacency matrices."""
-
-MAX_NUMBERS = 2**26
-"""Random numbers, of eight bytes, that are held at a time."""
-
-MAX_BYTES = 2**32
-"""Noisy values, of one byte, that are held at a time, or those of one block of copies."""
-
-MAX_ENTRIES = 2**30
-"""Entries of adjacency matrices that are listed at a time."""
+MAX_MATRIX_NODES = 8192  # up to this many nodes, a graph has dense adjacency matrices
+MAX_NUMBERS = 2**26  # random numbers, of eight bytes, that are held at a time
+MAX_BYTES = 2**32  # noisy values, of one byte, that are held at a time, or those of one block of copies
+MAX_ENTRIES = 2**30  # entries of adjacency matrices that are listed at a time
 
 POSITION_BITS = 32
 """What the position of a flip takes where flips are listed; where they are packed, every site takes one bit."""

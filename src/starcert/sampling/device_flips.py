@@ -30,17 +30,10 @@ if TYPE_CHECKING:
     from starcert.sampling.sparse import Pool
     from starcert.sampling.streams import WordStream
 
-MAX_LISTED = 2**20
-"""Pools of up to this many listed sites are drawn site by site."""
-
-MAX_SHARE = 1 / 8
-"""So are pools whose sites flip more often: the last sites would have to be drawn again and again."""
-
-MAX_NUMBERS = 2**25
-"""Random numbers that are drawn at a time, or those of one copy."""
-
-MAX_FLIPS = 2**27
-"""Flipped positions that are held at a time, or those of one block of copies."""
+MAX_LISTED = 2**20  # pools of up to this many listed sites are drawn site by site
+MAX_SHARE = 1 / 8  # so are pools whose sites flip more often: the last sites would have to be drawn again and again
+MAX_NUMBERS = 2**25  # random numbers that are drawn at a time, or those of one copy
+MAX_FLIPS = 2**27  # flipped positions that are held at a time, or those of one block of copies
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from starcert.math.flips import Flips, ListedFlips, ShownFlips
 if TYPE_CHECKING:
     from starcert.sampling.streams import WordStream
 
-LANES = 64
-"""Copies whose bits share one 64-bit number: copy i is bit i % 64, its lane."""
+LANES = 64  # copies whose bits share one 64-bit number: copy i is bit i % 64, its lane
 
 Positions = npt.NDArray[np.int64]
 Values = npt.NDArray[np.uint8]

@@ -38,14 +38,9 @@ if TYPE_CHECKING:
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, drawing every site is cheaper than listing the flips."""
 
-MAX_DENSE_BITS = 2**12
-"""Up to this many sites, drawing a bit for each costs next to nothing."""
-
-MAX_DENSE_VALUES = 2**22
-"""Up to this many sites, values of larger alphabets are drawn for every site, however few flip."""
-
-MAX_DENSE_ON_DEVICE = 2**15
-"""Up to this many node pairs, a device draws all of them, however few flip."""
+MAX_DENSE_BITS = 2**12  # up to this many sites, drawing a bit for each costs next to nothing
+MAX_DENSE_VALUES = 2**22  # up to this many sites, values of larger alphabets are drawn for every site, however few flip
+MAX_DENSE_ON_DEVICE = 2**15  # up to this many node pairs, a device draws all of them, however few flip
 
 DEVICE_SITES_PER_FLIP = 512
 """So it does with up to this many node pairs for each expected flip, if these are at most `MAX_DENSE_VALUES`: drawing
@@ -57,8 +52,7 @@ MAX_OTHERS_ON_DEVICE = 2**25
 MIN_KEPT, MAX_KEPT, MAX_KEPT_SITES = 8, 512, 2**20
 """Samplers that are kept, those last made: at least 8, and more while they have few sites together."""
 
-OWN_CHUNK = LANES
-"""Votes at an attacked object come in chunks of this size."""
+OWN_CHUNK = LANES  # votes at an attacked object come in chunks of this size
 
 Attack: TypeAlias = tuple[int, ...]
 """The flat positions of the attacked sites, ascending. Where sites have more than two values, each with the rank of its
@@ -269,8 +263,7 @@ def values_at_attacks(
     return copies, positions, values
 
 
-EDGE_BYTES = 16
-"""Bytes of an edge in the list of a copy's edges: two node indices."""
+EDGE_BYTES = 16  # bytes of an edge in the list of a copy's edges: two node indices
 
 SITE_BYTES = {True: 17, False: 64}
 """Bytes of a site that is drawn: of a bit, the number that 64 copies share, its two nodes and its law; of a value of a
@@ -288,8 +281,7 @@ NODE_VALUE_BYTES = 16
 MAX_BYTES_EACH = 1000
 """More than any method takes for a site, a node or an edge: objects that fit by this measure need no closer look."""
 
-MAX_BATCH_BYTES = 2**30
-"""Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
+MAX_BATCH_BYTES = 2**30  # bytes that a batch on a CPU may take, as edges and as the classifier sees it
 
 CopyBytes = Callable[[int, float], float]
 """From the nodes and the edges of a copy of a graph to the bytes that it takes as a classifier sees it."""

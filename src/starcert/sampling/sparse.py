@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.objects.laws.law import Law
 
-FLIP_BYTES = 24
-"""Bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy."""
-
-BLOCK_FLIPS = 2**22
-"""Flips with values are drawn in blocks of copies with about this many: what is drawn depends on it."""
+FLIP_BYTES = 24  # bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy
+BLOCK_FLIPS = 2**22  # flips with values are drawn in blocks of copies with about this many: what is drawn depends on it
 
 
 class Pool(NamedTuple):
@@ -158,8 +155,7 @@ def _law_of_flips(law: Law, value: int) -> Sequence[Fraction]:
 
 MAX_EXACT_SITES = 20_000
 
-COUNT_WORDS = 3
-"""64-bit words in an entry of the distribution function, and in the number that is compared with it."""
+COUNT_WORDS = 3  # 64-bit words in an entry of the distribution function, and in the number that is compared with it
 
 
 @lru_cache(maxsize=256)
@@ -235,8 +231,7 @@ def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float | Frac
 
 TIED = "a random number agrees with the distribution function in all 192 digits"
 
-MAX_PORTION = 2**24
-"""Random words requested at a time, unless one sample needs more."""
+MAX_PORTION = 2**24  # random words requested at a time, unless one sample needs more
 
 
 def _taken_by_others(pool: Pool) -> Positions:

@@ -36,11 +36,8 @@ Purpose: TypeAlias = Literal["selection", "estimation", "training"]
 
 _PURPOSES = {"selection": 0, "estimation": 1, "training": 2}
 
-DOZEN = 12
-"""Binary digits of a uniform number that decide most flips."""
-
-MAX_WORDS = 2**20
-"""At most this many random words for values are held at a time, or those of one copy if that is more."""
+DOZEN = 12  # binary digits of a uniform number that decide most flips
+MAX_WORDS = 2**20  # at most this many random words for values are held at a time, or those of one copy if that is more
 
 MAX_BYTES = 2**30
 """Bytes of values or packed bits held at a time, or 64 copies if that is more. What is drawn does not depend on it."""

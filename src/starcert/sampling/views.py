@@ -67,8 +67,7 @@ def clean_copy(sites: Sites) -> Copies:
     return view_of(sites, Method.SPARSE)(draw)
 
 
-BLOCK = 2**22
-"""Sites that become node pairs at a time."""
+BLOCK = 2**22  # sites that become node pairs at a time
 
 
 def ends_of(sites: Sites) -> npt.NDArray[np.int32]:

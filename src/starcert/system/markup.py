@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-MAX_SHOWN = 12
-"""Rows of a long table that a notebook shows."""
+MAX_SHOWN = 12  # rows of a long table that a notebook shows
 
 
 def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:

@@ -18,8 +18,7 @@ from starcert.classifiers.kernels.kernel import Collection, Counts, GraphKernel,
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
 
-LARGEST = 5
-"""The table of shapes would be large for larger graphlets."""
+LARGEST = 5  # the table of shapes would be large for larger graphlets
 
 
 class Graphlets(GraphKernel):

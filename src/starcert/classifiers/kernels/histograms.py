@@ -34,8 +34,7 @@ from starcert.system.errors import whole_number
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-SMALL = 128
-"""With up to this many nodes, a degree fits into the eight binary digits of an octet."""
+SMALL = 128  # with up to this many nodes, a degree fits into the eight binary digits of an octet
 
 OCTET = 8
 

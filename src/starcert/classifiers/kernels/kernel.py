@@ -34,14 +34,9 @@ Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-DEGREE = "degree"
-"""Node labels that are degrees, and no node data."""
-
-DATA = "data"
-"""Node labels that follow the training graphs; see `labels_in`."""
-
-_USUAL = ("label", "atomic_number")
-"""The names of node labels in TU data sets and in molecules."""
+DEGREE = "degree"  # node labels that are degrees, and no node data
+DATA = "data"  # node labels that follow the training graphs; see `labels_in`
+_USUAL = ("label", "atomic_number")  # the names of node labels in TU data sets and in molecules
 
 
 class Collection(NamedTuple):

@@ -19,8 +19,7 @@ from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError
 
-EDGE_LABEL = 1
-"""Edges have no labels of their own: for GraKeL all have this one."""
+EDGE_LABEL = 1  # edges have no labels of their own: for GraKeL all have this one
 
 
 class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -41,11 +41,8 @@ Outputs: TypeAlias = Literal["logit", "probability"] | None
 """What the one output of a module is; None: taken for a logit unless it looks like a probability."""
 
 INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
-OF_EDGES = ("edge_attr", "edge_weight")
-"""The inputs that a graph may lack."""
-
-IN_ORDER = ("x", "edge_index", "batch")
-"""What three parameters get that have names of their own."""
+OF_EDGES = ("edge_attr", "edge_weight")  # the inputs that a graph may lack
+IN_ORDER = ("x", "edge_index", "batch")  # what three parameters get that have names of their own
 
 HOW_TO_TYPE = (
     "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"

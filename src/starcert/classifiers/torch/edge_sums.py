@@ -30,8 +30,7 @@ Measured on an H200, a sum of 64 columns over 4 edges a node, dense / listed: 18
 nodes 0.049 / 0.10, 300 nodes 0.30 / 0.30. On a CPU lists are faster at every size.
 """
 
-MAX_DENSE_GRAPHS = 32
-"""Copies of more graphs are too few of each: one list of all their edges takes fewer calls."""
+MAX_DENSE_GRAPHS = 32  # copies of more graphs are too few of each: one list of all their edges takes fewer calls
 
 
 class _EdgeLists(NamedTuple):

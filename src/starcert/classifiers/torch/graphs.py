@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
 Inputs: TypeAlias = dict[str, torch.Tensor | None]
 
-LAYER_WIDTH = 64
-"""Numbers that a layer holds for a node, where the model is not known."""
+LAYER_WIDTH = 64  # numbers that a layer holds for a node, where the model is not known
 
 CACHED_NODES = 2**12
 """Nodes of a portion of a batch on a CPU: what a layer of some 32 units holds for them stays in the cache of a core."""

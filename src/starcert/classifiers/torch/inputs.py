@@ -37,14 +37,9 @@ if TYPE_CHECKING:
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
 EdgeSources: TypeAlias = "tuple[str | Tensor, ...] | None"
 
-CATEGORIES = (torch.int32, torch.int64)
-"""The types of numbers that an embedding takes."""
-
-SPARSE_ROW = 1024
-"""Bytes that a node of a copy may take where features are sparse: some eighty entries."""
-
-TYPES = "types"
-"""The name of one-hot types among edge features."""
+CATEGORIES = (torch.int32, torch.int64)  # the types of numbers that an embedding takes
+SPARSE_ROW = 1024  # bytes that a node of a copy may take where features are sparse: some eighty entries
+TYPES = "types"  # the name of one-hot types among edge features
 
 
 class NodeInputs:

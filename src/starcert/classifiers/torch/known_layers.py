@@ -245,8 +245,7 @@ def _is_base_as_written(base: type) -> bool:
     return True
 
 
-_SEEN: dict[type, dict[str, Any]] = {}
-"""Classes as they were when they were found to be as written."""
+_SEEN: dict[type, dict[str, Any]] = {}  # classes as they were when they were found to be as written
 
 
 def replace_layers(module: nn.Module, layers: Sequence[nn.Module], sums: EdgeSums) -> nn.Module:

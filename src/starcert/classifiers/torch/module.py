@@ -37,8 +37,7 @@ DEVICE_CHUNK, DEVICE_CALL = 131_072, 2**14
 LAYERS, FITS = 32, 2**33
 """Of a portion of a batch on a device, this many layers of the model fit into this many bytes."""
 
-PORTION = 2**27
-"""Bytes that the features of copies take at a time on a CPU."""
+PORTION = 2**27  # bytes that the features of copies take at a time on a CPU
 
 SMALL = 2**20
 """A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""

@@ -16,8 +16,7 @@ from starcert.system.errors import InvalidParameterError
 Meanings: TypeAlias = tuple[str, ...] | None
 """What the labels 0, 1, … mean; None where the data say it themselves."""
 
-MUTAG = "MUTAG"
-"""The TU data set whose files state what the labels 0, 1, … of its nodes and edges mean."""
+MUTAG = "MUTAG"  # the TU data set whose files state what the labels 0, 1, … of its nodes and edges mean
 MUTAG_ELEMENTS = ("C", "N", "O", "F", "I", "Cl", "Br")
 MUTAG_BONDS = ("aromatic", "single", "double", "triple")
 
@@ -41,8 +40,7 @@ def as_bonds(value: Names) -> Meanings:
     return names
 
 
-MATCH = "match"
-"""The region of a SMARTS pattern of one's own."""
+MATCH = "match"  # the region of a SMARTS pattern of one's own
 _MAX_MATCHES = 100_000_000  # RDKit would stop after a thousand matches, and say nothing
 
 GROUPS: Mapping[str, str] = {

@@ -160,8 +160,7 @@ class Builder:
             raise InvalidParameterError(f"regions {self.name}:{name}", f"be {what}", value) from None
 
 
-BUILT: dict[str, Builder] = {}
-"""All builders by name, as `builder` made them."""
+BUILT: dict[str, Builder] = {}  # all builders by name, as `builder` made them
 
 
 def builder(

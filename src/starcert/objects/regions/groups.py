@@ -33,10 +33,8 @@ from starcert.system.errors import InvalidParameterError, StarcertError, whole_n
 _METHODS = ("louvain", "greedy")
 _TORCH = "'starcert[torch]'"
 
-REST = "*"
-"""In place of nodes: all that are in no other set."""
-OTHER = "other"
-"""The region of the labels that are not listed."""
+REST = "*"  # in place of nodes: all that are in no other set
+OTHER = "other"  # the region of the labels that are not listed
 
 _LONGEST_RANGE = 10_000_000
 

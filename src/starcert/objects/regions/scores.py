@@ -18,10 +18,8 @@ from starcert.system.errors import InvalidParameterError, StarcertError, whole_n
 FEATURE_REGIONS = ("alike", "unlike")
 RANK_REGIONS = ("residual", "captured")
 
-MAX_LISTED = 1_000_000
-"""At most this many node pairs are listed one by one: each takes a few hundred bytes."""
-MAX_NODES = 4096
-"""The adjacency of at most this many nodes is decomposed as a dense matrix."""
+MAX_LISTED = 1_000_000  # at most this many node pairs are listed one by one: each takes a few hundred bytes
+MAX_NODES = 4096  # the adjacency of at most this many nodes is decomposed as a dense matrix
 
 _CHUNK, _DECIMALS = 2_000_000, 9
 
