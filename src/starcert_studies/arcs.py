@@ -95,7 +95,7 @@ class Arcs(Study):
 
     def graphs_figure(self) -> Figure:
         """A graph of each class, the motif on a circle: arcs go forward, or all the way round."""
-        return class_examples(self.graph_data("arcs"), lambda sites: ring_positions(sites.graph, MOTIF), 2.3)
+        return class_examples(self.graph_data("arcs"), 2.3, lambda sites: ring_positions(sites.graph, MOTIF))
 
     @override
     def outcome(self, report: Report, found: Mapping[Key, Voted], results: Mapping[str, Any]) -> None:

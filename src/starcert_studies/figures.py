@@ -15,6 +15,7 @@ from starcert.pages.plots.drawing import (
     MAJORITY,
     PAGE,
     colour_of,
+    layout,
     new_figure,
     noise_matrix,
     region_graph,
@@ -195,7 +196,9 @@ def trade_off(found: Mapping[tuple[str, str], Voted], radius: tuple[int, int], m
     return figure
 
 
-def class_examples(data: Dataset, positions: Callable[[Sites], npt.NDArray[np.float64]], height: float) -> Figure:
+def class_examples(
+    data: Dataset, height: float, positions: Callable[[Sites], npt.NDArray[np.float64]] = layout
+) -> Figure:
     """The first test graph of each class, with its regions."""
     figure = new_figure(PAGE, height)
     for ax, label in zip(figure.subplots(1, 2), (0, 1), strict=True):

@@ -211,14 +211,14 @@ class Report:
         self.pictures.append(Picture(name, caption, partial(draw, *arguments, **options)))
 
     def table(self, name: str, records: Iterable[Mapping[str, object]], /, **first: object) -> None:
-        """Adds rows to a table, which begins with the first of them: the values of `first`, then those of a record."""
+        """Adds rows to a table: the values of `first`, then those of a record, or the columns in `studies.toml`."""
         rows = [{**first, **record} for record in records]
         found = next((table for table in self.tables if table.name == name), None)
         if found is None:
-            columns = list(rows[0]) if rows else self.texts["columns"][name]
+            columns = self.texts.get("columns", {}).get(name) or list(rows[0])
             found = Table(name, self.texts["tables"][name], columns, [], name not in self.texts.get("linked", ()))
             self.tables.append(found)
-        found.rows.extend(list(row.values()) for row in rows)
+        found.rows.extend([row[column] for column in found.columns] for row in rows)
 
     def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: Any) -> None:  # noqa: ANN401
         """Adds a claim with its outcome; undecided where a run has not enough votes, objects or draws."""

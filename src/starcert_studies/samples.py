@@ -46,7 +46,7 @@ class Samples(MotifStudy):
     @override
     def trials(self) -> dict[tuple[int, int], list[Trial]]:
         return {
-            (data, n): [Trial(f"draw-{data}-{n}", (data,), NOISE, n, 1000 * self.seed + k)]
+            (data, n): [Trial(f"draw-{data}-{n}", (data, False), NOISE, n, 1000 * self.seed + k)]
             for data in self.data_seeds
             for k, n in enumerate(n for n in PAPER if n <= self.samples)
         }

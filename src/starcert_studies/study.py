@@ -89,12 +89,15 @@ class Study(ABC):
 
     texts: ClassVar[Mapping[str, Any]]  # its title, captions and claims
     quick: ClassVar[Mapping[str, Any]] = {}  # the settings of its quick form that are not the defaults
+    derived: ClassVar[Mapping[str, Callable[[int], int]]] = {}  # settings that follow from a given number of votes
 
     @classmethod
     def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
         """The study that a command line asks for."""
-        options = {"seed": seed} | ({} if samples is None else {"samples": samples})
-        return cls(**(dict(cls.quick) if quick else {}) | options)
+        options = {**(cls.quick if quick else {}), "seed": seed}
+        if samples is not None:
+            options |= {"samples": samples} | {name: value(samples) for name, value in cls.derived.items()}
+        return cls(**options)
 
     def trials(self) -> Mapping[Any, Sequence[Trial]]:
         """The trials, those together whose objects are counted as one set, by a name of the set."""
@@ -144,7 +147,10 @@ class Study(ABC):
 
 
 class MotifStudy(Study):
-    """A study of the vertex-histogram machine on several draws of the motif data; a key begins with a draw's seed."""
+    """A study of the vertex-histogram machine on several draws of the motif data.
+
+    A key has the seed of a draw, and whether all node pairs are one region.
+    """
 
     seed: int  # of all votes; the further draws of the data are numbered from 10,000 times it
     data_seed: int  # of the study's own data
@@ -156,21 +162,22 @@ class MotifStudy(Study):
         first = 10_000 * self.seed + 1
         return [self.data_seed, *range(first, first + self.draws)]
 
-    def machine(self, key: tuple[int, ...]) -> tuple[KernelSVM, Dataset]:
+    def machine(self, key: tuple[int, bool]) -> tuple[KernelSVM, Dataset]:
         """The machine of a draw, and the data."""
         return motif_machine(key[0])
 
     @override
-    def data(self, key: tuple[int, ...]) -> Tested:
+    def data(self, key: tuple[int, bool]) -> Tested:
         data = self.machine(key)[1]
-        return Tested(data.test.graphs, data.test.labels, Noise(motif=0.1, random=0.1), data.partition)
+        regions = (Noise(all=0.1), None) if key[1] else (Noise(motif=0.1, random=0.1), data.partition)
+        return Tested(data.test.graphs, data.test.labels, *regions)
 
     @override
-    def model(self, key: tuple[int, ...]) -> Classifier:
+    def model(self, key: tuple[int, bool]) -> Classifier:
         return from_sklearn(self.machine(key)[0])
 
     @override
-    def facts(self, key: tuple[int, ...]) -> dict[str, Any]:
+    def facts(self, key: tuple[int, bool]) -> dict[str, Any]:
         """How many support vectors a machine has, and its accuracies without noise on the study's own data."""
         machine, data = self.machine(key)
         accuracies = split_accuracies(from_sklearn(machine), data) if key[0] == self.data_seed else {}
@@ -275,6 +282,14 @@ def split_nodes(labels: Labels, seed: int, of_a_class: int = 20) -> tuple[Labels
     return train, validation, np.setdiff1d(np.arange(len(labels)), np.concatenate([train, validation]))
 
 
+def drawn_splits(data: str, seed: int, fold: int | None) -> tuple[Split, Split, Split, Partition | None]:
+    """The same three of a draw of the motif data, of a fold of MUTAG, or of PROTEINS; and where the regions are."""
+    if data == "motif":
+        drawn = motif_machine(seed)[1]
+        return drawn.train, drawn.validation, drawn.test, drawn.partition
+    return *(protein_splits(seed) if data == "PROTEINS" else fold_splits(tu("MUTAG").all, fold, seed)[:3]), None
+
+
 @lru_cache(maxsize=2)
 def protein_splits(seed: int) -> tuple[Split, Split, Split]:
     """The proteins of at most 60 nodes: to learn from, to choose the epoch by, to test."""
@@ -283,10 +298,11 @@ def protein_splits(seed: int) -> tuple[Split, Split, Split]:
     return small.split((0.75, 0.1, 0.15), seed=seed)
 
 
-def blind_answers(taught: Split, tested: Split) -> list[int]:
+def blind_answers(data: str, seed: int, fold: int | None) -> list[int]:
     """The answers of a forest that sees the number of nodes and the sums of their data, and no edge."""
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
 
+    taught, _, tested, _ = drawn_splits(data, seed, fold)
     seen, shown = (
         np.array(
             [[graph.n_nodes, *np.asarray(graph.node_data.get("x", [[]])).sum(axis=0)] for graph in some.graphs], float
@@ -345,4 +361,23 @@ def mutag_network(name: str, delete: float, add: float, fold: int | None, epochs
         partial(GCN, 7, 2, pooling=pooling), 1000 * seed + (10 if fold is None else fold),
         Noise(pairs=Flip(delete=delete, add=add)), None, taught, held, epochs=epochs, learning_rate=learning_rate,
         halve_every=halve_every, seed=seed,
+    )  # fmt: skip
+
+
+def drawn_model(
+    data: str, name: str, rates: tuple[float, float], seed: int, fold: int | None, epochs: int
+) -> Classifier:
+    """The machine on a draw of the motif data, one of `MUTAG_NETWORKS`, or a GIN trained with noise on PROTEINS."""
+    from starcert.models import GCN  # noqa: PLC0415  (torch is slow to import)
+
+    if data == "motif":
+        return from_sklearn(motif_machine(seed)[0])
+    if data == "MUTAG":
+        return mutag_network(name, *rates, fold, epochs, seed)
+    taught, held, _ = protein_splits(seed)
+    features, (delete, add) = np.asarray(taught.graphs[0].node_data["x"]).shape[1], rates
+    return trained_network(
+        partial(GCN, features, 2, hidden=32, layers=3, conv="gin", pooling="sum"), seed,
+        Noise(pairs=Flip(delete=delete, add=add)), None, taught, held, epochs=epochs, learning_rate=2e-3,
+        halve_every=max(epochs // 4, 1), seed=seed,
     )  # fmt: skip

@@ -1,26 +1,25 @@
 """The synthetic data: what noise does to certificates where the motif alone decides the class.
 
-A hundred noise levels, each voted on by the vertex-histogram machine for 100 test graphs: the grid of p_motif and
-p_random, and isotropic noise. Independent draws of the data show how far the figures depend on the draw.
+The vertex-histogram machine votes at a hundred levels of p_motif and p_random, and under isotropic noise. Independent
+draws of the data show how far the figures depend on the draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 import starcert as sc
-from starcert.pages.plots.drawing import layout
 from starcert_studies.figures import beside_paper, class_examples, draws_figure, level_curves, noise_figure, radius_maps
 from starcert_studies.outcome import Report, cells, published, texts_of
-from starcert_studies.study import MotifStudy, Tested, Trial
-from starcert_studies.voted import ALPHA, Grid, Voted
+from starcert_studies.study import MotifStudy, Trial
+from starcert_studies.voted import Grid, Voted, measure_grids, unanimous_score
 
 PAPER = published("synthetic")
 WINDOW = (7, 7)  # the radii that the score counts
@@ -29,13 +28,12 @@ FEATURED_RADIUS, FEATURED_BOX = (1, 45), (4, 45)
 ISOTROPIC = tuple(round(0.02 * k, 2) for k in range(1, 11))
 SHOWN_ISOTROPIC = (0.02, 0.04, 0.08, 0.12, 0.2)  # half of them, as in the paper, so that curves can be told apart
 DRAWN_ROWS = (0.45, 0.25, 0.05)  # the p_random that other draws of the data are voted on at
-DRAWN = ("score", "plurality", "smallest_p_lower")  # what the table of them shows
-MEANS = (
-    ("score", "score", None, 0.0),
-    ("accuracy", "plurality", None, 0.005),
-    ("smallest_p_lower", "smallest_p_lower", 6, 0.005),
-)
-"""Numbers of the paper that are compared by their means: their names there and here, of how many p_motif, rounding."""
+COMPARED = {
+    "score": ("score", 0, (0.0, 16.0), None, 0.0),
+    "accuracy": ("plurality", 2, (0.5, 1.0), None, 0.005),
+    "smallest_p_lower": ("smallest_p_lower", 2, (0.4, 1.0), 6, 0.005),
+}
+"""Numbers of the paper: the name here; digits and limits of its figure; how many p_motif the mean is of, rounding."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,11 @@ class Findings:
         """The share right and certified at each isotropic level, by up to three flips."""
         return {p: voted.shares((3,)) for p, voted in self.isotropic.items()}
 
+    @property
+    def headline(self) -> dict[str, Any]:
+        """What sentences say of `certified`."""
+        return {"certified": self.certified, "whole": self.certified.count(1), "n_draws": len(self.certified)}
+
 
 @dataclass(frozen=True)
 class Synthetic(MotifStudy):
@@ -65,21 +68,14 @@ class Synthetic(MotifStudy):
 
     texts = texts_of("synthetic")
     quick: ClassVar = {"samples": 10_000, "draws": 5, "draw_samples": 2_000}
+    derived: ClassVar = {"featured_samples": lambda votes: votes, "draw_samples": lambda votes: max(100, votes // 20)}
 
     samples: int = 100_000  # estimation votes for each graph at each level of the grid
-    # the same at p = (0.02, 0.45) and at the isotropic levels, whose claims are about every graph
-    featured_samples: int = 100_000
+    featured_samples: int = 100_000  # the same at p = (0.02, 0.45) and isotropic levels: claims about every graph
     draws: int = 19  # how many further draws of the data there are
     draw_samples: int = 5_000  # estimation votes for each graph of those
     seed: int = 1  # of all votes; the draws of the data are numbered from 10,000 times it
     data_seed: int = 0  # of the study's own data
-
-    @override
-    @classmethod
-    def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
-        study = super().from_options(samples, seed, quick)
-        more = {} if samples is None else {"featured_samples": samples, "draw_samples": max(100, samples // 20)}
-        return replace(study, **more)
 
     @override
     def trials(self) -> dict[Any, list[Trial]]:
@@ -97,21 +93,14 @@ class Synthetic(MotifStudy):
         return made | {p: trial(self.data_seed, sc.Noise(all=p), self.featured_samples) for p in ISOTROPIC}
 
     @override
-    def data(self, key: tuple[int, ...]) -> Tested:
-        test = self.machine(key)[1].test
-        return Tested(test.graphs, test.labels, sc.Noise(all=0.1)) if key[1] else super().data(key)
-
-    @override
     def fact_keys(self) -> dict[str, tuple[int, bool]]:
         return {f"machine-{data}": (data, False) for data in self.data_seeds}
 
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
-        levels = {at: each.as_if(self.samples) for at, each in found.items() if isinstance(at, tuple)}
-
         def grids(data: int, rows: Sequence[float]) -> dict[str, Grid]:
-            table = [[levels[data, m, r].measures(WINDOW) for m in PAPER["p_motif"]] for r in rows]
-            return {name: np.array([[each[name] for each in row] for row in table]) for name in table[0][0]}
+            levels = ([found[data, m, r].as_if(self.samples) for m in PAPER["p_motif"]] for r in rows)
+            return measure_grids(levels, WINDOW)
 
         made = Findings(
             [results[f"machine-{data}"] for data in self.data_seeds],
@@ -126,92 +115,66 @@ class Synthetic(MotifStudy):
     def describe(self, report: Report, found: Findings) -> None:
         """Sentences, tables and figures."""
         vectors, accuracies = [each["support_vectors"] for each in found.machines], found.machines[0]["accuracies"]
-        certified, curves = found.certified, found.curves
+        curves, grids, featured, p_motif = found.curves, found.grids, found.featured[0], PAPER["p_motif"]
         farthest = max(0, *(int((share == 1).sum()) - 1 for share in curves.values()))
         own, *others = (draw["smallest_p_lower"][0] for draw in found.draws)
         worst = [float(bounds[1]) for bounds in (own, *others)]
         report.sentence(
-            0, 1, 2, study=self, farthest=farthest, plural="" if farthest == 1 else "s", least_vectors=min(vectors),
-            most_vectors=max(vectors), least=min(worst), greatest=max(worst), certified=certified,
-            whole=certified.count(1), n_draws=len(certified),
+            0, 1, 2, study=self, farthest=farthest, plural="" if farthest == 1 else "s", worst=(min(worst), max(worst)),
+            vectors=(min(vectors), max(vectors)), **found.headline,
         )  # fmt: skip
-        grids, p_motif = found.grids, PAPER["p_motif"]
-        columns = {
-            "score": grids["score"], "published_score": PAPER["score"], "accuracy": grids["accuracy"],
-            "plurality": grids["plurality"], "published_accuracy": PAPER["accuracy"],
-            "smallest_p_lower": grids["smallest_p_lower"], "published_smallest_p_lower": PAPER["smallest_p_lower"],
-        }  # fmt: skip
-        for row in cells(columns, p_random=PAPER["p_random"], p_motif=p_motif):
-            report.table("grid", [row], p_motif=row["p_motif"])
-        report.table(
-            "anisotropic", cells({"share": found.featured[0].shares(FEATURED_BOX)}, r_motif=None, r_random=None)
-        )
-        for p, share in curves.items():
-            lower = [found.isotropic[p].smallest_p_lower] * len(share)
-            report.table("isotropic", cells({"share": share, "smallest_p_lower": lower}, radius=None), p=p)
+        columns = {**grids, **{f"published_{name}": PAPER[name] for name in COMPARED}}
+        report.table("grid", cells(columns, p_random=PAPER["p_random"], p_motif=p_motif))
+        report.table("anisotropic", cells({"share": featured.shares(FEATURED_BOX)}, r_motif=None, r_random=None))
+        lower = [[voted.smallest_p_lower] * 4 for voted in found.isotropic.values()]
+        isotropic = {"share": list(curves.values()), "smallest_p_lower": lower}
+        report.table("isotropic", cells(isotropic, p=ISOTROPIC, radius=None))
         for seed, number, draw in zip(self.data_seeds, vectors, found.draws, strict=True):
-            rows = cells({name: draw[name] for name in DRAWN}, p_random=DRAWN_ROWS, p_motif=p_motif)
+            rows = cells(draw, p_random=DRAWN_ROWS, p_motif=p_motif)
             report.table("draws", rows, data_seed=seed, support_vectors=number)
-        report.table("base_accuracy", [{"graphs": name, "accuracy": share} for name, share in accuracies.items()])
-
-        data = self.machine((self.data_seed,))[1]
-        report.picture("graphs", class_examples, data, layout, 2.6)
+        report.table("base_accuracy", cells({"accuracy": list(accuracies.values())}, graphs=list(accuracies)))
+        data = self.machine((self.data_seed, False))[1]
+        report.picture("graphs", class_examples, data, 2.6)
         report.picture("noise_matrix", noise_figure, data, FEATURED)
-        report.picture("score", beside_paper, PAPER, "score", grids["score"], 0, (0.0, 16.0))
-        report.picture("accuracy", beside_paper, PAPER, "accuracy", grids["plurality"], 2, (0.5, 1.0))
-        bounds, half = grids["smallest_p_lower"], {"one half": [0.5] * len(p_motif)}
-        report.picture("smallest_p_lower", beside_paper, PAPER, "smallest_p_lower", bounds, 2, (0.4, 1.0))
-        names = {"xlabel": "flip probability p_motif", "ylabel": "smallest p_lower", "ylim": (0.3, 1.02)}
-        report.picture("draws", draws_figure, p_motif, own, PAPER["smallest_p_lower"][0], others, half, **names)
-        report.picture("anisotropic", radius_maps, {"": found.featured[0]}, FEATURED_BOX, 1.2)
+        for name, (ours, digits, limits, *_) in COMPARED.items():
+            report.picture(name, beside_paper, PAPER, name, grids[ours], digits, limits)
+        paper, half = PAPER["smallest_p_lower"][0], {"one half": [0.5] * len(p_motif)}
+        report.picture("draws", draws_figure, p_motif, own, paper, others, half, **self.texts["axes"])
+        report.picture("anisotropic", radius_maps, {"": featured}, FEATURED_BOX, 1.2)
         some = {f"p = {p:g}": curves[p] for p in SHOWN_ISOTROPIC}
         report.picture("isotropic", level_curves, some, found.isotropic[0.02].majority)
-        by_seed = {"certified_at_1_45": certified, "support_vectors": vectors}
-        report.values.update(base_accuracy=accuracies, majority_share=found.featured[0].majority)
-        report.values.update({name: dict(zip(self.data_seeds, each, strict=True)) for name, each in by_seed.items()})
+        report.values.update(base_accuracy=accuracies, majority_share=featured.majority)
+        for name, each in (("certified_at_1_45", found.certified), ("support_vectors", vectors)):
+            report.values[name] = dict(zip(self.data_seeds, each, strict=True))
 
     def check_claims(self, report: Report, found: Findings) -> None:
         """The paper's claims, as trends or numbers."""
-        certified, curves, grids = found.certified, found.curves, found.grids
-        values: dict[str, Any] = {
-            "study": self,
-            "certified": certified,
-            "whole": certified.count(1),
-            "n_draws": len(certified),
-        }
-        check, accuracies = partial(report.check, **values), found.machines[0]["accuracies"]
+        curves, grids, accuracies = found.curves, found.grids, found.machines[0]["accuracies"]
         low, high, always, plurality = grids["low"], grids["high"], grids["accuracy"] == 1, grids["plurality"]
         falls = int((low[:, 1:] > high[:, :-1]).sum())
         # The first row is the largest p_random: downwards the score must not rise where every answer is right.
         rises = int(((low[1:] > high[:-1]) & always[:-1] & always[1:]).sum())
-        reachable, enough = is_reachable(self.samples), self.featured_samples >= 100_000
+        enough, whole = self.featured_samples >= 100_000, self.samples >= 100_000
+        levels = (sc.Noise(motif=m, random=r) for r, m in product(PAPER["p_random"], PAPER["p_motif"]))
+        best = [unanimous_score(noise, self.samples, WINDOW) for noise in levels]
+        reachable = bool(np.all(best >= np.ravel(PAPER["score"])))  # with fewer votes, their number decides the score
         first, highest, needed = grids["score"][0, 0], grids["score"].max(), sc.slack(FEATURED, FEATURED_RADIUS)
         accurate = sum(share[0] == 1 for share in curves.values())
         one, two = [p for p in curves if curves[p][1] == 1], [p for p in curves if curves[p][2] > 0]
         named = ["p = " + ", ".join(f"{p:g}" for p in some) if some else "none" for some in (one, two)]
         beyond = max(share[1] for p, share in curves.items() if p > 0.02)
+        check = partial(report.check, study=self, worst=1 - found.featured[0].smallest_p_lower, **found.headline)
         check("base", set(accuracies.values()) == {1}, **accuracies)
         check("falls", falls == 0, enough=reachable, falls=falls, cells=low[:, 1:].size)
         check("rises", rises == 0, enough=reachable, rises=rises)
         check("highest", first == highest, enough=reachable, first=first, highest=highest)
         check("random", (plurality[:, 0] == 1).all(), least=plurality[:, 0].min())
         check("motif", plurality[0, -1] < plurality[0, 0], last=plurality[0, -1])
-        check("every", certified[0] == 1, enough=enough, worst=1 - found.featured[0].smallest_p_lower, needed=needed)
+        check("every", found.certified[0] == 1, enough=enough, needed=needed)
         check("accurate", accurate == len(curves), enough=enough, levels=accurate)
         check("one_flip", one == [0.02], enough=enough, named=named[0], one_flip=curves[0.02][1], beyond=beyond)
         check("two_flips", any(p > 0.02 for p in two), enough=enough, named=named[1])
-        values["drawn"] = f"over p_random = {', '.join(f'{r:g}' for r in DRAWN_ROWS)} and all p_motif"
-        for name, ours, last, rounding in MEANS:
+        for name, (ours, _, _, last, rounding) in COMPARED.items():
             paper = np.array([PAPER[name][PAPER["p_random"].index(r)][:last] for r in DRAWN_ROWS], float).mean()
             means = [float(draw[ours][:, :last].mean()) for draw in found.draws]
-            enough = self.samples >= 100_000
-            report.number(f"mean_{name}", float(paper), means, rounding=rounding, enough=enough, **values)
-
-
-def is_reachable(samples: int) -> bool:
-    """Whether this many unanimous votes give the paper's score at every level; with fewer, their number decides it."""
-    failure = sc.clopper_pearson(sc.Votes([[samples, 0]], selection=[[1, 0]]), alpha=ALPHA).failure[0]
-    return all(
-        (sc.slack_table(sc.Noise(motif=row["p_motif"], random=row["p_random"]), WINDOW) > failure).sum() >= row["score"]
-        for row in cells({"score": PAPER["score"]}, p_random=PAPER["p_random"], p_motif=PAPER["p_motif"])
-    )
+            report.number(f"mean_{name}", float(paper), means, rounding=rounding, enough=whole, study=self)

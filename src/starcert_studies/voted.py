@@ -7,7 +7,8 @@ evidence, by evidence from the same votes, and with votes at attacked versions o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,8 +20,10 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
+from starcert.certificates.slack import slack_table
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.limits import counts_alpha
+from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
 from starcert.voting.plans import Job
 
@@ -161,6 +164,12 @@ class Voted:
         """Columns of a table: the share right and certified at each of some radii."""
         return {f"certified_at_{'_'.join(map(str, radius))}": self.share(radius) for radius in radii}
 
+    def open_attacks(self) -> Iterator[dict[str, Any]]:
+        """Rows of a table: the attacks that stay open, and what is missing."""
+        for number, one in enumerate(self.judged):
+            for level, why in one["open"].items():
+                yield {"graph": number, "p_lower": one["p_lower"], "level": level, "why": why}
+
     def p_value_of_constant(self, majority: float, tried: int = 1) -> float:
         """The binomial probability of at least as many right answers by a constant one, times the settings tried."""
         from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
@@ -199,6 +208,18 @@ class Voted:
         return replace(self, votes=Votes(two, selection=self.votes.selection))
 
 
+def measure_grids(levels: Iterable[Iterable[Voted]], box: Any) -> dict[str, Grid]:  # noqa: ANN401
+    """`Voted.measures` of rows of noise levels, each measure as a grid."""
+    table = [[each.measures(box) for each in row] for row in levels]
+    return {name: np.array([[each[name] for each in row] for row in table]) for name in table[0][0]}
+
+
+def unanimous_score(noise: Noise, samples: int, box: Any) -> int:  # noqa: ANN401
+    """The score of unanimous votes: the most that this many of them can give."""
+    failure = clopper_pearson(Votes([[samples, 0]], selection=[[1, 0]]), alpha=ALPHA).failure[0]
+    return int((slack_table(noise, box) > failure).sum())
+
+
 @dataclass(frozen=True)
 class Question:
     """What evidence is asked about each object."""
@@ -211,6 +232,45 @@ class Question:
     def box(self) -> Radius:
         """The smallest box with all radii in it."""
         return max(r for r, _ in self.radii), max(r for _, r in self.radii)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about the graphs of a data set."""
+
+    data: str  # "motif", "MUTAG" or "PROTEINS"
+    model: str  # the base classifier
+    rates: tuple[float, float]  # how likely motif and random pairs flip, or present (delete) and absent ones (add)
+    samples: int  # votes on each graph
+    question: Question  # what evidence is asked
+    graphs: int  # how many graphs; of MUTAG, how many folds of ten
+    draws: int = 1  # how many draws
+    headline: tuple[str, ...] = ()  # the radii that the README shows
+
+    @property
+    def noise(self) -> Noise:
+        """The noise with these rates."""
+        one, two = self.rates
+        motif = self.data == "motif"
+        return Noise(motif=one, random=two) if motif else Noise(pairs=Flip(delete=one, add=two))
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """Columns of a table: data, model and noise."""
+        return {"data": self.data, "model": self.model, "noise_1": self.rates[0], "noise_2": self.rates[1]}
+
+    def row(self, draws: Sequence[RadiusTally]) -> dict[str, Any]:
+        """A row of a table about one radius: the median and range of each count over some draws."""
+        counts = [
+            {"majority": one.majority, "blind": one.blind, **one.columns(), "lost_by_sharing_alpha": one.shared_away,
+             "own_votes": round(one.own_votes)}
+            for one in draws
+        ]  # fmt: skip
+        return {
+            **self.columns, "votes": self.samples, "most_own_votes": self.question.own_samples,
+            "radius": draws[0].radius, "graphs": draws[0].graphs,
+            **{name: median_range([each[name] for each in counts]) for name in counts[0]},
+        }  # fmt: skip
 
 
 def judge(
@@ -270,6 +330,8 @@ class RadiusTally:
     lost: int  # certified by p_A at its part of alpha, and not with evidence: none
     shared_away: int  # certified by p_A at the whole alpha, and not with evidence, where alpha is shared
     own_votes: float  # votes at attacked objects, on average over all objects, for all radii of the question
+    majority: int  # how many objects a constant answer has right
+    blind: int  # how many a model has right that sees no edge
 
     @property
     def open(self) -> int:
@@ -283,10 +345,15 @@ class RadiusTally:
                 "open": self.open}  # fmt: skip
 
 
-def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTally]:
-    """A tally for each radius of a question, and for any flips anywhere, by the radius in words."""
+def tallies(question: Question, found: Sequence[Judged], blind: Sequence[int] = ()) -> dict[str, RadiusTally]:
+    """A tally for each radius of a question, and for any flips anywhere, by the radius in words.
+
+    `blind` are the answers of a model that sees no edge, if there is one.
+    """
     right = [one for one in found if one["class"] == one["truth"] and not one["abstained"]]
     own_votes = float(np.mean([one["own_votes"] for one in found]))
+    truths = [one["truth"] for one in found]
+    others = max(Counter(truths).values()), sum(map(int.__eq__, truths, blind))
     groups = {str(radius): [i] for i, radius in enumerate(question.radii)}
     for flips in range(1, (question.max_flips or 0) + 1):
         name = "any flip" if flips == 1 else f"any {flips} flips"
@@ -304,14 +371,8 @@ def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTall
         )
         by_p, by_counts, shared, own = map(sum, certified.values())
         counts = by_p, by_counts, shared, own, broken, lost, away
-        made[name] = RadiusTally(name, len(found), len(right), *counts, own_votes)
+        made[name] = RadiusTally(name, len(found), len(right), *counts, own_votes, *others)
     return made
-
-
-def medians(draws: Sequence[RadiusTally]) -> dict[str, object]:
-    """The median and range of each count over the draws, for sentences."""
-    names = ("right", "by_p_A", "shared", "own", "broken", "open")
-    return {"graphs": draws[0].graphs} | {name: median_range([getattr(one, name) for one in draws]) for name in names}
 
 
 def median_range(values: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from starcert_studies import evidence, study
 from starcert_studies.outcome import Report
 from starcert_studies.reproduce import StudyParts
 from starcert_studies.study import vote_on_block
-from starcert_studies.voted import ALPHA, ONE_FLIP, TWO_FLIPS, Question, median_range, tallies
+from starcert_studies.voted import ALPHA, ONE_FLIP, TWO_FLIPS, Asked, Question, median_range, tallies
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
@@ -22,7 +22,8 @@ TINY = evidence.Evidence(1_000, 5_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "motif_machine", worlds.small_machine)
+        for module in (evidence, study):
+            patch.setattr(module, "motif_machine", worlds.small_machine)
         return worlds.tiny_run(TINY, tmp_path_factory.mktemp("evidence"))
 
 
@@ -40,7 +41,7 @@ def test_what_is_asked():
     assert len(asked) == 12
     assert {question.data for question in asked} == {"motif", "MUTAG", "PROTEINS"}
     assert all(one.question.own_samples + one.samples <= 3_000_000 for one in asked if one.data == "motif")
-    draws = {(one.data, one.noise): one.draws for one in asked}
+    draws = {(one.data, one.rates): one.draws for one in asked}
     assert draws["motif", (0.1, 0.1)] == draws["motif", (0.06, 0.06)] == 20
     assert draws["MUTAG", (0.04, 0.2)] == 2
 
@@ -94,8 +95,8 @@ def test_blind_model_sees_nodes_and_no_edge(monkeypatch):
         return sc.datasets.Split(graphs, np.array([0, 1] * 10))
 
     def blind(taught, tested):
-        monkeypatch.setattr(evidence.Evidence, "splits", lambda self, key: (taught, None, tested))
-        return TINY.facts(("PROTEINS", "gin", (0.1, 0.1), 0, None))
+        monkeypatch.setattr(study, "drawn_splits", lambda data, seed, fold: (taught, None, tested, None))
+        return study.blind_answers("PROTEINS", 1, None)
 
     assert len(set(blind(split(0, edges=1), split(0, edges=1)))) == 1  # here the classes differ by an edge alone
     assert blind(split(1, edges=1), split(1, edges=0)) == [0, 1] * 10
@@ -119,7 +120,8 @@ def test_it_continues_where_it_was(folder):
     before = {path.name: path.read_bytes() for path in (folder / "parts").iterdir()}
     (folder / "parts" / "motif-histogram-0.06-0.06-0-2-draw-1-0.json").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "motif_machine", worlds.small_machine)
+        for module in (evidence, study):
+            patch.setattr(module, "motif_machine", worlds.small_machine)
         TINY.votes(StudyParts(folder / "parts"))
     assert {path.name: path.read_bytes() for path in (folder / "parts").iterdir()} == before
 
@@ -145,17 +147,17 @@ def test_claims_are_about_the_median_of_the_draws():
         "by_counts": [True] * 5,
     }
     some = [worlds.judged_entry(**all_certified)] * 100
-    counted = [
-        (asked, radius, [one] * 3)
+    counted = {
+        (asked, radius): [one] * 3
         for asked in study.questions()
         for radius, one in tallies(asked.question, some).items()
-    ]
+    }
 
     def held(*changes, study=study):
-        changed = [
-            (asked, radius, [replace(one, **change) for one, change in zip(draws, changes, strict=True)])
-            for asked, radius, draws in counted
-        ]
+        changed = {
+            at: [replace(one, **change) for one, change in zip(draws, changes, strict=True)]
+            for at, draws in counted.items()
+        }
         report = Report(study.texts)
         study.check_claims(report, changed)
         return [check.holds for check in report.checks]
@@ -174,7 +176,7 @@ def test_networks_are_judged_too(monkeypatch, name):
     study.protein_splits.cache_clear()
     monkeypatch.setattr(study, "tu", lambda name: sc.datasets.tu("MUTAG"))
     model = "sum" if name == "MUTAG" else "gin"
-    asked = evidence.Asked(name, model, (0.1, 0.1), 200, Question(ONE_FLIP, 500, 1), 1 if name == "MUTAG" else 3)
+    asked = Asked(name, model, (0.1, 0.1), 200, Question(ONE_FLIP, 500, 1), 1 if name == "MUTAG" else 3)
     trials = [TINY._trials(asked, draw)[0] for draw in (0, 1)]
     found, other = (vote_on_block(TINY, trial, 0) for trial in trials)
     blind = TINY.facts(trials[0].key)

@@ -82,7 +82,10 @@ def test_wrong_answers_and_abstentions_count_for_nothing():
 
 def test_picture_has_a_bar_for_every_draw_and_the_median():
     pytest.importorskip("matplotlib")
-    counts = {"right": 100, "by_p_A": 50, "by_counts": 50, "shared": 50, "lost": 0, "shared_away": 0, "own_votes": 0.0}
+    counts = {
+        "right": 100, "by_p_A": 50, "by_counts": 50, "shared": 50, "lost": 0, "shared_away": 0, "own_votes": 0.0,
+        "majority": 50, "blind": 50,
+    }  # fmt: skip
     draws = [
         RadiusTally("any 2 flips", 100, own=own, broken=broken, **counts)
         for own, broken in ((50, 43), (100, 0), (95, 3))
