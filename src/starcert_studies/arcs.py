@@ -23,7 +23,7 @@ from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.study import Study, Tested, Trial, trained_network
+from starcert_studies.study import Tested, Trial, TrialStudy, trained_network
 from starcert_studies.voted import Grid, Labels, Voted
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Arcs(Study):
+class Arcs(TrialStudy):
     """Feed-forward and feedback motifs, with directions and without."""
 
     texts = texts_of("arcs")

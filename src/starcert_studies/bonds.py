@@ -25,7 +25,7 @@ from starcert.models import GIN, GINE
 from starcert.pages.plots.drawing import MAJORITY, PAGE, colour_of, new_figure
 from starcert.system.errors import StarcertWarning
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.study import Study, Tested, Trial, fold_splits, trained_network
+from starcert_studies.study import Tested, Trial, TrialStudy, fold_splits, trained_network
 from starcert_studies.voted import Voted
 
 Rates = tuple[float, float, float]  # the probabilities with which a bond is deleted, one is added, and a type changes
@@ -47,7 +47,7 @@ RADII: tuple[Mapping[str, int], ...] = (
 
 
 @dataclass(frozen=True)
-class Bonds(Study):
+class Bonds(TrialStudy):
     """Three networks, each trained with each noise."""
 
     texts = texts_of("bonds")

@@ -24,7 +24,7 @@ from starcert.pages.plots.drawing import COLOURS, PAGE, new_figure
 from starcert.transforms import noisy_rows
 from starcert_studies.figures import radius_maps, verdict_bars
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.study import Study, Tested, Trial
+from starcert_studies.study import Tested, Trial, TrialStudy
 from starcert_studies.voted import TWO_FLIPS, Labels, Question, Voted, tallies
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def digits(seed: int) -> tuple[list[sc.Bits], Labels]:
 
 
 @dataclass(frozen=True)
-class Digits(Study):
+class Digits(TrialStudy):
     """Two models on the same images."""
 
     texts = texts_of("digits")

@@ -21,7 +21,7 @@ from starcert.classifiers import Classifier
 from starcert.datasets.tu_files import local_names
 from starcert_studies.figures import verdict_bars
 from starcert_studies.outcome import Report, texts_of
-from starcert_studies.study import Study, Tested, Trial, blind_answers, drawn_model, drawn_splits, motif_machine
+from starcert_studies.study import Tested, Trial, TrialStudy, blind_answers, drawn_model, drawn_splits, motif_machine
 from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Asked, Question, RadiusTally, Voted, median_range, tallies
 
 ANY = ("any flip", "any 2 flips")
@@ -41,7 +41,7 @@ ByRadius = dict[tuple[Asked, str], list[RadiusTally]]  # of each question and ra
 
 
 @dataclass(frozen=True)
-class Evidence(Study):
+class Evidence(TrialStudy):
     """Questions about three data sets."""
 
     texts = texts_of("evidence")

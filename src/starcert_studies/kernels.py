@@ -17,7 +17,7 @@ from starcert.datasets import motif
 from starcert.objects.noise import Noise
 from starcert_studies.figures import radius_maps
 from starcert_studies.outcome import Report, published, texts_of
-from starcert_studies.study import Study, Tested, Trial, model_of, split_accuracies
+from starcert_studies.study import Tested, Trial, TrialStudy, model_of, split_accuracies
 from starcert_studies.voted import Voted
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Kernels(Study):
+class Kernels(TrialStudy):
     """The same data and noise for four kernels."""
 
     texts = texts_of("kernels")

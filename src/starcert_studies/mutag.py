@@ -22,7 +22,7 @@ from starcert.classifiers import Classifier
 from starcert.datasets import tu
 from starcert_studies.figures import number_grids, trade_off
 from starcert_studies.outcome import Report, cells, compare_shares, published, texts_of
-from starcert_studies.study import MUTAG_NETWORKS, Study, Tested, Trial, fold_splits, mutag_network
+from starcert_studies.study import MUTAG_NETWORKS, Tested, Trial, TrialStudy, fold_splits, mutag_network
 from starcert_studies.voted import Voted
 
 PAPER = published("mutag")
@@ -37,7 +37,7 @@ Key = tuple[str, float, float, int | None]  # the same for one fold; None: the p
 
 
 @dataclass(frozen=True)
-class Mutag(Study):
+class Mutag(TrialStudy):
     """Networks trained with noise on MUTAG."""
 
     texts = texts_of("mutag")

@@ -64,7 +64,7 @@ class Trial:
     """Votes of one model under one noise."""
 
     name: str  # the name of its part, or of its parts but for the place of the first object
-    key: Any  # which data and which model: what `Study.data` and `Study.model` are called with
+    key: Any  # which data and which model: what `TrialStudy.data` and `TrialStudy.model` are called with
     noise: Noise  # the noise
     samples: int  # estimation votes on each object
     seed: int  # of the votes
@@ -73,7 +73,7 @@ class Trial:
     clean: bool = False  # whether the model's answers without noise are kept
     question: Question | None = None  # what evidence is asked about the same votes; None: nothing
 
-    def parts(self, study: Study) -> list[Part]:
+    def parts(self, study: TrialStudy) -> list[Part]:
         """The work that it is."""
         weight = self.samples + (0 if self.question is None else self.question.own_samples)
         if self.block is None:
@@ -85,7 +85,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study(ABC):
-    """A study: settings, data, models, trials, and what is reported of their votes."""
+    """A study: settings, parts of work, and what is reported of their results."""
 
     texts: ClassVar[Mapping[str, Any]]  # its title, captions and claims
     quick: ClassVar[Mapping[str, Any]] = {}  # the settings of its quick form that are not the defaults
@@ -99,32 +99,13 @@ class Study(ABC):
             options |= {"samples": samples} | {name: value(samples) for name, value in cls.derived.items()}
         return cls(**options)
 
-    def trials(self) -> Mapping[Any, Sequence[Trial]]:
-        """The trials, those together whose objects are counted as one set, by a name of the set."""
-        return {}
-
-    def data(self, key: Any) -> Tested:  # noqa: ANN401  (each study has its own keys)
-        """What the model of a key is tested on."""
-        raise NotImplementedError
-
-    def model(self, key: Any) -> Classifier:  # noqa: ANN401
-        """The model of a key, trained."""
-        raise NotImplementedError
-
-    def fact_keys(self) -> Mapping[str, Hashable]:
-        """The models about which facts are recorded: the name of the part, and the key."""
-        return {}
-
-    def facts(self, key: Any) -> Any:  # noqa: ANN401
-        """What is recorded about the model of a key: by default its accuracy without noise on all tested objects."""
-        tested = tested_by(self, key)
-        return accuracy(clean_answers(model_of(self, key), tested.problem.sites), tested.labels)
-
+    @abstractmethod
     def parts(self) -> list[Part]:
-        """All work of the study; two trials of one name are one and the same."""
-        every = [part for trials in self.trials().values() for trial in trials for part in trial.parts(self)]
-        every += [Part(name, record_facts, (self, key)) for name, key in self.fact_keys().items()]
-        return list({part.name: part for part in every}.values())
+        """All work of the study."""
+
+    def votes(self, parts: StudyParts) -> tuple[dict[Any, Voted], dict[str, Any]]:
+        """The votes of its trials, where it has any, by the names of their sets, and the results of all parts."""
+        return {}, parts.run(self.parts(), "votes")
 
     @abstractmethod
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
@@ -136,9 +117,41 @@ class Study(ABC):
         self.outcome(report, found, results)
         return report
 
+
+class TrialStudy(Study):
+    """A study of data, models, and trials: the votes of a model under a noise."""
+
+    @abstractmethod
+    def trials(self) -> Mapping[Any, Sequence[Trial]]:
+        """The trials, those together whose objects are counted as one set, by a name of the set."""
+
+    @abstractmethod
+    def data(self, key: Any) -> Tested:  # noqa: ANN401  (each study has its own keys)
+        """What the model of a key is tested on."""
+
+    @abstractmethod
+    def model(self, key: Any) -> Classifier:  # noqa: ANN401
+        """The model of a key, trained."""
+
+    def fact_keys(self) -> Mapping[str, Hashable]:
+        """The models about which facts are recorded: the name of the part, and the key."""
+        return {}
+
+    def facts(self, key: Any) -> Any:  # noqa: ANN401
+        """What is recorded about the model of a key: by default its accuracy without noise on all tested objects."""
+        tested = tested_by(self, key)
+        return accuracy(clean_answers(model_of(self, key), tested.problem.sites), tested.labels)
+
+    @override
+    def parts(self) -> list[Part]:
+        # Two trials of one name are one and the same.
+        every = [part for trials in self.trials().values() for trial in trials for part in trial.parts(self)]
+        every += [Part(name, record_facts, (self, key)) for name, key in self.fact_keys().items()]
+        return list({part.name: part for part in every}.values())
+
+    @override
     def votes(self, parts: StudyParts) -> tuple[dict[Any, Voted], dict[str, Any]]:
-        """The votes of the trials, by the names of their sets, and the results of all parts."""
-        results = parts.run(self.parts(), "votes")
+        _, results = super().votes(parts)
         found = {
             name: Voted.joined(trials[0].noise, [[results[part.name] for part in each.parts(self)] for each in trials])
             for name, trials in self.trials().items()
@@ -146,7 +159,7 @@ class Study(ABC):
         return found, results
 
 
-class MotifStudy(Study):
+class MotifStudy(TrialStudy):
     """A study of the vertex-histogram machine on several draws of the motif data.
 
     A key has the seed of a draw, and whether all node pairs are one region.
@@ -185,18 +198,18 @@ class MotifStudy(Study):
 
 
 @lru_cache(maxsize=4)
-def tested_by(study: Study, key: Hashable) -> Tested:
+def tested_by(study: TrialStudy, key: Hashable) -> Tested:
     """What the model of a key is tested on, kept for the next part of this process."""
     return study.data(key)
 
 
 @lru_cache(maxsize=1)
-def model_of(study: Study, key: Hashable) -> Classifier:
+def model_of(study: TrialStudy, key: Hashable) -> Classifier:
     """The model of a key, kept for the next part of this process: only one, as they may be large."""
     return study.model(key)
 
 
-def vote_on_block(study: Study, trial: Trial, at: int) -> dict[str, Any]:
+def vote_on_block(study: TrialStudy, trial: Trial, at: int) -> dict[str, Any]:
     """The votes of a trial on some of its objects, and all that certificates of them need, as plain numbers."""
     with one_torch_thread():
         tested, base = tested_by(study, trial.key), model_of(study, trial.key)
@@ -223,7 +236,7 @@ def plain(problem: Problem, votes: Votes, labels: Sequence[int], **more: Sequenc
     } | more  # fmt: skip
 
 
-def record_facts(study: Study, key: Hashable) -> Any:  # noqa: ANN401
+def record_facts(study: TrialStudy, key: Hashable) -> Any:  # noqa: ANN401
     """The facts about the model of a key."""
     with one_torch_thread():
         return study.facts(key)

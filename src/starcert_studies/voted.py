@@ -267,7 +267,7 @@ class Asked:
             for one in draws
         ]  # fmt: skip
         return {
-            **self.columns, "votes": self.samples, "most_own_votes": self.question.own_samples,
+            **self.columns, "votes": self.samples, "max_own_votes": self.question.own_samples,
             "radius": draws[0].radius, "graphs": draws[0].graphs,
             **{name: median_range([each[name] for each in counts]) for name in counts[0]},
         }  # fmt: skip

@@ -9,7 +9,7 @@ import worlds
 import starcert as sc
 from starcert.certificates.auditing import COPIES, AuditSize
 from starcert.classifiers.base import Classifier
-from starcert.math.limits import Audit
+from starcert.math.audit import Audit
 from starcert.system.errors import ClassifierError
 
 BITS = sc.Bits.rows(np.zeros((1, 40), dtype=np.int64))

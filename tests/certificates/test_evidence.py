@@ -235,7 +235,7 @@ def test_the_base_classifier_alone_is_tried_on_every_attack(smoothed, graphs):
             if verdict.attack is not None:
                 assert changed[verdict.attack.sites[0] - sites.offsets[axis]]
                 assert verdict.attack.delta == 0
-    (few,) = smoothed.undefended([graphs[2]], (2, 2), most_attacks=10)
+    (few,) = smoothed.undefended([graphs[2]], (2, 2), max_attacks=10)
     assert few.kind == "open"
     with pytest.raises(sc.InvalidParameterError, match="level"):
         smoothed.undefended([graphs[0]], (7, 0))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import starcert as sc
 from starcert import files as archives
 from starcert.files.writing import SAYS
-from starcert.math.limits import Audit
+from starcert.math.audit import Audit
 from starcert.system.errors import ArchiveError
 
 

@@ -16,7 +16,7 @@ from starcert.datasets import motif
 from starcert.pages.plots.drawing import new_figure
 from starcert_studies.outcome import Check
 from starcert_studies.reproduce import Part, StudyParts
-from starcert_studies.study import Study, Tested, Trial
+from starcert_studies.study import Study, Tested, Trial, TrialStudy
 from starcert_studies.voted import Voted
 
 CLAIMS = (True, False, None)
@@ -55,7 +55,7 @@ class Tiny(Study):
 
 
 @dataclass(frozen=True)
-class Halves(Study):
+class Halves(TrialStudy):
     """Votes on the small motif data, in blocks of four graphs, by a classifier that looks at the motif alone."""
 
     samples: int = 60

@@ -104,10 +104,10 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
     return found
 
 
-def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level, *, most_attacks: int) -> Verdict:
+def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level, *, max_attacks: int) -> Verdict:
     """Whether any attack of exactly these numbers of flips changes the base classifier's answer; no noise is drawn.
 
-    If there are more than `most_attacks`, only that many are tried, and the level may stay open.
+    If there are more than `max_attacks`, only that many are tried, and the level may stay open.
     """
     reason = why_no_evidence(sites, noise)
     if any(layer.alphabet > noise[region].alphabet for region, layer in zip(sites.regions, sites.layers, strict=True)):
@@ -138,7 +138,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         for each in attacks_of(listed)
     )
     clean: int | None = None
-    tried: Iterator[Attack] = chain([()], islice(attacks, most_attacks))  # the clean graph first
+    tried: Iterator[Attack] = chain([()], islice(attacks, max_attacks))  # the clean graph first
     while some := list(islice(tried, max(2, classifier.batch_size))):
         answers = checked_answers(classifier.classify(show(some)), len(some), classifier.n_classes)
         clean = int(answers[0]) if clean is None else clean
@@ -149,6 +149,6 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
             attacked, values = describe_attack(axes, some[first])
             found = FoundAttack(attacked, votes, 0.0, values)
             return Verdict("broken", "by trying attacks on the base classifier", found)
-    if number > most_attacks:
-        return Verdict("open", f"{most_attacks:,} of {number:,} attacks on the base classifier were tried")
+    if number > max_attacks:
+        return Verdict("open", f"{max_attacks:,} of {number:,} attacks on the base classifier were tried")
     return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")

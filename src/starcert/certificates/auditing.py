@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
 from starcert.classifiers.base import check_alone, check_regrouped, checked_scores, named_errors
-from starcert.math.limits import Audit
+from starcert.math.audit import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
 from starcert.sampling.batch import replace_sites, select_copies
 from starcert.sampling.draws import UInt64s

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
 from starcert.certificates.slack import slacks_of
+from starcert.math.audit import Audit
 from starcert.math.confidence import Bounds, Votes, class_numbers
 from starcert.math.frontier import Frontier, Frontiers
-from starcert.math.limits import Audit
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError

@@ -185,12 +185,12 @@ def _is_futile(lost: int, total: int, limit: float, *, most: int, share: Fractio
     With all votes, only `spare` more may be lost; a capital of 1/GIVE_UP rejects a failure probability low enough for
     that.
     """
-    spare = _most_lost(most, limit, share) - lost
+    spare = _max_lost(most, limit, share) - lost
     return spare < 0 or capital_against(total - lost, total, 1 - spare / (most - total)) >= -math.log(GIVE_UP)
 
 
 @lru_cache(maxsize=2**10)
-def _most_lost(total: int, limit: float, share: Fraction) -> int:
+def _max_lost(total: int, limit: float, share: Fraction) -> int:
     """The most votes against the class that show a failure probability below a limit; −1 if none do."""
     return bisect_left(range(total + 1), True, key=lambda lost: not _shows_below(lost, total, limit, share)) - 1
 

@@ -203,8 +203,8 @@ class SmoothedClassifier(SmoothedEstimator):
         attacker = _threat(threat, max_flips)
         if threat is not None:
             check_box(limits, threat_of(threat))
-        most_flips = None if attacker is None else attacker.most
-        most_own = whole_number("own_samples", samples if own_samples is None else own_samples, 0)
+        max_flips = None if attacker is None else attacker.most
+        max_own = whole_number("own_samples", samples if own_samples is None else own_samples, 0)
         if evidence:
             _warn_of_no_evidence(problem)
         if plan not in ("fixed", "decided"):
@@ -218,14 +218,14 @@ class SmoothedClassifier(SmoothedEstimator):
         shares = AlphaShares.of(Fraction(alpha), evidence=evidence, family_size=together)
         if plan == "decided":
             drawing = DecidedPlan.of(
-                samples, selection_samples, problem, shares, max_radius=limits, max_flips=most_flips
+                samples, selection_samples, problem, shares, max_radius=limits, max_flips=max_flips
             )
         look = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
             "evidence": evidence,
             "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
-            "own": evidence and most_own > 0,
+            "own": evidence and max_own > 0,
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else used.name,
         }
         with run.opened() as store:
@@ -257,8 +257,8 @@ class SmoothedClassifier(SmoothedEstimator):
                     certificates,
                     job,
                     alpha=alpha,
-                    most=most_own,
-                    max_flips=most_flips,
+                    most=max_own,
+                    max_flips=max_flips,
                     store=store,
                     executor=run.executor,
                     advance=advance,
@@ -294,14 +294,14 @@ class SmoothedClassifier(SmoothedEstimator):
         return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
 
     def undefended(
-        self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
+        self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike, *, max_attacks: int = 2**20
     ) -> list[Verdict]:
         """What attacks of exactly this many flips do to the base classifier by itself, without noise: all are tried.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
             level: how many flips there are on each axis of the noise.
-            most_attacks: how many are tried on each graph, at most; a level with more may stay open.
+            max_attacks: how many are tried on each graph, at most; a level with more may stay open.
 
         Example:
             >>> import starcert as sc
@@ -311,9 +311,9 @@ class SmoothedClassifier(SmoothedEstimator):
             ['broken', 'certified']
         """
         counts = self.noise.radius(level, "level")
-        most = whole_number("most_attacks", most_attacks, 1)
+        most = whole_number("max_attacks", max_attacks, 1)
         problem = self._bound(graphs)
-        return [undefended(self.classifier, each, problem.noise, counts, most_attacks=most) for each in problem.sites]
+        return [undefended(self.classifier, each, problem.noise, counts, max_attacks=most) for each in problem.sites]
 
 
 def _draw_votes(

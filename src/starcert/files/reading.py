@@ -19,10 +19,10 @@ from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.record import MARGINS, MAX_VOTES, Archive, BrokenLevel, Claims
 from starcert.files.untrusted import Field, MalformedError, parse
 from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
+from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
 from starcert.math.frontier import Radius
-from starcert.math.limits import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise

@@ -19,9 +19,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.audit import Audit
 from starcert.math.bets import anytime_limit
 from starcert.math.flips import FlipRecord
-from starcert.math.limits import Audit, chooses_multi_class, share_of_alpha, upper_limit
+from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
 Counts = npt.NDArray[np.int64]

@@ -86,7 +86,7 @@ class Evidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `most_attacks` the limit on attacks weighed at one level.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
     """
 
     def __init__(
@@ -97,14 +97,14 @@ class Evidence:
         alpha: Fraction,
         failure: float,
         box: Level | None = None,
-        most_attacks: int = MAX_ATTACKS,
+        max_attacks: int = MAX_ATTACKS,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
         self.pools = pools_of(self.axes)
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
-        self.most_attacks = most_attacks
+        self.max_attacks = max_attacks
         self.n_votes = int(flips.samples.sum())
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
@@ -125,7 +125,7 @@ class Evidence:
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
-        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks, self.pools)
+        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a level: axes of one pool take different sites of it."""

@@ -1,4 +1,4 @@
-"""Upper limits on a probability from counts: Clopper–Pearson, proved; how alpha is divided; and what an audit shows.
+"""Upper limits on a probability from counts: Clopper–Pearson, proved; and how alpha is divided.
 
 A limit is proved by a sum of falling terms in whole numbers. Most tries that fail are found by the same sum in pairs of
 floats, fifty times quicker than balls. A pair (x, y) stands for x + y with |y| ≤ half a unit in the last place of x. A
@@ -17,8 +17,6 @@ between the bounds of a graph and of several graphs (`share_of_alpha`):
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -32,7 +30,6 @@ from starcert.math.arithmetic import LOCK, compiled, exact_number
 MAX_TERMS = 2**30  # with at most this many terms, the error of the sum is below 2⁻⁶⁷
 ERROR = 2.0**-60  # more than all relative errors of such a sum together
 PSEUDO_VOTES = 0.5  # added to the votes of each other class: few votes say little about how later ones will fall
-CHANCE = 0.99  # with this probability, at least, an audit finds a dependence of the stated share
 _BITS = 128
 _NEGLIGIBLE = 1 << (_BITS - 70)
 
@@ -240,64 +237,3 @@ def chooses_multi_class(
     two_class = -ndtri(rough_limits(failing, totals, whole))
     multi_class = -(ndtri(failure) + ndtri(np.minimum(other, failure))) / 2
     return np.asarray(multi_class > two_class)
-
-
-def found_share(copies: int) -> float:
-    """The least share of noisy copies with answers that depend on the batch of which `copies` show one with `CHANCE`.
-
-    If the share is q, n independent copies show it with probability 1 − (1 − q)ⁿ.
-    """
-    return -math.expm1(math.log1p(-CHANCE) / copies) if copies else 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """How many noisy copies were classified again, each with the same answer: a classifier is a function of one copy.
-
-    Attributes:
-        clean, clean_alone: copies of the graphs themselves, in another batch, and those of them that were alone, too.
-        attacked, attacked_alone: the same for copies of attacked graphs. They are a search: attacks are chosen, and
-            copies of one attack are alike, so no share is stated for them.
-        independent: how many copies of the graphs count as independent: all, if every graph was audited; otherwise one
-            for each graph that was, because a fault may be that of a few graphs.
-
-    Example:
-        >>> print(Audit(4_603, 150, 4_603, 150, 4_603) + Audit(attacked=100, attacked_alone=10))
-        Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in another \
-batch, and 310 of them alone. An answer that depends on the batch for at least 0.1% of the copies of the graphs would \
-have been found with probability 99%; one that is different for a copy alone, for 3.1%.
-    """
-
-    clean: int = 0
-    clean_alone: int = 0
-    attacked: int = 0
-    attacked_alone: int = 0
-    independent: int = 0
-
-    def __add__(self, other: Audit) -> Audit:
-        return Audit(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
-
-    @property
-    def share(self) -> float:
-        """The smallest share of copies of the graphs on which a dependence on the batch is found with `CHANCE`."""
-        return found_share(self.independent)
-
-    @property
-    def share_alone(self) -> float:
-        """The same for an answer that is different for a copy alone."""
-        return found_share(min(self.clean_alone, self.independent))
-
-    def __str__(self) -> str:
-        return (
-            f"Audited {self.clean:,} noisy copies of the graphs and {self.attacked:,} of attacked graphs: each was "
-            f"answered the same in another batch, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
-            f"answer that depends on the batch for at least {_rounded_up(self.share)} of the copies of the graphs "
-            f"would have been found with probability {CHANCE:.0%}; one that is different for a copy alone, for "
-            f"{_rounded_up(self.share_alone)}."
-        )
-
-
-def _rounded_up(share: float) -> str:
-    """A share as a percentage of two digits, rounded up: no more is claimed than was found."""
-    digits = 10.0 ** (1 - math.floor(math.log10(share)))
-    return f"{100 * math.ceil(share * digits) / digits:.3g}%"

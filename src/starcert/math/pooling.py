@@ -207,9 +207,9 @@ def level_weight(level: tuple[int, ...], box: tuple[int, ...]) -> Fraction:
 
 
 def schemes_of(
-    axes: Sequence[tuple[SiteLaw, int]], level: tuple[int, ...], most_attacks: int, pools: Sequence[int] | None = None
+    axes: Sequence[tuple[SiteLaw, int]], level: tuple[int, ...], max_attacks: int, pools: Sequence[int] | None = None
 ) -> list[Scheme]:
-    """The schemes of a level with at most `most_attacks` attacks, those with few attacks first.
+    """The schemes of a level with at most `max_attacks` attacks, those with few attacks first.
 
     An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
     of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
@@ -228,7 +228,7 @@ def schemes_of(
     for length in range(1, len(choices) + 1):
         for chosen in combinations(choices, length):
             number = prod(ways for _, ways in chosen)
-            if number <= most_attacks:
+            if number <= max_attacks:
                 found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
     pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
     return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]

@@ -58,10 +58,10 @@ def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
 
 
 def _difference(gained: int, lost: int, total: int) -> tuple[float, float, float]:
-    (least_gained, most_gained), (least_lost, most_lost) = (
+    (min_gained, max_gained), (min_lost, max_lost) = (
         share_interval(count, total, INTERVAL / 2) for count in (gained, lost)
     )
-    return (gained - lost) / total, least_gained - most_lost, most_gained - least_lost
+    return (gained - lost) / total, min_gained - max_lost, max_gained - min_lost
 
 
 def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
