@@ -108,6 +108,20 @@ def test_layers_with_different_alphabets_are_drawn_together(sites):
     assert np.abs(pairs.mean(axis=0) - [0.75, 0.25, 0.25, 0.75, 0.25, 0.25]).max() < 0.02
 
 
+@pytest.mark.parametrize(("some", "one"), [([1, 3], [2]), ([0, 1], [2, 3]), ([2, 3], [0, 1]), ([1], [0])])
+def test_a_vector_shows_each_site_where_it_is_however_regions_alternate(some, one):
+    """Each value in its column, with the sites of another layer between those of this one."""
+    pairs, colours = MOLECULE.layers
+    regions = Numbered(colours, np.array(some)), pairs.everything(), Numbered(colours, np.array(one))
+    alternating = Sites(MOLECULE, ("some", "bonds", "one"), regions)
+    noise = sc.Noise(one=Anything(5), some=Anything(5), bonds=0.25)
+    batch = sampler(alternating, noise).draw(WordStream.of_chunk(1, MOLECULE.key, "training", 0), 64)
+    shown = np.tile(np.array(MOLECULE.colours), (64, 1))
+    shown[:, some], shown[:, one] = batch.values[:, : len(some)], batch.values[:, -len(one) :]
+    assert batch.vectors("colours").tolist() == shown.tolist()
+    assert batch.vectors().tolist() == batch.values[:, len(some) : -len(one)].tolist()
+
+
 def test_several_layers_need_regions():
     with pytest.raises(InvalidParameterError, match="say where the regions are in the layers pairs, colours"):
         Sites.everything(MOLECULE, "all")
