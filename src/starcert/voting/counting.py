@@ -117,6 +117,13 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
         return [count_chunk(job, sites, chunk) for chunk in chunks]
     with named_errors(_name_of(chunks[0])), stage("model"):
         answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
+    if n_targets is None and chunks[0].against is None:  # nothing is recorded: all are counted at once
+        with stage("counting"):
+            wanted = np.concatenate([np.arange(i * size, i * size + each.samples) for i, each in enumerate(chunks)])
+            places = answers[wanted] + classifier.n_classes * (wanted // size)
+            counts = np.bincount(places, minlength=len(chunks) * classifier.n_classes).reshape(len(chunks), 1, -1)
+        add_votes(len(wanted))
+        return [Tally(each, own) for each, own in zip(chunks, counts, strict=True)]
     counters = [_Counter(job, sites, chunk) for chunk in chunks]
     for first, counter in zip(range(0, len(copies), size), counters, strict=True):
         counter.count(copies, answers[first : first + size], first)
