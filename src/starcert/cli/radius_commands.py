@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
     from starcert.math.confidence import Bounds
+    from starcert.objects.noise import Noise
     from starcert.voting.store import VoteStore
 
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
@@ -219,9 +220,14 @@ def _frontier_view(certificate: Certificate) -> list[RenderableType]:
     found = certificate.frontier
     if certificate.abstained:
         return [str(certificate)]
-    title = "Maximal certified radii" + (", proved" if found.verified else "")
+    title = "Maximal certified radii" + (_proved(certificate.noise) if found.verified else "")
     radii = table(title, certificate.noise.axes, found.radii)
     return [radii, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
+
+
+def _proved(noise: Noise) -> str:
+    """What a title says about radii that are proved, if the noise is starcert's own."""
+    return f", given the law {', '.join(noise.outside)}" if noise.outside else ", proved"
 
 
 def _certificates_view(certificates: Certificates, missing: list[int]) -> list[RenderableType]:
@@ -234,7 +240,7 @@ def _certificates_view(certificates: Certificates, missing: list[int]) -> list[R
         more = f" … and {len(one.frontier) - MAX_ROWS:,} more" if len(one.frontier) > MAX_ROWS else ""
         rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii + more))
     heads = ("graph", "class", "p_lower", "maximal radii")
-    title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}), proved"
+    title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}){_proved(certificates.noise)}"
     notes = _incomplete(certificates[:MAX_ROWS]) + anchored_notes(certificates.anchored)
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")

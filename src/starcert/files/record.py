@@ -235,6 +235,12 @@ class Archive:
         )
 
     @property
+    def stated_by(self) -> str:
+        """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
+        bound = [] if self.stated is None else [self.bound]
+        return " and ".join(bound + [f"the law {name}" for name in self.noise.outside])
+
+    @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
         return counts_alpha(self.alpha, evidence=self.evidence is not None)

@@ -165,6 +165,12 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
             "prover of these: what follows from them is proved, they are not."
         )
         yield Notice(f"Bounds stated by {archive.bound}", text)
+    if laws := ", ".join(archive.noise.outside):
+        text = (
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
+            "follows from it is proved, it is not."
+        )
+        yield Notice(f"Noise stated by the law {laws}", text)
     if n_anchored := sum(map(bool, archive.anchored)):
         reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
         text = (
