@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
-    from starcert.math.confidence import Bounds
+    from starcert.math.confidence import Bounds, History
     from starcert.objects.noise import Noise
     from starcert.voting.store import VoteStore
 
@@ -149,14 +149,15 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        stopped = not all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
+        fixed = all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
         rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         must, hint = "hold selection and estimation votes of some graph", "Start the run again: it continues."
         raise InvalidParameterError("--store", must, f"none of {len(graphs)}", hint)
     objects, targets = zip(*(rows[i] for i in voted), strict=True)
-    votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped)
+    history: History = "fixed" if fixed else "looked"
+    votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, history=history)
     bounds = clopper_pearson(votes, alpha=alpha)
     _note_look(stored, counts[voted].sum(axis=1).tolist(), chosen[voted].sum(axis=1).tolist())
     certificates = certify(

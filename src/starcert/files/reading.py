@@ -154,7 +154,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         counts,
         selection,
         **keys,
-        stopped="bounds" in top,
+        history="stopped" if "bounds" in top else "fixed",  # at the worst: a file does not say
         records=[None if found is None else found.record for found in kept],
         audit=_audit(top["audit"]) if "audit" in top else None,
     )

@@ -117,7 +117,7 @@ class Archive:
             for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
         )
         checked: dict[str, object] = {
-            "bound": self.bound or (ANYTIME if self.votes.stopped else CLOPPER_PEARSON),
+            "bound": self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME),
             "alpha": check_alpha(self.alpha),
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
@@ -307,7 +307,7 @@ class Archive:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
+        return self.votes.counts.tolist(), selection, self.votes.history == "fixed", self.votes.audit, *keys, *plain
 
 
 def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:

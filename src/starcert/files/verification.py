@@ -165,7 +165,7 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
                 problem = f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 raise ArchiveError(fspath(path), problem) from error
-            everything = bool(all_classes[i]) and not archive.votes.stopped
+            everything = bool(all_classes[i]) and archive.votes.history == "fixed"
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]

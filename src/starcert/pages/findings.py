@@ -230,7 +230,7 @@ def out_of_reach(archive: Archive) -> str:
         selected_apart=archive.votes.selection is not None,
         together=archive.together,
         evidence=archive.evidence is not None,
-        plan="decided" if archive.votes.stopped else "fixed",
+        plan="fixed" if archive.votes.history == "fixed" else "decided",
     )
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
     how = "" if archive.certificates.verdicts is None else "by p_A"

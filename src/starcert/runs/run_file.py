@@ -43,7 +43,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES, PROFILE = "votes.db", "profile.json"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}  # a store refuses others once its votes were used
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "max_radius")
@@ -204,7 +204,7 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
 
 def _plain(value: object, folder: Path) -> object:
     if isinstance(value, Reference):
-        return f"{_relative(value.file, folder)}:{value.name}"
+        return value.text or f"{_relative(value.file, folder)}:{value.name}"
     if isinstance(value, Path):
         return _relative(value, folder)
     return str(value) if isinstance(value, AnyFlips) else value

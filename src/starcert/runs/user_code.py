@@ -1,7 +1,8 @@
-"""`file.py:function`: code of the user's, found, imported, and named by its line where it fails; here and in workers.
+"""Code of the user's, found, imported, and named by its line where it fails; here and in workers.
 
-The file is imported as a module of its own, under a name made from its place and its content. So what is defined in it
-can travel to a worker process, which imports the file first.
+`file.py:function` is imported as a module of its own, under a name made from its place and its content. So what is
+defined in it can travel to a worker process, which imports the file first. `package.module:function`, or the name of an
+entry point, is imported as any module is.
 """
 
 from __future__ import annotations
@@ -9,25 +10,29 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import blake2b
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
+from starcert.system.plugins import find_plugin
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
+    from starcert.math.bounds import Bound
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
 _PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
@@ -43,18 +48,38 @@ class Reference:
 
     file: Path
     name: str
+    module: str = ""  # the module that the file is, where it is imported by that name
+    text: str = ""  # how it is written then
 
     @classmethod
-    def parse(cls, text: str, base: Path, parameter: str) -> Reference:
-        """What `path/to/file.py:function` refers to, relative paths taken from `base`."""
+    def parse(cls, text: str, base: Path, parameter: str, group: str = "") -> Reference:
+        """What `path/to/file.py:function` refers to, relative paths taken from `base`.
+
+        With a group of entry points, also `package.module:function`, and the name of one of these entry points.
+        """
+        if group and not re.search(r"\.py(:|$)", text) and re.fullmatch(r"[\w.-]+(:[\w.]+)?", text):
+            return cls._of_module(text, parameter, group)
         file, _, name = text.rpartition(":")
         if not (file.endswith(".py") and name.isidentifier()):
-            hint = "Write path/to/file.py:function."
+            hint = "Write path/to/file.py:function" + (", package.module:function, or a name." if group else ".")
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
         path = place_of(file, base, parameter)
         if not os.path.isfile(path):  # also false for a name that is too long
             raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
         return cls(path, name)
+
+    @classmethod
+    def _of_module(cls, text: str, parameter: str, group: str) -> Reference:
+        place = text if ":" in text else find_plugin(group, text).place
+        module, _, name = place.partition(":")
+        try:
+            spec = find_spec(module)
+        except Exception as error:
+            raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            hint = "Install it, or write path/to/file.py:function. `starcert plugins` lists what packages add."
+            raise InvalidParameterError(parameter, "name a Python module that can be imported", text, hint)
+        return cls(Path(spec.origin), name, module, text)
 
     @cached_property
     def digest(self) -> str:
@@ -63,13 +88,20 @@ class Reference:
 
     def load(self) -> object:
         """What the file defines under this name, once it has been imported."""
-        module = import_file(self.file)
+        module = self.imported()
         try:
-            return getattr(module, self.name)
+            return reduce(getattr, self.name.split("."), module)
         except AttributeError:
             known = [name for name, item in vars(module).items() if callable(item) and not name.startswith("_")]
             hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
+
+    def imported(self) -> ModuleType:
+        """The module that the file is."""
+        if not self.module:
+            return import_file(self.file)
+        with running_user_code(self.file):
+            return import_module(self.module)
 
     def asks_for(self, parameter: str) -> bool:
         """Whether it is a function, or a class, with a parameter of this name."""
@@ -77,7 +109,22 @@ class Reference:
         return is_function(found) and parameter in inspect.signature(found).parameters
 
     def __str__(self) -> str:
-        return f"{self.file.name}:{self.name}"
+        return self.text or f"{self.file.name}:{self.name}"
+
+
+def load_bound(bound: Reference | str | None) -> Bound | None:
+    """The bound that a setting names; None: that of the plan."""
+    from starcert.math.bounds import BOUNDS, Bound  # noqa: PLC0415  (flint: only where a run is made)
+
+    if bound is None or isinstance(bound, str):
+        return None if bound is None else BOUNDS[bound]()
+    found: Any = bound.load()
+    with running_user_code(bound.file):
+        made = found() if is_function(found) else found
+    if not isinstance(made, Bound) or (":" not in str(bound) and made.name != str(bound)):
+        hint = "Derive it from starcert.Bound, and let its name be that of its entry point."
+        raise InvalidParameterError("bound", "name a Bound", f"a {type(made).__name__} from {bound}", hint)
+    return made
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:
@@ -189,9 +236,9 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
 
 @contextmanager
 def voting_workers(
-    classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
+    classifier: Classifier, model: Reference, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """At most this many worker processes, which import the user's file first; None if votes are counted in this one.
+    """At most this many worker processes, which import the user's model first; None if votes are counted in this one.
 
     `note` receives why there are fewer than requested.
     """
@@ -206,13 +253,13 @@ def voting_workers(
             yield None
             return
         kept = "The votes that were counted are kept."
-        with worker_processes(workers, kept, begin=_begin_worker, arguments=(file,)) as executor:
+        with worker_processes(workers, kept, begin=_begin_worker, arguments=(model,)) as executor:
             yield executor
 
 
-def _begin_worker(file: Path) -> None:
+def _begin_worker(model: Reference) -> None:
     harden_streams()  # the user's code may print
     try:
-        import_file(file)
+        model.imported()
     except StarcertError as error:
         raise StarcertError(f"A worker process cannot import what this one could: {error}") from error
