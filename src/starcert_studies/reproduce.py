@@ -120,9 +120,19 @@ class ListedStudy:
     words: Mapping[str, Any] | None = None  # its texts where they are known beforehand; None: the class has them
 
     @property
+    def texts(self) -> Mapping[str, Any]:
+        """Its title, captions and claims."""
+        return self.load().texts if self.words is None else self.words
+
+    @property
+    def about(self) -> str:
+        """What it shows, for a list of studies."""
+        return str(self.texts.get("about", ""))
+
+    @property
     def alone(self) -> str:
         """Why it is run by itself only, and not with all others; "" if it is one of all."""
-        return str((self.load().texts if self.words is None else self.words).get("alone", ""))
+        return str(self.texts.get("alone", ""))
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""

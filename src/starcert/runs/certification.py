@@ -86,7 +86,7 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
-        load_bound(settings.bound)  # what is wrong with it is reported before the data are read
+        load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
         ready = _tried(settings, read_inputs(settings), [settings.noise], note)
         data, problem = ready.data, ready.problem
         check_expected(ready.digests, expected or {})
@@ -158,7 +158,7 @@ def certified(
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
     asked: dict[str, Any] = {key: getattr(settings, key) for key in ("seed", *CERTIFICATE_SETTINGS)}
-    asked["bound"] = load_bound(settings.bound)
+    asked["bound"] = load_bound(settings.bound, settings.plan)
     smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
     return smoothed.certify(problem, **asked, store=store, executor=executor, title=title).numbered
 
@@ -237,6 +237,7 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     with place.held():
+        load_bound(settings.run.bound, settings.run.plan)
         inputs = read_inputs(settings.run)
         n_chosen = len(inputs.chosen)
         inputs = replace(inputs, chosen=inputs.chosen.labelled)

@@ -112,19 +112,21 @@ class Reference:
         return self.text or f"{self.file.name}:{self.name}"
 
 
-def load_bound(bound: Reference | str | None) -> Bound | None:
-    """The bound that a setting names; None: that of the plan."""
-    from starcert.math.bounds import BOUNDS, Bound  # noqa: PLC0415  (flint: only where a run is made)
+def load_bound(bound: Reference | str | None, plan: str) -> Bound:
+    """The bound that a setting names, None: that of the plan; it must support what the plan draws."""
+    from starcert.math.bounds import BOUNDS, Bound, choose_bound  # noqa: PLC0415  (flint: only where a run is made)
 
-    if bound is None or isinstance(bound, str):
-        return None if bound is None else BOUNDS[bound]()
-    found: Any = bound.load()
-    with running_user_code(bound.file):
-        made = found() if is_function(found) else found
-    if not isinstance(made, Bound) or (":" not in str(bound) and made.name != str(bound)):
-        hint = "Derive it from starcert.Bound, and let its name be that of its entry point."
-        raise InvalidParameterError("bound", "name a Bound", f"a {type(made).__name__} from {bound}", hint)
-    return made
+    made: Any = None
+    if isinstance(bound, str):
+        made = BOUNDS[bound]()
+    elif bound is not None:
+        found: Any = bound.load()
+        with running_user_code(bound.file):
+            made = found() if is_function(found) else found
+        if not isinstance(made, Bound) or (":" not in str(bound) and made.name != str(bound)):
+            hint = "Derive it from starcert.Bound, and let its name be that of its entry point."
+            raise InvalidParameterError("bound", "name a Bound", f"a {type(made).__name__} from {bound}", hint)
+    return choose_bound(made, plan, n_classes=2)
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:
