@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from plugin_worlds import install
 
 import examples
 
@@ -18,22 +19,6 @@ HEAD, *SECTIONS = re.split(r"^(?=## )", PAGE, flags=re.MULTILINE)
 RECIPES = {
     section.partition("\n")[0].removeprefix("## A "): section for section in SECTIONS if "pyproject.toml" in section
 }
-
-
-def install(folder: Path, pyproject: str) -> dict[str, dict[str, str]]:
-    """What pip would leave behind of a package whose modules are in the folder: its name and its entry points."""
-    project = tomllib.loads(pyproject)["project"]
-    about = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    about.mkdir()
-    about.joinpath("METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-    )
-    groups = project["entry-points"]
-    lines = [
-        f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in each.items()) for group, each in groups.items()
-    ]
-    about.joinpath("entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
-    return groups
 
 
 def starcert(folder: Path, *words: str, installed: bool = True) -> subprocess.CompletedProcess[str]:

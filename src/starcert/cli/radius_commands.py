@@ -201,7 +201,7 @@ def _frontier_object(certificate: Certificate) -> dict[str, object]:
         "abstained": certificate.abstained,
         "frontier": found.radii,
         "beyond": found.beyond,
-        "verified": found.verified,
+        "verified": found.verified and not certificate.noise.outside,
         "incomplete": found.incomplete or None,
         "margin_kind": certificate.margin_kind,
         "p_lower": certificate.p_lower,

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
-from starcert.objects.laws import LAWS, Flip, Law, law_from_json, real_number
+from starcert.objects.laws import LAWS, Flip, Law, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.markup import html_table
 
@@ -88,6 +88,12 @@ class Noise:
     @cached_property
     def product(self) -> Product:
         """The channels of the axes, for certifying."""
+        for law in self._laws.values():
+            if type(law) not in LAWS and law.channels != channels_of(law):  # what is drawn must be what is certified
+                hint = "Leave its channels out: they follow from its transitions."
+                raise InvalidParameterError(
+                    "noise", "have laws whose channels are those of their transitions", law, hint
+                )
         return Product(channel for law in self._laws.values() for channel in law.channels)
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:

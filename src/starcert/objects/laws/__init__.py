@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from starcert.objects.laws.flips import Flip, TypedFlip
-from starcert.objects.laws.law import Law, Move, axis_moves, probability, real_number, why_not_alike
+from starcert.objects.laws.law import Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 from starcert.system.plugins import Plugin, PluginError, find_plugin
@@ -23,6 +23,7 @@ __all__ = [
     "Move",
     "TypedFlip",
     "axis_moves",
+    "channels_of",
     "law_from_json",
     "law_from_text",
     "probability",

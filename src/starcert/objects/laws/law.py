@@ -79,15 +79,7 @@ class Law(ABC):
     @property
     def channels(self) -> tuple[Channel, ...]:
         """The channel of each axis: the law of one site that is attacked that way."""
-        found: list[Channel] = []
-        for suffix, moves in zip(self.suffixes, self.moves, strict=True):
-            channels = {Channel(zip(*map(self.transitions, move), strict=True)) for move in moves}
-            if len(channels) != 1:
-                name, hint = type(self).__name__ + suffix, "Give moves that the noise treats differently an axis each."
-                got = f"{len(channels)} channels"
-                raise InvalidParameterError(name, "have one channel for all moves of an axis", got, hint)
-            found.extend(channels)
-        return tuple(found)
+        return channels_of(self)
 
     def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
         """The transitions of a site whose value an attack has changed: usually those of any site with that value."""
@@ -142,6 +134,19 @@ class Law(ABC):
     def describe(self) -> str:
         """The law as a phrase, for a report."""
         return repr(self)
+
+
+def channels_of(law: Law) -> tuple[Channel, ...]:
+    """The channels of a law that follow from its transitions."""
+    found: list[Channel] = []
+    for suffix, moves in zip(law.suffixes, law.moves, strict=True):
+        channels = {Channel(zip(*map(law.transitions, move), strict=True)) for move in moves}
+        if len(channels) != 1:
+            name, hint = type(law).__name__ + suffix, "Give moves that the noise treats differently an axis each."
+            got = f"{len(channels)} channels"
+            raise InvalidParameterError(name, "have one channel for all moves of an axis", got, hint)
+        found.extend(channels)
+    return tuple(found)
 
 
 def real_number(value: object) -> float:
