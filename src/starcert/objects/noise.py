@@ -90,10 +90,8 @@ class Noise:
         """The channels of the axes, for certifying."""
         for law in self._laws.values():
             if type(law) not in LAWS and law.channels != channels_of(law):  # what is drawn must be what is certified
-                hint = "Leave its channels out: they follow from its transitions."
-                raise InvalidParameterError(
-                    "noise", "have laws whose channels are those of their transitions", law, hint
-                )
+                must, hint = "have laws whose channels are those of their transitions", "Leave out its channels."
+                raise InvalidParameterError("noise", must, law, hint)
         return Product(channel for law in self._laws.values() for channel in law.channels)
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:
