@@ -12,7 +12,7 @@ import typer
 
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
 from starcert.system.errors import StarcertError
-from starcert.system.output import at_most
+from starcert.system.output import at_most, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -134,7 +134,6 @@ def compare(
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
-    from starcert.pages.findings import plural  # noqa: PLC0415
 
     right = "right" if found.known else "answered"
     heads = ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open")

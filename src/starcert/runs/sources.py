@@ -17,6 +17,7 @@ from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import Parts, from_pyg
+from starcert.objects.kinds import kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, running_user_code
@@ -86,7 +87,7 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
 
 def with_node_labels(data: Dataset) -> Dataset:
     """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
-    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
+    if len(data) != 1 or not kind_of(*data.graphs).has_nodes:
         what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
         hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
         raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
