@@ -31,13 +31,13 @@ from starcert.files.record import MARGINS, Archive, BrokenLevel, Claims
 from starcert.files.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
-from starcert.objects.laws import law_from_json
+from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
 from starcert.runs.setting_values import COLUMN_ROLES, Setting
 from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings, TrainSettings
 
-__all__ = ["ARCHIVES", "FOLDER", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
+__all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
 
 Schema = dict[str, Any]
 
@@ -46,6 +46,9 @@ FOLDER = HERE / "schemas"
 _TESTS = HERE.parent / "tests"
 ARCHIVES = [path for place in ("files/*", "golden/archives") for path in sorted(_TESTS.glob(f"{place}/*.json"))]
 """Archives that the tests keep: together they have every field."""
+
+LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=0.1, add=0.1, change=0.1, types=2))
+"""One law for each set of numbers that a file may have."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
@@ -62,23 +65,14 @@ def _words(text: str | None) -> Schema:
     return {"description": line} if line else {}
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."
-
-
-def _attributes(owner: type) -> dict[str, str]:
-    """What the docstring of a class says about each of its attributes, or arguments."""
-    section = re.search(
-        r"^(?:Attributes|Args):\n(.*?)(?=^\S|\Z)", inspect.getdoc(owner) or "", re.DOTALL | re.MULTILINE
-    )
-    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.MULTILINE)
-    return {name: _sentence(text) for names, text in entries for name in names.split(", ")}
-
-
-def _comments(owner: type) -> dict[str, str]:
-    """What the comments beside the fields of a class say."""
-    entries = re.findall(r"^    (\w+): .*?  # (.*)$", inspect.getsource(owner), re.MULTILINE)
-    return {name: _sentence(text) for name, text in entries}
+def _told(owner: type) -> dict[str, str]:
+    """What a class says about its attributes: in its docstring, or in comments beside its fields; "" if nothing."""
+    section = re.split(r"^(?:Attributes|Args):$", inspect.getdoc(owner) or "", flags=re.MULTILINE)[-1]
+    section = re.split(r"^\S", section, flags=re.MULTILINE)[0]
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section, flags=re.MULTILINE)
+    entries += re.findall(r"^    (\w+): .*?  # (?!type:|noqa)(.*)$", inspect.getsource(owner), flags=re.MULTILINE)
+    found = {name: text for names, text in entries for name in names.split(", ")}
+    return defaultdict(str, {name: f"{text[0].upper()}{text[1:].rstrip('.')}." for name, text in found.items()})
 
 
 def _types(owner: type) -> dict[str, Any]:
@@ -121,15 +115,14 @@ def _object(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) ->
 def _law_forms() -> list[tuple[dict[str, Schema], tuple[str, ...]]]:
     """The laws as files have them: each with its numbers and their meaning, and the names that must be given."""
     forms = []
-    for names in (*reading.LAWS.values(), ("delete", "add")):
-        law = type(law_from_json({name: 2 if name in ("values", "types") else 0.1 for name in names}))
-        hints, meaning = get_type_hints(law.__init__), _attributes(law)
+    for law in LAWS:
+        hints, meaning = get_type_hints(type(law).__init__), _told(type(law))
         properties = {}
-        for name in (*names, *(name for name in ("added",) if name in hints)):
+        for name in (*law.numbers, *(name for name in ("added",) if name in hints)):
             parameter = name if name in hints else "p"
             numeric = float in (hints[parameter], *get_args(hints[parameter]))
             properties[name] = (_PROBABILITY if numeric else _of_type(hints[parameter])) | _words(meaning[parameter])
-        forms.append((properties, tuple(name for name in names if name not in ("values", "types"))))
+        forms.append((properties, tuple(name for name in law.numbers if properties[name]["type"] == "number")))
     return forms
 
 
@@ -178,7 +171,7 @@ def _grid() -> Schema:
 def run_file_schema() -> Schema:
     """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
     of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
-    about, laws = _comments(run_file.RunFile), [_object(*form) for form in _law_forms()]
+    about, laws = _told(run_file.RunFile), [_object(*form) for form in _law_forms()]
     goal = get_args(BestOption)[1]
     sweep = _settings(of_sweeps, RunSettings, sweep=True) | {
         "best": {"type": "string"} | _words(f"{goal.help} By default {goal.show_default}."),
@@ -261,9 +254,9 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
-    archive, votes, audit = _attributes(Archive), _attributes(Votes), _attributes(Audit)
+    archive, votes, audit = _told(Archive), _told(Votes), _told(Audit)
     claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
-    claims |= {"margin": Certificate.margin_kind.__doc__} | _comments(Claims)
+    claims |= {"margin": Certificate.margin_kind.__doc__} | _told(Claims)
     top = {name: archive[name] for name in archive} | {
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
@@ -290,9 +283,16 @@ def _meanings() -> dict[str, Schema]:
         "audit.": audit,
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},
-        "graphs[].claims.broken[].": _attributes(FoundAttack),
+        "graphs[].claims.broken[].": _told(FoundAttack),
     }
     return {f"{head}{name}": _words(text) for head, texts in parts.items() for name, text in texts.items()}
+
+
+def _region(law: dict[str, Schema]) -> Schema:
+    """A region of the noise in an archive: a law, all of whose numbers are given, and again as exact fractions."""
+    names = tuple(name for name in law if name != "added")
+    exact = _object({name: {"type": "string"} for name in names}, names)
+    return _object({"region": {"type": "string"}, **law, "exact": exact}, ("region", *names, "exact"))
 
 
 def archive_schema() -> Schema:
@@ -300,8 +300,9 @@ def archive_schema() -> Schema:
     with _listening() as asked:
         for path in ARCHIVES:
             reading.read_with_claims(path, whole=True)
-    meanings, laws = _meanings(), _law_forms()
+    meanings = _meanings()
     known = {
+        "noise[]": {"anyOf": [_region(form) for form, _ in _law_forms()]},
         "format": {"const": writing.FORMAT},
         "version": {"const": writing.VERSION},
         "graphs[].claims.margin": {"enum": list(MARGINS)},
@@ -316,25 +317,17 @@ def archive_schema() -> Schema:
         elif f"{place}[]" in asked:
             forms = [{"type": "array", "items": schema(f"{place}[]")}]
         elif one.members:
-            forms = [members(place, *each) for each in dict.fromkeys(one.members)]
+            prefix = f"{place}." if place else ""
+            forms = [
+                _object({name: schema(prefix + name) for name in (*names, *optional)}, names)
+                for names, optional in dict.fromkeys(one.members)
+            ]
         else:
             forms = one.forms or [_of_value(value) for value in one.held if value is not None]
         if not forms:
             raise SystemExit(f"No archive that the tests keep has {place!r}: add one to {_TESTS / 'files/kept'}.")
         null = [{"type": "null"}] if None in one.held else []
         return _any_of(*forms, *null) | meanings.get(place, {})
-
-    def members(place: str, names: tuple[str, ...], optional: tuple[str, ...]) -> Schema:
-        prefix = f"{place}." if place else ""
-        numbers: dict[str, Schema] = {}
-        if place == "noise[]":
-            (numbers,) = (form for form, _ in laws if form.keys() - {"added"} == {*names} - {"region", "exact"})
-            optional = tuple(name for name in optional if name in numbers)
-        found = {name: numbers.get(name) or schema(prefix + name) for name in (*names, *optional)}
-        if numbers:  # each has its exact fraction, and no other law's
-            same = tuple(name for name in names if name in numbers)
-            found["exact"] = _object({name: schema(f"{prefix}exact.{name}") for name in same}, same)
-        return _object(found, names)
 
     return {"$schema": _DIALECT, "title": "An archive of starcert", **_words(writing.__doc__), **schema("")}
 

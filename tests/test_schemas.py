@@ -70,7 +70,7 @@ def test_run_files_are_what_the_schema_says(name):
 
 
 def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
-    more = {"evidence": True, "own_samples": 9, "family": "all", "threat": "flips:2", "max_radius": (2, 2, 3, 4, 5)}
+    more = {"evidence": True, "own_samples": 9, "family": "all", "threat": "flips:2"}
     settings = run_settings(read_run_file(runs_worlds.project(tmp_path / "project")).values | more)
     grid = Grid.of({"hub": [0.02, 0.05], "rest": {"delete": [0.1], "add": [0.2, 0.3]}})
     for record in (
@@ -78,7 +78,7 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
         RunRecord(settings, {"model": "00"}, grid, "accuracy@hub=1", {"samples": 5}),
     ):
         text = run_file_text(record, folder=tmp_path)
-        assert "max_radius" in text
+        assert "threat" in text
         assert faults(RUN, tomllib.loads(text)) == []
 
 
@@ -190,6 +190,14 @@ def test_archives_that_are_written_now_are_what_the_schema_says(law, tmp_path):
     for archive in (made, archive_worlds.three_classes(family="all"), archive_worlds.four_regions()):
         path = archive_worlds.written(tmp_path, archive)
         assert faults(ARCHIVE, json.loads(path.read_text(encoding="utf-8"))) == []
+
+
+def test_every_law_is_in_both_schemas():
+    public = [getattr(sc, name) for name in sc.__all__]
+    laws = {each for each in public if isinstance(each, type) and issubclass(each, sc.Law) and each is not sc.Law}
+    assert {type(law) for law in schemas.LAWS} == laws
+    for law in schemas.LAWS:
+        assert faults(RUN, {"noise": {"all": law.to_json()}}) == []
 
 
 def changed(value: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str, tuple[str | int, ...], object]]:
