@@ -65,7 +65,7 @@ def _words(text: str | None) -> Schema:
     return {"description": line} if line else {}
 
 
-def _told(owner: type) -> dict[str, str]:
+def _attribute_docs(owner: type) -> dict[str, str]:
     """What a class says about its attributes: in its docstring, or in comments beside its fields; "" if nothing."""
     section = re.split(r"^(?:Attributes|Args):$", inspect.getdoc(owner) or "", flags=re.MULTILINE)[-1]
     section = re.split(r"^\S", section, flags=re.MULTILINE)[0]
@@ -116,7 +116,7 @@ def _law_forms() -> list[tuple[dict[str, Schema], tuple[str, ...]]]:
     """The laws as files have them: each with its numbers and their meaning, and the names that must be given."""
     forms = []
     for law in LAWS:
-        hints, meaning = get_type_hints(type(law).__init__), _told(type(law))
+        hints, meaning = get_type_hints(type(law).__init__), _attribute_docs(type(law))
         properties = {}
         for name in (*law.numbers, *(name for name in ("added",) if name in hints)):
             parameter = name if name in hints else "p"
@@ -171,7 +171,7 @@ def _grid() -> Schema:
 def run_file_schema() -> Schema:
     """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
     of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
-    about, laws = _told(run_file.RunFile), [_object(*form) for form in _law_forms()]
+    about, laws = _attribute_docs(run_file.RunFile), [_object(*form) for form in _law_forms()]
     goal = get_args(BestOption)[1]
     sweep = _settings(of_sweeps, RunSettings, sweep=True) | {
         "best": {"type": "string"} | _words(f"{goal.help} By default {goal.show_default}."),
@@ -254,9 +254,9 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
-    archive, votes, audit = _told(Archive), _told(Votes), _told(Audit)
+    archive, votes, audit = _attribute_docs(Archive), _attribute_docs(Votes), _attribute_docs(Audit)
     claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
-    claims |= {"margin": Certificate.margin_kind.__doc__} | _told(Claims)
+    claims |= {"margin": Certificate.margin_kind.__doc__} | _attribute_docs(Claims)
     top = {name: archive[name] for name in archive} | {
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
@@ -283,7 +283,7 @@ def _meanings() -> dict[str, Schema]:
         "audit.": audit,
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},
-        "graphs[].claims.broken[].": _told(FoundAttack),
+        "graphs[].claims.broken[].": _attribute_docs(FoundAttack),
     }
     return {f"{head}{name}": _words(text) for head, texts in parts.items() for name, text in texts.items()}
 
