@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
-from starcert.system.plugins import find_plugin
+from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
 if TYPE_CHECKING:
@@ -70,15 +70,20 @@ class Reference:
 
     @classmethod
     def _of_module(cls, text: str, parameter: str, group: str) -> Reference:
-        place = text if ":" in text else find_plugin(group, text).place
-        module, _, name = place.partition(":")
+        found = None if ":" in text else plugins(group).get(text)
+        module, _, name = (text if found is None else found.checked().place).partition(":")
         try:
-            spec = find_spec(module)
+            spec = find_spec(module) if name else None
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
+            spec = None
         except Exception as error:
             raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
         if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-            hint = "Install it, or write path/to/file.py:function. `starcert plugins` lists what packages add."
-            raise InvalidParameterError(parameter, "name a Python module that can be imported", text, hint)
+            must = "name a Python file and a function in it, or a module that can be imported"
+            hint = "Write path/to/file.py:function, package.module:function, or a name that `starcert plugins` lists."
+            raise InvalidParameterError(parameter, must, text, hint)
         return cls(Path(spec.origin), name, module, text)
 
     @cached_property

@@ -33,13 +33,18 @@ class Plugin:
     origin: str  # the distribution and its version; several if they claim one name
     clash: str = ""  # who else has the name; "" if nobody
 
-    def load(self) -> object:
-        """The thing itself, imported now."""
+    def checked(self) -> Plugin:
+        """The same, unless somebody else has the name."""
         if self.clash:
             taken = f"The name {self.name!r} in starcert.{self.group} is claimed by {self.origin}, and by {self.clash}"
             raise PluginError(f"{taken}. Uninstall one, or give one of them another name.")
+        return self
+
+    def load(self) -> object:
+        """The thing itself, imported now."""
+        module, _, name = self.checked().place.partition(":")
         try:
-            return import_place(self.place)
+            return reduce(getattr, name.split("."), import_module(module))
         except Exception as error:
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise PluginError(
@@ -66,14 +71,8 @@ def find_plugin(group: str, name: str, own: Iterable[str] = ()) -> Plugin:
     known = plugins(group, own)
     if name not in known:
         hint = f"Install the package that has it. It must declare it as an entry point in the group starcert.{group}."
-        raise PluginError(f"There is no {name!r} in starcert.{group} here. {did_you_mean(name, [*known, *own], hint)}")
+        raise PluginError(f"There is no {name!r} in starcert.{group} here. {did_you_mean(name, known, hint)}")
     return known[name]
-
-
-def import_place(place: str) -> object:
-    """What "package.module:name" names, imported."""
-    module, _, name = place.partition(":")
-    return reduce(getattr, name.split("."), import_module(module))
 
 
 def _origin(entry: EntryPoint) -> str:
