@@ -7,8 +7,11 @@ import pytest
 from plugin_worlds import declaring, install
 
 import starcert as sc
+from starcert.objects.binding import known_kinds
 from starcert.objects.laws import law_from_json, law_from_text
-from starcert.system.errors import InvalidParameterError
+from starcert.runs.setting_values import as_bound, as_model
+from starcert.runs.user_code import UserCodeError
+from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.plugins import GROUPS, PluginError, find_plugin, plugins
 
 LAW = """
@@ -124,6 +127,33 @@ def test_a_law_that_only_derives_from_another_is_not_written_as_that(tmp_path):
     archive = sc.archive.Archive.from_result(sc.certify(bounds, sc.Noise(all=Sly(0.1)), max_radius=2))
     with pytest.raises(InvalidParameterError, match="laws that are read as they are written"):
         sc.archive.write(tmp_path / "certificates.json", archive)
+
+
+def test_a_kind_is_found_and_a_broken_one_does_no_harm(packages):
+    packages("trees", "kinds", "import starcert.objects as o\nclass thing(o.Kind):\n    word = 'tree'\n")
+    packages("broken", "kinds", "1 / 0\n")
+    with pytest.warns(StarcertWarning, match=r"broken 1\.0.*ZeroDivisionError"):
+        assert [kind.word for kind in known_kinds()] == ["graph", "row", "tree"]
+
+
+@pytest.mark.parametrize("parse", [as_model, as_bound])
+def test_models_and_bounds_by_name_or_import(parse, packages, tmp_path):
+    group = "classifiers" if parse is as_model else "bounds"
+    packages("own", group, "class box:\n    thing = 1\n", mine="own:box.thing", fog="own:box")
+    packages("other", group, fog="other:thing")
+    for text, name in (("mine", "box.thing"), ("own:box", "box")):
+        found = parse(text, tmp_path, "it")
+        assert (found.module, found.name, str(found), found.file.name) == ("own", name, text, "own.py")
+    assert parse("mine", tmp_path, "it").load() == 1
+    assert parse("mine", tmp_path, "it").digest == parse("own:box", tmp_path, "it").digest
+    with pytest.raises(PluginError, match=r"'fog' .* is claimed by other 1\.0, and by own 1\.0"):
+        parse("fog", tmp_path, "it")
+    for unknown in ("absent", "absent:f", "own.absent:f", "math:sin"):
+        with pytest.raises(InvalidParameterError, match=r"'it' must name a Python file.*starcert plugins"):
+            parse(unknown, tmp_path, "it")
+    packages("failing", "kinds", "import absent\n")
+    with pytest.raises(UserCodeError, match=r"failing\.py, line 1: ModuleNotFoundError.*pip install absent"):
+        parse("failing:f", tmp_path, "it").load()
 
 
 def test_the_command_lists_everything_and_says_what_is_wrong(packages, here):
