@@ -81,6 +81,13 @@ class RunSettings:
         metavar="NAME|PATH",
         example="MUTAG",
     )
+    kind: Reference | None = _of_data(
+        checks.as_kind,
+        "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
+        "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
+        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+        shown="by the file's name",
+    )
     columns: dict[str, str] | None = _of_data(
         checks.as_columns,
         "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
