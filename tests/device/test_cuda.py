@@ -132,7 +132,7 @@ def test_votes_are_equal_when_they_are_counted_again(dense, device):
         model = network("gin", graph, noise, device)
         base = from_dense(model.dense(), n_classes=2) if dense else from_pyg(model, n_classes=2)
         smoothed = sc.SmoothedClassifier(base, noise)
-        counts.append(smoothed.vote([graph], samples=4096, seed=3, chunk_size=2048).counts.tolist())
+        counts.append(smoothed.vote([graph], samples=4096, seed=3, voting=sc.Voting(chunk_size=2048)).counts.tolist())
     assert counts[0] == counts[1] == counts[2]
     assert min(counts[0][0]) > 100
 

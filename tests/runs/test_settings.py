@@ -8,7 +8,7 @@ import typer
 
 import starcert as sc
 from starcert.cli import app
-from starcert.objects.noise import AnyFlips
+from starcert.objects.threats import AnyFlips
 from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, run_file_text
 from starcert.runs.setting_values import check_options, check_values, option_name
 from starcert.runs.settings import SETTINGS, RunSettings, run_settings

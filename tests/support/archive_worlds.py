@@ -121,7 +121,7 @@ def typed(noise: sc.Noise, **how: object) -> Archive:
         return ((values == 2).sum(axis=1) + 2 * (values[:, 0] == 1) > 4).astype(int)
 
     base = sc.classifiers.from_callable(heavy, on="batch", n_classes=2)
-    how = {"samples": 2_000, "seed": 3, "evidence": True, "max_flips": 2} | how
+    how = {"samples": 2_000, "seed": 3, "evidence": True, "threat": "flips:2"} | how
     return Archive.from_result(sc.SmoothedClassifier(base, noise).certify(graphs, **how))
 
 
@@ -156,7 +156,7 @@ def nodes(**how: object) -> Archive:
     """Three targets: a node of degree 4, one of degree 1 and one of degree 2."""
     smoothed = sc.SmoothedClassifier(_Degrees(), sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
     graph = sc.Graph(6, [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5)])
-    how = {"samples": 3_000, "seed": 3, "evidence": True, "max_flips": 2, "own_samples": 9_000} | how
+    how = {"samples": 3_000, "seed": 3, "evidence": True, "threat": "flips:2", "own_samples": 9_000} | how
     return Archive.from_result(smoothed.certify([graph], **how))
 
 
@@ -166,7 +166,9 @@ def motif() -> Archive:
     base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.3), regions=data.partition)
     graphs = [data.test.graphs[i] for i in (0, 1, 50)]
-    result = smoothed.certify(graphs, samples=2_000, seed=1, max_radius=(1, 3), evidence=True, own_samples=20_000)
+    result = smoothed.certify(
+        graphs, samples=2_000, seed=1, threat=sc.threats.Box((1, 3)), evidence=sc.Evidence(own_samples=20_000)
+    )
     return Archive.from_result(result)
 
 
