@@ -10,6 +10,7 @@ from multiprocessing import get_context
 import networkx as nx
 import numpy as np
 import pytest
+from asking import how_to
 from evidence_worlds import World, symmetric
 
 import starcert as sc
@@ -143,9 +144,9 @@ def test_verdicts_do_not_depend_on_workers_or_batches(smoothed, graphs, result, 
 
 def test_a_store_keeps_votes_at_attacked_graphs(smoothed, graphs, tmp_path):
     asked = {"samples": 2_000, "seed": 1, "evidence": True, "own_samples": 8_000}
-    expected = smoothed.certify(graphs, **asked)
+    expected = smoothed.certify(graphs, **how_to(**asked))
     for _ in range(2):
-        again = smoothed.certify(graphs, **asked, voting=sc.Voting(store=tmp_path / "votes.db"))
+        again = smoothed.certify(graphs, **how_to(**asked, store=tmp_path / "votes.db"))
         assert [one.verdicts for one in again] == [one.verdicts for one in expected]
 
 

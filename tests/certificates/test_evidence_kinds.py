@@ -159,6 +159,6 @@ def test_stopping_early_looks_at_every_target():
 
 def test_levels_without_an_attack_are_certified():
     """Two edges cannot go and one of them change besides."""
-    (one,) = certify("typed edges", own_samples=40_000, samples=8_000, max_radius=(2, 0, 2), max_flips=None)
+    (one,) = certify("typed edges", own_samples=40_000, samples=8_000, max_radius=(2, 0, 2), threat=None)
     certified = {level for level in one.verdicts.levels if one.verdicts.levels[level].kind == "certified"}
     assert all("there is no such attack" in one.why(level) for level in certified if level[0] + level[2] > 2)

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import from_callable
@@ -29,7 +30,9 @@ class Dense(Classifier):
 
 
 def vote(base, n=3, **options):
-    return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(n), **WANTED | options)
+    return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(
+        worlds.graphs(n), **how_to(**WANTED | options)
+    )
 
 
 def test_three_parts_are_enough():

@@ -204,7 +204,7 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
     noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.01))
     base = from_pyg(network("gin", graphs[1], noise, device), n_classes=2)
     smoothed, asked = sc.SmoothedClassifier(base, noise), worlds.Calls()
-    wanted = {"samples": 700, "selection_samples": 100, "seed": 3, "record": record}
+    wanted = {"samples": 700, "seed": 3, "record": record, "voting": sc.Voting(selection_samples=100)}
     forward = base.model.forward
 
     def counted(*given):

@@ -204,9 +204,9 @@ def runs() -> dict[str, object]:
     with project() as folder:
         for name, words in {
             "graphs": ("graphs.toml",),
-            "evidence": ("graphs.toml", "--evidence", "--max-radius", "motif=1,rest.delete=1,rest.add=1"),
-            "decided": ("graphs.toml", "--plan", "decided", "--max-radius", "motif=1,rest.delete=0,rest.add=0"),
-            "words": ("words.toml", "--evidence", "--max-radius", "box=1,flank=1"),
+            "evidence": ("graphs.toml", "--evidence", "--threat", "box:motif=1,rest.delete=1,rest.add=1"),
+            "decided": ("graphs.toml", "--plan", "decided", "--threat", "box:motif=1,rest.delete=0,rest.add=0"),
+            "words": ("words.toml", "--evidence", "--threat", "box:box=1,flank=1"),
         }.items():
             command("certify", *words, "--out", name)
             out = folder / name
@@ -220,7 +220,7 @@ def runs() -> dict[str, object]:
 def sweeps() -> dict[str, object]:
     """`starcert sweep`: the table of its levels."""
     found = {}
-    box = ("--max-radius", "motif=1,rest=1")
+    box = ("--threat", "box:motif=1,rest=1")
     with project() as folder:
         for name, words in {
             "graphs": ("graphs.toml", "--grid", "motif=0.03,0.3,rest=0.2,0.45"),

@@ -100,7 +100,7 @@ def test_a_rule_is_asked_once_for_every_graph(how, tmp_path):
     if how == "score":
         smoothed.score(GRAPHS, [0, 1, 0])
     else:
-        getattr(smoothed, how)(GRAPHS, samples=150, seed=1, store=tmp_path / "votes.db")
+        getattr(smoothed, how)(GRAPHS, samples=150, seed=1, voting=sc.Voting(store=tmp_path / "votes.db"))
     assert len(calls) == len(GRAPHS)
     # One that reads edges sees each graph itself once; that it does is found out on a graph without any.
     rule, calls = counting(by_hubs)

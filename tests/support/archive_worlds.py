@@ -7,6 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+from asking import how_to
 
 import starcert as sc
 from starcert.files import Archive, Verification, verify, write
@@ -106,7 +107,7 @@ def small(function: Callable[[nx.Graph], int], noise: sc.Noise, n_classes: int =
     base = sc.classifiers.from_callable(function, n_classes=n_classes)
     smoothed = sc.SmoothedClassifier(base, noise)
     how = {"samples": 2_000, "seed": 3, "evidence": True} | how
-    return Archive.from_result(smoothed.certify([sc.Graph.from_networkx(g) for g in graphs], **how))
+    return Archive.from_result(smoothed.certify([sc.Graph.from_networkx(g) for g in graphs], **how_to(**how)))
 
 
 def typed(noise: sc.Noise, **how: object) -> Archive:
@@ -157,7 +158,7 @@ def nodes(**how: object) -> Archive:
     smoothed = sc.SmoothedClassifier(_Degrees(), sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
     graph = sc.Graph(6, [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5)])
     how = {"samples": 3_000, "seed": 3, "evidence": True, "threat": "flips:2", "own_samples": 9_000} | how
-    return Archive.from_result(smoothed.certify([graph], **how))
+    return Archive.from_result(smoothed.certify([graph], **how_to(**how)))
 
 
 def motif() -> Archive:

@@ -16,6 +16,8 @@ def how_to(**flat):
     asked["voting"] = replace(flat.get("voting", sc.Voting()), **{key: flat[key] for key in VOTING if key in flat})
     if flat.get("evidence") and "own_samples" in flat:
         asked["evidence"] = sc.Evidence(flat["own_samples"])
-    if threats := [kind(flat[key]) for key, kind in THREATS.items() if flat.get(key) is not None]:
-        asked["threat"] = reduce(and_, threats)
+    given = [kind(flat[key]) for key, kind in THREATS.items() if flat.get(key) is not None]
+    if given:
+        others = [] if flat.get("threat") is None else [sc.threats.threat_of(flat["threat"])]
+        asked["threat"] = reduce(and_, [*given, *others])
     return asked
