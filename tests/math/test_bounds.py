@@ -7,6 +7,7 @@ from typing import ClassVar
 import networkx as nx
 import numpy as np
 import pytest
+from asking import how_to
 from typing_extensions import override
 
 import starcert as sc
@@ -60,7 +61,7 @@ SMOOTHED = sc.SmoothedClassifier(BASE, sc.Noise(all=0.1))
 
 
 def certified(**more):
-    return SMOOTHED.certify(GRAPHS, samples=2000, alpha=0.01, seed=1, **more)
+    return SMOOTHED.certify(GRAPHS, **how_to(samples=2000, alpha=0.01, seed=1, **more))
 
 
 @pytest.mark.parametrize("family", ["each", "all"])

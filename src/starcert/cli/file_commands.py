@@ -117,7 +117,7 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    from starcert.objects.noise import threat_of  # noqa: PLC0415
+    from starcert.objects.threats import threat_of  # noqa: PLC0415
 
     flips = None if threat is None else threat_of(threat, "--threat")
     from starcert import files as archives  # noqa: PLC0415  (numba and flint: only where they are needed)

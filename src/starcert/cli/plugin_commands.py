@@ -33,14 +33,14 @@ def _own() -> dict[str, dict[str, str]]:
     from starcert.math.bounds import BOUNDS  # noqa: PLC0415  (flint and numpy: only where they are needed)
     from starcert.objects.binding import OWN_KINDS  # noqa: PLC0415
     from starcert.objects.laws import LAWS  # noqa: PLC0415
-    from starcert.objects.noise import AnyFlips  # noqa: PLC0415
+    from starcert.objects.threats import AnyFlips, Box  # noqa: PLC0415
     from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
 
     return {
         "laws": {law.name: _first_line(law) for law in LAWS},
         "kinds": {name: _first_line(kind) for name, kind in OWN_KINDS.items()},
         "bounds": {name: _first_line(bound) for name, bound in BOUNDS.items()},
-        "threats": {"flips": _first_line(AnyFlips)},
+        "threats": {threat.form.partition(":")[0]: _first_line(threat) for threat in (AnyFlips, Box)},
         "studies": {name: study.about for name, study in STUDIES.items()},
     }
 

@@ -29,7 +29,7 @@ from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
 from starcert.math.confidence import Votes, spends_on_all_classes
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
@@ -187,7 +187,7 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
     assert selection is not None
     axes, box = graph.axes(archive.noise), certificate.max_radius
 
-    def choices(chunks: int) -> Evidence:
+    def choices(chunks: int) -> FlipEvidence:
         votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
         return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 

@@ -252,6 +252,11 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
 
 
+def as_kind(value: object, base: Path, name: str) -> Reference:
+    """A kind in a Python file or a module, or the name of one that a package adds."""
+    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name, "kinds")
+
+
 def as_device(value: object, base: Path, name: str) -> str:
     """A device of torch."""
     text = as_text(value, base, name)

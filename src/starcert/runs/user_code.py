@@ -125,13 +125,22 @@ def load_bound(bound: Reference | str | None, plan: str) -> Bound:
     if isinstance(bound, str):
         made = BOUNDS[bound]()
     elif bound is not None:
-        found: Any = bound.load()
-        with running_user_code(bound.file):
-            made = found() if is_function(found) else found
-        if not isinstance(made, Bound) or (":" not in str(bound) and made.name != str(bound)):
-            hint = "Derive it from starcert.Bound, and let its name be that of its entry point."
-            raise InvalidParameterError("bound", "name a Bound", f"a {type(made).__name__} from {bound}", hint)
+        made = load_instance(bound, Bound, "bound")
+        if ":" not in str(bound) and made.name != str(bound):
+            hint = "Let both names be the same."
+            raise InvalidParameterError("bound", "have the name of its entry point", made.name, hint)
     return choose_bound(made, plan, n_classes=2)
+
+
+def load_instance(reference: Reference, wanted: type, parameter: str) -> Any:  # noqa: ANN401  (one of the type)
+    """The object that a setting names, or one of the class that it names; refused unless it is what is wanted."""
+    found: Any = reference.load()
+    with running_user_code(reference.file):
+        made = found() if is_function(found) else found
+    if not isinstance(made, wanted):
+        got, hint = f"a {type(made).__name__} from {reference}", f"Derive it from starcert.{wanted.__name__}."
+        raise InvalidParameterError(parameter, f"name a {wanted.__name__}", got, hint)
+    return made
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:
