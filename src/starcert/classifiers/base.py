@@ -50,20 +50,12 @@ _ADVICE = (
 
 
 class Scores(NamedTuple):
-    """Answers of `classify`, and the numbers that they come from.
+    """Answers of `classify`, and numbers that they come from: where the largest two are close, so are two answers."""
 
-    Attributes:
-        answers: the classes.
-        numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
-            answers. None if there are no such numbers.
-        rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
-        assumed_logits: whether the last number of each row was taken for a logit although the user did not say so.
-    """
-
-    answers: npt.ArrayLike
-    numbers: npt.NDArray[np.float64] | None = None
-    rounding: float = 0.0
-    assumed_logits: bool = False
+    answers: npt.ArrayLike  # the classes
+    numbers: npt.NDArray[np.float64] | None = None  # shape (copies, numbers), or (copies, targets, numbers)
+    rounding: float = 0.0  # by how much numbers of the same copy may differ, relative to the largest of a batch
+    assumed_logits: bool = False  # the last number of each row is taken for a logit although the user did not say so
 
 
 class Classifier(ABC):

@@ -90,20 +90,12 @@ class NoisyCopies:
 
 
 class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from.
+    """Where the values of a layer come from."""
 
-    Attributes:
-        clean: the clean values of all its sites.
-        span: the positions of those that noise may change: from the first to before the second. Sites of other layers
-            may lie between them.
-        numbers: the number in the layer of each site that noise may change, ascending; None: all of them.
-        order: the places of these sites in the span; None: just as they are there.
-    """
-
-    clean: npt.NDArray[np.uint8]
-    span: tuple[int, int] = (0, 0)
-    numbers: Integers | None = None
-    order: Integers | None = None
+    clean: npt.NDArray[np.uint8]  # the clean values of all its sites
+    span: tuple[int, int] = (0, 0)  # the positions that noise may change lie in it, and maybe sites of other layers
+    numbers: Integers | None = None  # the numbers in the layer of these sites, ascending; None: all of them
+    order: Integers | None = None  # their places in the span; None: just as they are there
 
 
 @lru_cache(16)
@@ -159,19 +151,12 @@ class NoisyVectors(NoisyCopies):
 
 
 class EdgeList(NamedTuple):
-    """The edges of all copies, one after the other.
+    """The edges of all copies, one after the other."""
 
-    Attributes:
-        starts: where the edges of each copy begin, and where the last one's end (copies + 1 entries).
-        u: one end of each edge, a node index from 0; of an arc its source.
-        v: the other end, larger than u; of an arc its target.
-        types: the type of each edge, from 1; None if edges have none.
-    """
-
-    starts: Integers
-    u: Integers
-    v: Integers
-    types: npt.NDArray[np.uint8] | None = None
+    starts: Integers  # where the edges of each copy begin, and where the last one's end (copies + 1 entries)
+    u: Integers  # one end of each edge, a node index from 0; of an arc its source
+    v: Integers  # the other end, larger than u; of an arc its target
+    types: npt.NDArray[np.uint8] | None = None  # the type of each edge, from 1; None if edges have none
 
     def pairs(self) -> Iterator[Integers]:
         """The edges of each copy, shape (edges, 2)."""
@@ -181,17 +166,11 @@ class EdgeList(NamedTuple):
 
 
 class NodeOnes(NamedTuple):
-    """Bits of nodes that are 1, row after row: a row is a node of a copy.
+    """Bits of nodes that are 1, row after row: a row is a node of a copy."""
 
-    Attributes:
-        starts: where each row begins, copy after copy, and where the last one ends (copies · nodes + 1 entries).
-        columns: the columns of its ones, ascending in each row.
-        n_columns: how many columns there are.
-    """
-
-    starts: Integers
-    columns: Integers
-    n_columns: int
+    starts: Integers  # where each row begins, copy after copy, and where the last one ends (copies · nodes + 1 entries)
+    columns: Integers  # the columns of its ones, ascending in each row
+    n_columns: int  # how many columns there are
 
 
 class NoisyGraphs(NoisyCopies, ABC):

@@ -102,18 +102,14 @@ class DeviceDraw(Draw):
 class Places:
     """Which node pairs the sites of a graph are, on a device.
 
-    Attributes:
-        ends: both node indices of every site, shape (2, sites).
-        fixed: the fixed edges, shape (2, edges).
-        fixed_types: their types, or 1.
-        entries: for each entry of an adjacency matrix, row by row, the number of its site; for a fixed edge the number
-            of sites and its own; for an entry that is always 0 the largest. None beyond `MAX_MATRIX_NODES` nodes.
+    `entries` has for each entry of an adjacency matrix, row by row, the number of its site; for a fixed edge the number
+    of sites and its own; for an entry that is always 0 the largest.
     """
 
-    ends: torch.Tensor
-    fixed: torch.Tensor
-    fixed_types: torch.Tensor
-    entries: torch.Tensor | None = None
+    ends: torch.Tensor  # both node indices of every site, shape (2, sites)
+    fixed: torch.Tensor  # the fixed edges, shape (2, edges)
+    fixed_types: torch.Tensor  # their types, or 1
+    entries: torch.Tensor | None = None  # None beyond `MAX_MATRIX_NODES` nodes
 
     @classmethod
     def of(cls, sites: Sites, device: str) -> Places:

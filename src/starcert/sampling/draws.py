@@ -147,21 +147,13 @@ class PackedDraw(Draw):
 
 @dataclass(frozen=True, slots=True)
 class FlippedDraw(Draw):
-    """Only the sites that flipped: those of copy i are positions[starts[i] : starts[i + 1]].
+    """Only the sites that flipped: those of copy i are positions[starts[i] : starts[i + 1]]."""
 
-    Attributes:
-        n_sites: how many sites there are.
-        nonzero: the sites whose clean value is not 0.
-        starts: where each copy's positions begin, and where the last one's end.
-        positions: the flipped positions; on a device, a tensor.
-        shown: the value that each of them shows; None if all sites are bits: the other one.
-    """
-
-    n_sites: int
-    nonzero: Nonzero
-    starts: Positions
-    positions: Any
-    shown: Values | None = None
+    n_sites: int  # how many sites there are
+    nonzero: Nonzero  # the sites whose clean value is not 0
+    starts: Positions  # where each copy's positions begin, and where the last one's end
+    positions: Any  # the flipped positions; on a device, a tensor
+    shown: Values | None = None  # the value that each of them shows; None if all sites are bits: the other one
 
     @classmethod
     def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:

@@ -40,21 +40,13 @@ _USUAL = ("label", "atomic_number")  # the names of node labels in TU data sets 
 
 
 class Collection(NamedTuple):
-    """Graphs one after the other, from a list or from a batch of noisy copies.
+    """Graphs one after the other, from a list or from a batch of noisy copies."""
 
-    Attributes:
-        nodes: where the nodes of each graph begin, and where the last one's end (graphs + 1 entries).
-        starts: the same for the edges.
-        u: one end of each edge, counted from 0 in its graph.
-        v: the other end.
-        labels: a hash for each node.
-    """
-
-    nodes: Integers
-    starts: Integers
-    u: Integers
-    v: Integers
-    labels: Hashes
+    nodes: Integers  # where the nodes of each graph begin, and where the last one's end (graphs + 1 entries)
+    starts: Integers  # the same for the edges
+    u: Integers  # one end of each edge, counted from 0 in its graph
+    v: Integers  # the other end
+    labels: Hashes  # a hash for each node
 
 
 class Counts(NamedTuple):

@@ -52,21 +52,13 @@ def _draw_cells(ax: Axes, values: npt.NDArray[Any], axes: tuple[str, str], **loo
 
 @dataclass(frozen=True)
 class RadiusMap:
-    """Certified accuracy on two axes.
+    """Certified accuracy on two axes."""
 
-    Attributes:
-        axes: the names of the two axes.
-        share: the share of graphs certified (and answered right, if labels were given), shape (first, second axis).
-        majority_share: the share of the most frequent class among the labels; None without labels.
-        anchored: whether any of the certificates is anchored.
-        many: what is certified, in the plural.
-    """
-
-    axes: tuple[str, str]
-    share: npt.NDArray[np.float64]
-    majority_share: float | None
-    anchored: bool
-    many: str = "graphs"
+    axes: tuple[str, str]  # their names
+    share: npt.NDArray[np.float64]  # of graphs certified (and right, given labels), shape (first, second axis)
+    majority_share: float | None  # the share of the most frequent class among the labels; None without labels
+    anchored: bool  # whether any of the certificates is
+    many: str = "graphs"  # what is certified, in the plural
 
     @classmethod
     def from_certificates(
@@ -122,16 +114,11 @@ class VerdictMap:
     """What is known of one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
 
     A radius is broken if an attack within it is known.
-
-    Attributes:
-        axes: the names of the two axes.
-        tones: for each radius the number of its tone in `TONES`, shape (first, second axis).
-        anchored: whether the certificate is anchored.
     """
 
-    axes: tuple[str, str]
-    tones: npt.NDArray[np.int64]
-    anchored: bool
+    axes: tuple[str, str]  # their names
+    tones: npt.NDArray[np.int64]  # for each radius the number of its tone in `TONES`, shape (first, second axis)
+    anchored: bool  # whether the certificate is
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, max_radius: RadiusLike | None = None) -> VerdictMap:
@@ -175,19 +162,12 @@ class VerdictMap:
 
 @dataclass(frozen=True)
 class SlackMap:
-    """The slack of every radius on two axes, and the failure bounds of unanimous votes.
+    """The slack of every radius on two axes, and the failure bounds of unanimous votes."""
 
-    Attributes:
-        axes: the names of the two axes.
-        slack: shape (first axis, second axis).
-        failures: for each number of votes, the bound on 1 − p_A if all of them agree.
-        alpha: the failure probability of those bounds.
-    """
-
-    axes: tuple[str, str]
-    slack: npt.NDArray[np.float64]
-    failures: dict[int, float]
-    alpha: float
+    axes: tuple[str, str]  # their names
+    slack: npt.NDArray[np.float64]  # shape (first axis, second axis)
+    failures: dict[int, float]  # for each number of votes the bound on 1 − p_A if all of them agree
+    alpha: float  # the failure probability of those bounds
 
     @classmethod
     def from_noise(

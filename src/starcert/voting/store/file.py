@@ -74,20 +74,14 @@ def target_file(path: str | os.PathLike[str]) -> Path:
 
 
 class StoreFile:
-    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it.
-
-    Attributes:
-        turn: held by the thread that uses the connection.
-        waiting: rows to be committed, by kind and key.
-        n_committed: how many chunks of votes are committed.
-    """
+    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it."""
 
     def __init__(self, path: Path, *, writing: bool) -> None:
         self.path, self._writing, self._process = path, writing, os.getpid()
-        self.turn = threading.RLock()
-        self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
+        self.turn = threading.RLock()  # held by the thread that uses the connection
+        self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}  # to be committed, by kind and key
         self._keys: dict[tuple[type[Stored], object], set[tuple[object, ...]]] = {}
-        self.n_committed = 0
+        self.n_committed = 0  # chunks of votes
         self._alarm = threading.Timer(0, self._on_alarm)
         with ExitStack() as resources:
             if writing:
