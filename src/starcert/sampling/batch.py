@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.math.arithmetic import compiled
 from starcert.objects.layers import Numbered
 from starcert.objects.node_sites import NodeGrid, NodeSites
 
@@ -231,10 +230,13 @@ class NoisyGraphs(NoisyCopies, ABC):
         An edge comes in both directions, one after the other; an arc in its own.
         """
         n, (starts, u, v, _) = self.frame.n_nodes, self.edges()
-        batch = np.repeat(np.arange(len(self)), n)
+        batch, first = np.repeat(np.arange(len(self)), n), np.repeat(np.arange(len(self)) * n, np.diff(starts))
         if self.frame.directed:
-            return np.stack([u, v]) + np.repeat(np.arange(len(self)) * n, np.diff(starts)), batch
-        return _both_directions(starts, u, v, n), batch
+            return np.stack([u, v]) + first, batch
+        index = np.empty((2, 2 * len(u)), dtype=np.int64)
+        index[0, ::2] = index[1, 1::2] = u + first
+        index[1, ::2] = index[0, 1::2] = v + first
+        return index, batch
 
     def edge_types(self) -> npt.NDArray[np.uint8]:
         """The type of each column of `edge_index`, from 1."""
@@ -343,16 +345,3 @@ def _on(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
     import torch  # noqa: PLC0415  (whoever names a device has it loaded)
 
     return torch.from_numpy(array).to(device)
-
-
-@compiled
-def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -> Integers:
-    """Every edge there and back, the nodes of copy i counted from i · n_nodes."""
-    index = np.empty((2, 2 * u.size), np.int64)
-    for i in range(starts.size - 1):
-        shift = i * n_nodes
-        for k in range(starts[i], starts[i + 1]):
-            one, other = u[k] + shift, v[k] + shift
-            index[0, 2 * k] = index[1, 2 * k + 1] = one
-            index[1, 2 * k] = index[0, 2 * k + 1] = other
-    return index

@@ -241,10 +241,10 @@ class FlippedDraw(Draw):
 
     def ascending(self) -> FlippedDraw:
         """The same with the positions of each copy in ascending order."""
-        starts = self.starts - self.starts[0]
+        starts, before = self.starts - self.starts[0], self.copies * self.n_sites
         if self.shown is None:
-            return FlippedDraw(self.n_sites, self.nonzero, starts, _sort_each(starts, self.flips))
-        order = np.argsort(self.copies * self.n_sites + self.flips, kind="stable")  # quick where they ascend already
+            return FlippedDraw(self.n_sites, self.nonzero, starts, np.sort(before + self.flips) - before)
+        order = np.argsort(before + self.flips, kind="stable")  # quick where they ascend already
         return FlippedDraw(self.n_sites, self.nonzero, starts, self.flips[order], self.shown_flips[order])
 
     @override
@@ -291,11 +291,3 @@ def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noq
                 found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
-
-
-@compiled
-def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    ordered = np.empty_like(positions)
-    for i in range(starts.size - 1):
-        ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
-    return ordered

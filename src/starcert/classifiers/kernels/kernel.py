@@ -58,7 +58,8 @@ class Counts(NamedTuple):
 
     def normalised(self) -> Counts:
         """With the values of every row divided by their Euclidean norm."""
-        return self._replace(values=_normalise(self.starts, self.values))
+        rows = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return self._replace(values=self.values / np.sqrt(np.bincount(rows, weights=self.values**2))[rows])
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -329,15 +330,3 @@ def _count_hashes(starts: Integers, ends: Integers, hashes: Hashes) -> tuple[Int
             counts[end - 1] += 1.0
         begins[row + 1] = end
     return begins, found[:end].copy(), counts[:end].copy()
-
-
-@compiled
-def _normalise(starts: Integers, values: Floats) -> Floats:
-    scaled = np.empty(values.size)
-    for row in range(starts.size - 1):
-        square = 0.0
-        for i in range(starts[row], starts[row + 1]):
-            square += values[i] * values[i]
-        for i in range(starts[row], starts[row + 1]):
-            scaled[i] = values[i] / np.sqrt(square)
-    return scaled
