@@ -291,10 +291,6 @@ class NoisyGraphs(NoisyCopies, ABC):
         dense = _on(self.adjacency(), device)
         return dense.bool().float() if self.frame.type_names else dense.float()
 
-    def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
-        """Dense adjacency matrices of bytes, on a device: entries are those of `adjacency`."""
-        return _on(self.adjacency(), device)
-
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
         """The block-diagonal `edge_index`, and the copy of each node, on a device."""
         edge_index, batch = self.edge_index()

@@ -204,21 +204,14 @@ class DeviceGraphs(NoisyGraphs):
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
         return self._adjacency(torch.float32).to(device)
 
-    @override
-    def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
-        if self.places.entries is None:
-            return super().typed_adjacency_on(device)
-        return self._adjacency(torch.uint8, types=True).to(device)
-
-    def _adjacency(self, dtype: torch.dtype, *, types: bool = False) -> torch.Tensor:
-        """Dense adjacency matrices of 0 and 1, or of types."""
+    def _adjacency(self, dtype: torch.dtype) -> torch.Tensor:
+        """Dense adjacency matrices of 0 and 1."""
         if self.places.entries is None:
             raise ValueError(f"dense adjacency matrices on a device are for at most {MAX_MATRIX_NODES:,} nodes")
-        draw, fixed, n = self._edge_draw, self.places.fixed_types, self.frame.n_nodes
-        drawn = draw.there if types else draw.bits
-        padded = torch.zeros((len(self), drawn.shape[1] + len(fixed) + 1), dtype=dtype, device=drawn.device)
+        drawn, n_fixed, n = self._edge_draw.bits, len(self.places.fixed_types), self.frame.n_nodes
+        padded = torch.zeros((len(self), drawn.shape[1] + n_fixed + 1), dtype=dtype, device=drawn.device)
         padded[:, : drawn.shape[1]] = drawn
-        padded[:, drawn.shape[1] : -1] = fixed if types else 1
+        padded[:, drawn.shape[1] : -1] = 1
         return padded.index_select(1, self.places.entries).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
