@@ -14,40 +14,31 @@ if TYPE_CHECKING:
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg, from_torch
 
-__all__ = [
-    "Classifier",
-    "features",
-    "from_callable",
-    "from_dense",
-    "from_node_function",
-    "from_pyg",
-    "from_sklearn",
-    "from_torch",
-]
+__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_node_function", "from_pyg", "from_sklearn",
+           "from_torch"]  # fmt: skip
 
 _HOME = {
-    "Classifier": ("base", ""),
-    "features": ("features", ""),
-    "from_callable": ("functions", ""),
-    "from_dense": ("torch", "torch"),
-    "from_node_function": ("functions", ""),
-    "from_pyg": ("torch", "torch"),
-    "from_sklearn": ("sklearn", "kernels"),
-    "from_torch": ("torch", "torch"),
+    "base": ("Classifier",),
+    "functions": ("from_callable", "from_node_function"),
+    "sklearn": ("from_sklearn",),
+    "torch": ("from_dense", "from_pyg", "from_torch"),
 }
+_EXTRA = {"sklearn": "kernels", "torch": "torch"}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'starcert.classifiers' has no attribute {name!r}")
-    module, extra = _HOME[name]
-    try:
-        found = import_module(f"starcert.classifiers.{module}")
-        return found if name == module else getattr(found, name)
-    except ModuleNotFoundError as error:
-        if not extra or (error.name or "").startswith("starcert"):
-            raise
-        raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
+    if name == "features":
+        return import_module("starcert.classifiers.features")
+    for module, names in _HOME.items():
+        if name in names:
+            try:
+                return getattr(import_module(f"starcert.classifiers.{module}"), name)
+            except ModuleNotFoundError as error:
+                if module not in _EXTRA or (error.name or "").startswith("starcert"):
+                    raise
+                message = f"{name} needs {error.name}: pip install 'starcert[{_EXTRA[module]}]'"
+                raise StarcertError(message) from error
+    raise AttributeError(f"module 'starcert.classifiers' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -276,8 +276,7 @@ class BlockSampler(SiteSampler):
 
     def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[Draw]:
         generator = torch.Generator(device=self.device)
-        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        stream.use(1)
+        generator.manual_seed(stream.next_word() >> 1)
         step = -(-most // self.rows) * self.rows
         for begin in range(0, wanted, step):
             end = min(begin + step, wanted)

@@ -78,6 +78,12 @@ class WordStream:
         """Removes the next `count` words."""
         self._pending = self._pending[count:]
 
+    def next_word(self) -> int:
+        """The next word, which is used."""
+        word = int(self.at_least(1)[0])
+        self.use(1)
+        return word
+
     def fork(self) -> Self:
         """A separate stream that returns the same words from here on."""
         twin = type(self)(0)
@@ -270,7 +276,8 @@ class DenseValues(SiteSampler):
             done += rows
             last, (digits, _, more) = words[(rows - 1) * n_sites : rows * n_sites], self._thresholds
             for site in np.flatnonzero(((last == digits) & more).any(axis=0)) if tied else ():
-                values[done - 1, site] = self._settled(stream, int(site), int(last[site]))
+                sums = self._sums[self._law[site]]
+                values[done - 1, site] = settled(sums, int(last[site]), 64, stream.next_word)
         return values
 
     @override
@@ -279,14 +286,6 @@ class DenseValues(SiteSampler):
         most = max(1, MAX_BYTES // (8 * max(1, self._law.size)))
         for start in range(0, wanted, most):
             yield self.draw(stream, min(most, wanted - start))
-
-    def _settled(self, stream: WordStream, site: int, number: int) -> int:
-        def next_word() -> int:
-            word = int(stream.at_least(1)[0])
-            stream.use(1)
-            return word
-
-        return settled(self._sums[self._law[site]], number, 64, next_word)
 
 
 @compiled

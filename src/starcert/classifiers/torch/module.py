@@ -259,8 +259,7 @@ def from_torch(
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is; by default its class and a digest of its weights and its code.
         class_names: the names of the columns of its logits, in their order.
-        outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
-            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
+        outputs: what a single output is, as in `from_pyg`.
 
     Example:
         >>> import starcert as sc
