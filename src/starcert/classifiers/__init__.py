@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert.system.errors import StarcertError
+from starcert.system.errors import needing
 
 if TYPE_CHECKING:
     from starcert.classifiers import features
@@ -23,7 +23,6 @@ _HOME = {
     "sklearn": ("from_sklearn",),
     "torch": ("from_dense", "from_pyg", "from_torch"),
 }
-_EXTRA = {"sklearn": "kernels", "torch": "torch"}
 
 
 def __getattr__(name: str) -> object:
@@ -31,13 +30,8 @@ def __getattr__(name: str) -> object:
         return import_module("starcert.classifiers.features")
     for module, names in _HOME.items():
         if name in names:
-            try:
+            with needing(f"{name} needs", "torch" if module == "torch" else "kernels"):
                 return getattr(import_module(f"starcert.classifiers.{module}"), name)
-            except ModuleNotFoundError as error:
-                if module not in _EXTRA or (error.name or "").startswith("starcert"):
-                    raise
-                message = f"{name} needs {error.name}: pip install 'starcert[{_EXTRA[module]}]'"
-                raise StarcertError(message) from error
     raise AttributeError(f"module 'starcert.classifiers' has no attribute {name!r}")
 
 

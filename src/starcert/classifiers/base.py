@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -170,11 +170,6 @@ class DrawsItself(Classifier):
     @abstractmethod
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
         """The sampler of a graph."""
-
-
-def is_classifier(value: object) -> TypeGuard[Classifier]:
-    """Whether something is a base classifier."""
-    return isinstance(value, Classifier)
 
 
 def checked_answers(

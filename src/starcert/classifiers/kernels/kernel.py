@@ -19,16 +19,12 @@ from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, NodeFrame
 from starcert.objects.content import digest
 from starcert.sampling.batch import EdgeList, NoisyGraphs
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, needing
 
-try:
+with needing("Graph kernels need", "kernels"):
     from scipy.sparse import csr_array
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
-except ImportError as error:
-    raise StarcertError(
-        f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
-    ) from error
 
 Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
