@@ -63,20 +63,7 @@ class Classifier(ABC):
 
     The answer on a copy may depend on that copy alone. Voting checks it on a few copies at the start, and the audit on
     many at the end of a run, in other batches and alone: a classifier that answers one of them differently is refused.
-
-    Attributes:
-        n_classes: how many classes there are; answers are 0 … n_classes − 1.
-        class_names: the names of the classes, in the order of their numbers; None: they have none.
-        class_labels: the labels that it was fitted on, such as (3, 8), in the same order; None: there are none.
-        batch_size: the largest batch that it wants. Answers must not depend on it.
-        chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
-        backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
-        chunks_per_batch: how many chunks of a graph it wants as one batch. More than one is for classifiers that answer
-            a chunk faster than the next one begins, and whose answers are known not to depend on the batch.
-        max_batch_nodes: chunks of several graphs with up to this many nodes in all copies are one call of
-            `scored_each`; 0: graphs are classified one after the other.
-        call_cost: the cost of a call beside its copies, in copies of a large batch. It sets how large an audit may be;
-            it is never measured, so that results do not depend on a clock.
+    docs/classifiers.md says when to override what.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -89,15 +76,15 @@ class Classifier(ABC):
         (256, 1024, 'cpu')
     """
 
-    n_classes: int
-    class_names: tuple[str, ...] | None = None
-    class_labels: tuple[Hashable, ...] | None = None
-    batch_size: int = 256
-    chunk_size: int = CHUNK_SIZE
-    backend: str = "cpu"
-    chunks_per_batch: int = 1
-    max_batch_nodes: int = 0
-    call_cost: int = 96
+    n_classes: int  # how many classes there are; answers are 0 … n_classes − 1
+    class_names: tuple[str, ...] | None = None  # in the order of their numbers; None: they have none
+    class_labels: tuple[Hashable, ...] | None = None  # what it was fitted on, such as (3, 8), in the same order
+    batch_size: int = 256  # the largest batch that it wants. Answers must not depend on it
+    chunk_size: int = CHUNK_SIZE  # samples of a unit of work with a random stream of its own. Votes depend on it
+    backend: str = "cpu"  # what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it
+    chunks_per_batch: int = 1  # how many chunks of a graph it wants as one batch, where starting one takes longest
+    max_batch_nodes: int = 0  # up to this many nodes, copies of several graphs are one call of `scored_each`; 0: never
+    call_cost: int = 96  # of a call beside its copies, in copies; it sets how large an audit is, and is never measured
 
     @property
     @abstractmethod
