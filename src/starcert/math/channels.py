@@ -126,6 +126,13 @@ class Product:
     def __init__(self, channels: Iterable[Channel]) -> None:
         object.__setattr__(self, "channels", tuple(channels))
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.channels)  # of many fractions, for many look-ups
+
     @cached_property
     def factors(self) -> tuple[Channel, ...]:
         """The distinct channels that are not free, in order of appearance."""
