@@ -1,4 +1,4 @@
-"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers."""
+"""Maps of two axes: the share certified at each radius, the verdicts on one graph, and slacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from starcert.certificates.metrics import certified_counts, certified_share, maj
 from starcert.certificates.slack import slack_table
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.pages.plots.drawing import MAJORITY, PAGE, SHADES, TONES, new_axes, new_figure, two_axes
-from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most
 
 if TYPE_CHECKING:
@@ -211,40 +210,4 @@ class SlackMap:
             at = (reach[row] - 0.5, row + 0.45)
             ax.annotate(f"{n:,} votes ", at, ha="right", va="top", fontsize=8, fontweight="bold")
         ax.set_title(f"What unanimous votes certify (alpha = {at_most(self.alpha)})")
-        return ax
-
-
-@dataclass(frozen=True)
-class NumberGrid:
-    """Numbers by row and column, drawn from dark to light; NaN where there is none."""
-
-    values: npt.NDArray[np.float64]
-    rows: Sequence[object]
-    columns: Sequence[object]
-    row_name: str
-    column_name: str
-    value_name: str
-    limits: tuple[float, float] | None = None  # the numbers at the dark and at the light end; None: least and greatest
-    digits: int = 0  # after the point
-
-    def __post_init__(self) -> None:
-        if np.shape(self.values) != (shape := (len(self.rows), len(self.columns))):
-            raise InvalidParameterError("values", f"have the shape {shape}", np.shape(self.values))
-
-    def plot(self, ax: Axes | None = None, *, bar: bool = True, font_size: float = 6) -> Axes:
-        """Draws it: the first row at the top; a number is black on light cells and white on dark ones."""
-        ax = new_axes(ax)
-        low, high = self.limits or (float(np.nanmin(self.values)), float(np.nanmax(self.values)))
-        image = ax.imshow(self.values, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
-        for (i, j), value in np.ndenumerate(self.values):
-            if np.isfinite(value):
-                colour = "black" if value - low > 0.5 * (high - low) else "white"
-                ax.text(j, i, f"{value:.{self.digits}f}", ha="center", va="center", fontsize=font_size, color=colour)
-        ax.set_xticks(range(len(self.columns)), [str(column) for column in self.columns])
-        ax.set_yticks(range(len(self.rows)), [str(row) for row in self.rows])
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        ax.set(xlabel=self.column_name, ylabel=self.row_name)
-        if bar:
-            ax.figure.colorbar(image, ax=ax, label=self.value_name)
         return ax
