@@ -154,7 +154,7 @@ class DenseBits(SiteSampler):
             yield self._bits(packed, min(left, LANES * most))
 
     def _bits(self, packed: UInt64s, samples: int) -> PackedDraw:
-        packed[self._ones] ^= ~np.uint64(0)
+        _invert(packed, self._ones)
         return PackedDraw(packed, 0, samples)
 
     def flips(
@@ -215,6 +215,13 @@ def _draw(digits, lengths, certain, law, start, row, first, packed, raw):  # typ
         for w in range(packed.shape[1]):
             packed[site, w] = row[first + w]
     return packed.shape[0], used
+
+
+@compiled
+def _invert(packed: UInt64s, sites: Positions) -> None:
+    for site in sites:
+        for column in range(packed.shape[1]):
+            packed[site, column] = ~packed[site, column]
 
 
 def cumulative(laws: Sequence[Sequence[Fraction]]) -> list[list[Fraction]]:
