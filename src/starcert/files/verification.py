@@ -53,44 +53,26 @@ _CountVerdicts = dict[tuple[Radius, bool], set[tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A claim that is not what can be proved.
+    """A claim that is not what can be proved."""
 
-    Attributes:
-        graph: the number of the graph.
-        name: what its data calls it.
-        field: the name of the claim in the file.
-        kind: "false" if it says more than can be proved, "weaker" if it says less.
-        claimed: what the file says.
-        proved: what can be proved.
-    """
-
-    graph: int
-    name: str
-    field: str
-    kind: Kind
-    claimed: object
-    proved: object
+    graph: int  # the number of the graph
+    name: str  # what its data calls it
+    field: str  # the name of the claim in the file
+    kind: Kind  # "false" if it says more than can be proved, "weaker" if it says less
+    claimed: object  # what the file says
+    proved: object  # what can be proved
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of checking the claims of a file.
+    """The result of checking the claims of a file."""
 
-    Attributes:
-        path: the file.
-        archive: what it holds; its certificates are made afresh.
-        mismatches: every claim that is not what can be proved, graph by graph.
-        listed: how many radii were decided a second time, in whole numbers.
-        enclosed: how many have too many cells for that, so that the proof in balls stands alone.
-        evidence: for each graph, what of its verdicts of evidence was proved twice; None where there are none.
-    """
-
-    path: str
-    archive: Archive
-    mismatches: tuple[Mismatch, ...]
-    listed: int
-    enclosed: int
-    evidence: tuple[EvidenceCheck | None, ...] = ()
+    path: str  # the file
+    archive: Archive  # what it holds; its certificates are made afresh
+    mismatches: tuple[Mismatch, ...]  # every claim that is not what can be proved, graph by graph
+    listed: int  # how many radii were decided a second time, in whole numbers
+    enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
+    evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:

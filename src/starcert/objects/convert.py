@@ -140,12 +140,6 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
     return _of_entries(rows, columns, matrix[rows, columns], len(matrix), directed)
 
 
-def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
-    """The dense adjacency matrix."""
-    matrix: npt.NDArray[np.int8] = to_scipy(parts).toarray()
-    return matrix
-
-
 def from_scipy(source: object, directed: bool = False) -> Parts:
     """The parts of a graph with this sparse adjacency matrix, which stays sparse."""
     from scipy import sparse  # noqa: PLC0415

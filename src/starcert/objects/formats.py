@@ -97,7 +97,8 @@ class Formats(ABC):
 
     def to_numpy(self) -> npt.NDArray[np.int8]:
         """The dense adjacency matrix, of zeros and ones in bytes: widen it before counting with it."""
-        return convert.to_numpy(self._shown_parts)
+        matrix: npt.NDArray[np.int8] = self.to_scipy().toarray()
+        return matrix
 
     @classmethod
     def from_scipy(

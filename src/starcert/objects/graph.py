@@ -105,21 +105,19 @@ class Graph(Formats):
         data = content.data_of_nodes({} if node_data is None else node_data, n_nodes, "node_data")
         for twice in data.keys() & anchored.keys():
             raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
-        fields = {
-            "n_nodes": n_nodes,
-            "edges": pairs,
-            "nodes": named,
-            "node_data": MappingProxyType(content.NodeData(data, anchored)),
-            "anchored_data": MappingProxyType(anchored),
-            "directed": directed,
-            "edge_types": types,
-            "type_names": names,
-            "edge_data": MappingProxyType(numbers),
-            "added_edge_data": MappingProxyType(added),
-            "node_sites": MappingProxyType({}),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            n_nodes=n_nodes,
+            edges=pairs,
+            nodes=named,
+            node_data=MappingProxyType(content.NodeData(data, anchored)),
+            anchored_data=MappingProxyType(anchored),
+            directed=directed,
+            edge_types=types,
+            type_names=names,
+            edge_data=MappingProxyType(numbers),
+            added_edge_data=MappingProxyType(added),
+            node_sites=MappingProxyType({}),
+        )
 
     @property
     def n_edges(self) -> int:
@@ -341,9 +339,8 @@ def _only_nonempty(more: Mapping[str, object]) -> tuple[dict[str, object], ...]:
 
 def _restore(parts: Parts, node_sites: Mapping[str, NodeSites]) -> Graph:
     graph = Graph(**parts._asdict())
-    object.__setattr__(graph, "node_sites", MappingProxyType(dict(node_sites)))
     data = content.NodeData(graph.node_data, graph.anchored_data, node_sites)
-    object.__setattr__(graph, "node_data", MappingProxyType(data))
+    vars(graph).update(node_sites=MappingProxyType(dict(node_sites)), node_data=MappingProxyType(data))
     return graph
 
 

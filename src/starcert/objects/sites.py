@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
@@ -52,8 +53,8 @@ class Sites:
         for layer in self.clean.layers:
             layer.check({region: block for region, block in named if block.layer == layer.name})
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.clean, self.regions, self.blocks, self.anchored, self.reason)
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # nothing that is computed from these
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
@@ -69,7 +70,9 @@ class Sites:
 
     def mark_anchored(self, reason: str) -> Sites:
         """These sites, anchored for this reason."""
-        return _restore(self.clean, self.regions, self.blocks, True, reason)
+        marked = copy(self)
+        vars(marked).update(anchored=True, reason=reason)
+        return marked
 
     @property
     def graph(self) -> Graph:
@@ -201,14 +204,6 @@ class Sites:
     def fixed_types(self) -> Values:
         """The values of these edges: their types, or 1."""
         return read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
-
-
-def _restore(*values: object) -> Sites:
-    """Sites that were checked when they were first made, and need no second check."""
-    sites = object.__new__(Sites)
-    for field, value in zip(fields(Sites), values, strict=True):
-        object.__setattr__(sites, field.name, value)
-    return sites
 
 
 def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:

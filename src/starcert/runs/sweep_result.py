@@ -209,9 +209,7 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         if any(least is not None for _, least in short):
             text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
         yield Notice(f"Too few votes for a single flip: {axes}", text)
-    empty = nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
-    if empty is not None:
-        yield empty
+    yield from nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
     if sweep.anchored:
         text = " ".join(sweep.anchored[:_MAX_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
