@@ -73,11 +73,6 @@ class Block(Region):
     def size(self) -> int:
         return int(self.row_starts[-1]) - len(self.holes)
 
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return (self.nodes, self.first, self.holes, *(() if self.last is None else (self.last,)))
-
     @override
     def to_json(self) -> dict[str, Any]:
         # `first` is left out for an upper triangle, `last` if all rows run to the end; holes are written as distances.
@@ -128,11 +123,6 @@ class Listed(Region):
     @override
     def layer(self) -> str:
         return ARCS if self.directed else PAIRS
-
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return (self.pairs,)
 
     @override
     def to_json(self) -> dict[str, Any]:

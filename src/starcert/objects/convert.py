@@ -8,7 +8,7 @@ format keeps them apart from the data that are safe.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class Parts(NamedTuple):
 
     n_nodes: int
     edges: Indices
-    nodes: Sequence[Hashable] | None = None
+    nodes: Iterable[Hashable] | None = None
     node_data: Mapping[str, object] | None = None
     anchored_data: Mapping[str, object] | None = None
     directed: bool = False
@@ -118,14 +118,12 @@ def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no type
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
     for name, values in (parts.node_data or {}).items():
-        for node, value in zip(nodes, _entries(values), strict=True):
-            graph.nodes[node][name] = value
+        networkx.set_node_attributes(graph, dict(zip(nodes, _entries(values), strict=True)), name)
     named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
     graph.add_edges_from(named)
     carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
     for name, values in carried.items():
-        for edge, value in zip(named, _entries(values), strict=True):
-            graph.edges[edge][name] = value
+        networkx.set_edge_attributes(graph, dict(zip(named, _entries(values), strict=True)), name)
     return graph
 
 

@@ -129,18 +129,14 @@ class Graph(Formats):
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
         data = {**self.node_data, **self.anchored_data}
-        return content.digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data, *self._more)
-
-    @property
-    def _more(self) -> tuple[dict[str, object], ...]:
-        """What the digest of a plain graph does not have."""
-        more = {
+        more = {  # what the digest of a plain graph does not have
             "directed": self.directed,
             "types": () if self.edge_types is None else (self.type_names, self.edge_types),
             "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
             "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
         }
-        return _only_nonempty(more)
+        nodes = self.nodes if named else None
+        return content.digest("graph", self.n_nodes, self.edges, nodes, data, *_only_nonempty(more))
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:

@@ -264,10 +264,9 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
     """
     import networkx as nx  # noqa: PLC0415  (slow to import)
 
-    neighbours: list[list[int]] = [[] for _ in numbers]
-    for u, v in edges:
-        neighbours[u].append(v)
-        neighbours[v].append(u)
+    skeleton = nx.Graph(edges)
+    skeleton.add_nodes_from(range(len(numbers)))  # those without an edge, too
+    neighbours = [list(skeleton.adj[atom]) for atom in range(len(numbers))]
     spare = [max(0, VALENCES.get(number, 0) - len(ends)) for number, ends in zip(numbers, neighbours, strict=True)]
     charges = [0] * len(numbers)
     ends_here = [number == _OXYGEN and len(ends) == 1 for number, ends in zip(numbers, neighbours, strict=True)]
@@ -276,7 +275,6 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
         if number == _NITROGEN and len(neighbours[atom]) == 3 and oxygens:
             spare[atom], charges[atom] = 1, 1
             spare[oxygens[-1]], charges[oxygens[-1]] = 0, -1
-    skeleton = nx.Graph(edges)
     in_ring = {frozenset(edge) for edge in skeleton.edges} - {frozenset(edge) for edge in nx.bridges(skeleton)}
     rings = [ring for ring in nx.minimum_cycle_basis(skeleton) if len(ring) == 6]
     in_six = {frozenset(edge) for ring in rings for edge in skeleton.subgraph(ring).edges}

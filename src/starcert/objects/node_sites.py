@@ -79,11 +79,6 @@ class NodeGrid(Region):
     def size(self) -> int:
         return len(self.nodes) * len(self.columns)
 
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return self.nodes, self.columns
-
     @override
     def coordinates(self, numbers: Indices) -> Coordinates:
         node, column = np.divmod(numbers, max(1, len(self.columns)))

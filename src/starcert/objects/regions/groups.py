@@ -240,8 +240,7 @@ def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: 
     order = canonical_order(graph.nodes)
     place = {index: position for position, index in enumerate(order)}
     # Small whole numbers in their order: networkx goes through sets, and sets of names have another order every time.
-    canonical = nx.Graph()
-    canonical.add_nodes_from(range(graph.n_nodes))
+    canonical = nx.empty_graph(graph.n_nodes)
     canonical.add_edges_from(sorted(tuple(sorted((place[u], place[v]))) for u, v in graph.edges.tolist()))
     found: list[Any]
     if not graph.n_edges:  # modularity divides by the number of edges; nothing holds these nodes together
