@@ -147,10 +147,8 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            for certified, radii in (
-                (True, certificate.frontier_by_p_A.radii),
-                (False, certificate.frontier_by_p_A.beyond),
-            ):
+            by_counts = certificate.frontier_by_p_A
+            for certified, radii in ((True, by_counts.radii), (False, by_counts.beyond)):
                 for radius in radii:
                     verdicts[radius, certified].add((proved.failure, proved.other))
             checks.append(_check_evidence(archive, i, certificate, proved))

@@ -41,12 +41,7 @@ def is_networkx(value: object) -> bool:
     return all(hasattr(value, method) for method in ("is_directed", "is_multigraph", "edges", "nodes"))
 
 
-def from_networkx(
-    source: object,
-    edge_types: str | None = None,
-    type_names: Sequence[Hashable] | None = None,
-    edge_data: Sequence[str] = (),
-) -> Parts:
+def from_networkx(source: object, edge_types: str | None = None, edge_data: Sequence[str] = ()) -> Parts:
     """The parts of a `networkx.Graph` or `DiGraph`; the other arguments as in `Graph.from_networkx`."""
     graph: Any = source
     if not is_networkx(graph):
@@ -58,10 +53,8 @@ def from_networkx(
     wanted = _edge_names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
-    edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
-    carried: dict[str, list[Any]] = {name: [] for name in wanted}
-    left_out: set[str] = set()
-    for row, (u, v, carries) in enumerate(graph.edges(data=True)):
+    listed = list(graph.edges(data=True))
+    for u, v, carries in listed:
         if u == v:
             raise InvalidParameterError("graph", "have no self-loops", (u, v))
         weight = carries.get("weight", 1)
@@ -76,10 +69,10 @@ def from_networkx(
                 hint = f"It has {', '.join(map(str, carries)) or 'no attributes'}."
                 requirement = f"have the attribute {name!r} on every edge"
                 raise InvalidParameterError("graph", requirement, f"{(u, v)!r} without", hint)
-            carried[name].append(carries[name])
-        left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
-        edges[row] = index[u], index[v]
-    _warn_left_out(sorted(left_out), "Graph.from_networkx(graph, …)")
+    edges = np.array([(index[u], index[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2)
+    carried = {name: [carries[name] for *_, carries in listed] for name in wanted}
+    left_out = {name for *_, carries in listed for name in carries} - {*wanted, "weight"}
+    _warn_left_out(sorted(map(str, left_out)), "Graph.from_networkx(graph, …)")
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -89,7 +82,7 @@ def from_networkx(
     node_data = {name: [record[name] for record in records] for name in names}
     types = None if edge_types is None else carried[edge_types]
     numbers = {name: carried[name] for name in edge_data}
-    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, type_names, numbers)
+    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, None, numbers)
 
 
 def _edge_names(edge_types: object, edge_data: object) -> list[str]:

@@ -65,7 +65,7 @@ class Formats(ABC):
             type_names: all types there may be.
             edge_data: edge attributes that are numbers.
         """
-        return cls._of(convert.from_networkx(graph, edge_types, type_names, edge_data))
+        return cls._of(convert.from_networkx(graph, edge_types, edge_data)._replace(type_names=type_names))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
         """A `networkx.Graph` or `DiGraph` with names and data of nodes and edges, but for anchored data.

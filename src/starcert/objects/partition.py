@@ -89,11 +89,10 @@ class Partition:
         """
         given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
         node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
-        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
         example = {"bridge": (*node_sets, "motif", "random")[:2]}
-        for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
-            parts.append((region, Across(_two_sets(names, node_sets, f"between[{region}]"))))
-        made, nodes = cls(tuple(parts)), frozenset[Node]().union(*node_sets.values())
+        named = _by_region(between or {}, "between", "the names of two sets", example).items()
+        pairs = ((region, Across(_two_sets(names, node_sets, f"between[{region}]"))) for region, names in named)
+        made, nodes = cls((*divide_nodes(node_sets).parts, *pairs)), frozenset[Node]().union(*node_sets.values())
         made.sites(Graph(len(nodes), (), nodes=nodes))  # overlapping regions are refused now
         return made
 
