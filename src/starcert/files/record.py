@@ -108,8 +108,7 @@ class Archive:
         }
         for name in ("anchored", "names", "class_names"):
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(checked)
         self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:

@@ -258,12 +258,10 @@ def _of_both_ways(
         raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
     values = data[name].numpy(force=True)
     if not directed:
-        pairs = list(zip(rows.tolist(), columns.tolist(), strict=True))
-        place = {pair: number for number, pair in enumerate(pairs)}
-        back = np.array([place[v, u] for u, v in pairs], dtype=np.int64)
-        differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
-        if differ.any():
-            got = f"{pairs[differ.argmax()]} differs"
+        forth, back = np.lexsort([columns, rows]), np.lexsort([rows, columns])  # each arc, and its other direction
+        differ = forth[(values[forth] != values[back]).reshape(len(values), -1).any(axis=1)]
+        if len(differ):
+            got = f"{(int(rows[differ.min()]), int(columns[differ.min()]))} differs"
             hint = "Give directed=True to keep them apart."
             raise InvalidParameterError("data", f"have the same {name} both ways", got, hint)
     if values.ndim == 2 and values.shape[1] > 1 and np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all():

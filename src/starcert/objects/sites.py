@@ -26,8 +26,7 @@ class Sites:
     """Regions bound to a clean object: its sites, numbered consecutively, region after region.
 
     Regions that share a site are refused. Nothing here is as large as the number of sites: positions and coordinates
-    are turned into one another by arithmetic. `blocks` are the regions, each a subset of one of the object's layers,
-    and `reason` says why they are anchored, that is, read off a graph's own edges.
+    are turned into one another by arithmetic.
 
     Example:
         >>> from starcert.objects import Partition
@@ -40,9 +39,9 @@ class Sites:
 
     clean: CleanObject
     regions: tuple[str, ...]
-    blocks: tuple[Region, ...]
-    anchored: bool = False
-    reason: str = ""
+    blocks: tuple[Region, ...]  # the regions, each a subset of one of the object's layers
+    anchored: bool = False  # whether they were read off a graph's own edges
+    reason: str = ""  # why they are anchored
 
     def __post_init__(self) -> None:
         named = list(zip(self.regions, self.blocks, strict=True))
@@ -220,8 +219,6 @@ def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indi
 class TargetNodes:
     """Index and name of the node of each row, where nodes are classified: those of the first graph, then of the next.
 
-    `n_nodes` is the number of nodes of each graph.
-
     Example:
         >>> from starcert.objects import Graph
         >>> nodes = TargetNodes.of([Graph(4, [(0, 1)], nodes="abcd").frame], [np.array([1, 3])])
@@ -231,7 +228,7 @@ class TargetNodes:
 
     index: Indices
     names: tuple[Hashable, ...]
-    n_nodes: tuple[int, ...]
+    n_nodes: tuple[int, ...]  # of each graph
 
     @classmethod
     def of(cls, frames: Sequence[NodeFrame], nodes: Sequence[npt.ArrayLike]) -> TargetNodes:

@@ -28,15 +28,12 @@ ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 
 @dataclass(frozen=True)
 class VectorFrame:
-    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take.
-
-    In a noisy copy values are 0 … alphabet − 1; `categories` are their names, if they have any.
-    """
+    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take."""
 
     n_columns: int
     names: tuple[Hashable, ...] = ()
-    alphabet: int = 2
-    categories: tuple[Hashable, ...] = ()
+    alphabet: int = 2  # in a noisy copy values are 0 … alphabet − 1
+    categories: tuple[Hashable, ...] = ()  # the names of the values, if they have any
 
     @cached_property
     def key(self) -> str:
