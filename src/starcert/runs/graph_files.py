@@ -23,6 +23,7 @@ from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
+from starcert.objects.molecules import load_rdkit
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
@@ -194,8 +195,6 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
                 rows.append((number, {"smiles": smiles, "name": name.strip()}))
     if not rows:
         raise StarcertError(f"{path}: has no molecules. Write a SMILES string on each line, or a column `smiles`.")
-    from starcert.objects.molecules import load_rdkit  # noqa: PLC0415
-
     elements, table = set(), load_rdkit("Chem").GetPeriodicTable()
     for number, row in rows:
         with naming(f"{path}, line {number}"):
