@@ -92,7 +92,8 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
-    from starcert.models.fitting import own_generator  # noqa: PLC0415  (torch is slow to import)
+    from starcert.models import TrainingCheckpoint  # noqa: PLC0415  (first: it says where torch is missing)
+    from starcert.models.fitting import own_generator  # noqa: PLC0415
 
     of_nodes, device = run.targets == "nodes", run.device or "cpu"
     check_device(device)
@@ -119,7 +120,7 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
             if not again:
                 return TrainedRun(weights, made, settings, lesson.what, majority, None)
         begun = time.monotonic()
-        state = models.TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
+        state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
         how = {key: value for key, value in asdict(settings).items() if value is not None}
         training = lesson.fit(**how, checkpoint=state)
     models.save_weights(smoothed, weights, training, settings=story)
