@@ -219,25 +219,20 @@ class _Counts(NamedTuple):
 _Difference = tuple[str, Kind, object, object]
 
 
-def _never(_: Fraction) -> bool:
-    """What holds of stated bounds beyond what they state."""
-    return False
-
-
 def _compare(
     claimed: Claims, proved: Claims, counts: _Counts | None, certificate: Certificate
 ) -> Iterator[_Difference]:
-    bound_all, bound_each = (_never, _never) if counts is None else (counts.bound_all, counts.bound_each)
     if claimed.label != proved.label:
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
         yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
     for field, claim, best, rest, least, holds in (
-        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, bound_all),
-        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, bound_all),
-        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, bound_each),
+        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, _Counts.bound_all),
+        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, _Counts.bound_all),
+        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, _Counts.bound_each),
     ):
-        if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
+        # What is no less than a proved bound is proved with it; nothing holds beyond what stated bounds state.
+        if rest < least and (counts is None or not holds(counts, rest)):
             yield field, "false", claim, best
         elif rest > least * SAME:
             yield field, "weaker", claim, best
