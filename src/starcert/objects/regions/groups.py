@@ -309,19 +309,16 @@ class _Explain:
 
     def __call__(self, graph: Graph) -> Partition:
         if graph.key not in self._known:
-            self._known[graph.key] = self._divide(graph)
+            order = np.array(canonical_order(graph.nodes), dtype=np.int64)
+            weights = self._weights(graph, order)
+            most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
+            heaviest = np.argsort(-weights, kind="stable")[:most]
+            important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
+            self._known[graph.key] = Partition((("important", Inside(important)), ("other", Outside(important))))
         return self._known[graph.key]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_known": {}}
-
-    def _divide(self, graph: Graph) -> Partition:
-        order = np.array(canonical_order(graph.nodes), dtype=np.int64)
-        weights = self._weights(graph, order)
-        most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
-        heaviest = np.argsort(-weights, kind="stable")[:most]
-        important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
-        return Partition((("important", Inside(important)), ("other", Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         weights = np.zeros(graph.n_nodes)
