@@ -152,7 +152,7 @@ def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False)
     found = {}
     for key, setting in known.items():
         form = _of_type(types[key])
-        if key in run_file._TABLES and form.get("type") == "array":
+        if form.get("type") == "array":
             form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
         limits, default = _limits(setting), defaults[key]
         help_, shown = setting.help, setting.shown
@@ -190,6 +190,10 @@ def run_file_schema() -> Schema:
         "expected": _object({key: {"type": "string"} for key in run_file.EXPECTED}) | _words(about["expected"]),
     }
     keys = _settings(SETTINGS, RunSettings)
+    grouped = {name: _object({key: keys[key] for key in parts}) for name, parts in run_file._GROUPS.items()}
+    tables["voting"] = grouped["voting"] | _words("The settings selection_samples, plan and store, as a table.")
+    about_evidence = keys["evidence"].pop("description")
+    keys["evidence"] = _any_of(keys["evidence"], grouped["evidence"]) | _words(about_evidence)
     keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
     return {
         "$schema": _DIALECT,

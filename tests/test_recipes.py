@@ -49,8 +49,8 @@ def built(tmp_path_factory):
     return build
 
 
-def test_there_are_four_recipes():
-    assert sorted(RECIPES) == ["bound", "classifier", "law", "study"]
+def test_there_are_five_recipes():
+    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "study"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -59,7 +59,8 @@ def test_a_recipe_is_one_file_and_does_what_the_page_says(name, built):
         pytest.importorskip("matplotlib")
     folder = built(name)
     blocks = examples.blocks_of(RECIPES[name])
-    files = [block.file for block in blocks if block.file and block.file != "pyproject.toml"]
+    run = "".join(block.code for block in blocks if block.language == "console")  # its model and its data
+    files = [b.file for b in blocks if b.file and b.file != "pyproject.toml" and f" {b.file}" not in run]
     assert len(files) == 1
     (group,) = tomllib.loads(next(b.code for b in blocks if b.file == "pyproject.toml"))["project"]["entry-points"]
     listed = json.loads(starcert(folder, "plugins", "--json").stdout)["plugins"]
@@ -110,7 +111,7 @@ def test_without_the_package_the_law_is_named(built):
 
 
 def test_the_run_files_of_recipes_repeat_their_runs(built):
-    for name in ("law", "bound", "classifier"):
+    for name in ("law", "kind", "bound", "classifier"):
         folder = built(name)
         before = json.loads((folder / "results" / "certificates.json").read_text(encoding="utf-8"))
         done = starcert(folder, "certify", "results/run.toml", "--out", "again")
@@ -130,7 +131,7 @@ def test_a_bound_needs_no_package(bound, built):
     told, before = (json.loads((folder / each / "certificates.json").read_text("utf-8")) for each in (out, "results"))
     assert told["graphs"] == before["graphs"]
     assert told["bounds"] == "hoeffding"
-    decided = starcert(folder, *run, "--plan", "decided", "--max-radius", "1", "--bound", bound, "--out", "no")
+    decided = starcert(folder, *run, "--plan", "decided", "--threat", "box:1", "--bound", bound, "--out", "no")
     assert (decided.returncode, "'bound' must support the votes of the plan 'decided'" in decided.stderr) == (2, True)
 
 

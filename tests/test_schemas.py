@@ -83,7 +83,8 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
 
 
 TABLES = {
-    "": (*SETTINGS, "sweep", "train", "expected"),
+    "": (*SETTINGS, "voting", "sweep", "train", "expected"),
+    "voting": run_file._GROUPS["voting"],
     "sweep": ("grid", "best", *(key for key, each in SETTINGS.items() if each.of_sweeps)),
     "train": tuple(TRAIN_SETTINGS),
     "expected": run_file.EXPECTED,
@@ -134,7 +135,7 @@ def test_the_schema_refuses_nothing_that_a_run_file_may_hold(table, refusal):
         assert [values for values in right if faults(RUN, values)] == []
 
 
-@pytest.mark.parametrize("table", ["", "sweep", "train"])
+@pytest.mark.parametrize("table", ["", "voting", "sweep", "train"])
 def test_the_schema_has_every_key_and_no_other(table, refusal):
     schema = RUN["properties"][table] if table else RUN
     assert set(schema["properties"]) == set(TABLES[table])
@@ -153,7 +154,9 @@ def test_the_schema_has_every_key_and_no_other(table, refusal):
         ("samples = true", "$.samples: True is not of the type integer"),
         ('plan = "fixd"', "$.plan: 'fixd' is none of ['fixed', 'decided']"),
         ('family = "both"', "$.family: 'both' is none of ['each', 'all']"),
-        ("evidence = 1", "$.evidence: 1 is not of the type boolean"),
+        ("evidence = 1", "$.evidence: is none of 2 forms (: 1 is not of the type boolean"),
+        ("[evidence]\nsamples = 1", "$.evidence: is none of 2 forms"),
+        ("[voting]\nworkers = 1", "$.voting.workers: does not belong there"),
         ("[noise]", "$.noise: has fewer than 1 members"),
         ("[noise]\nall = 1.5", "$.noise.all: is none of 6 forms (: 1.5 is beyond the maximum, 1)"),
         ("[noise]\nall = {delete = 0.1}", "$.noise.all: is none of 6 forms"),

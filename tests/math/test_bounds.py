@@ -7,10 +7,13 @@ from typing import ClassVar
 import networkx as nx
 import numpy as np
 import pytest
+from asking import how_to
 from typing_extensions import override
 
 import starcert as sc
+from starcert.math.bounds import bounds_by
 from starcert.math.confidence import anytime_bounds
+from starcert.system.errors import InvalidParameterError
 
 
 class Hoeffding(sc.Bound):
@@ -31,13 +34,34 @@ class Hoeffding(sc.Bound):
         return sc.Bounds(labels, failure, failure, alpha, votes.counts.shape[1])
 
 
+class AfterALook(Hoeffding):
+    """For the test alone: it says that it may be used after a look."""
+
+    name: ClassVar[str] = "after a look"
+
+    @override
+    def supports(self, votes):
+        return votes.history != "stopped"
+
+
+def test_a_bound_is_asked_about_the_votes_as_they_came_about():
+    seen = sc.Votes([[990, 10]], [[99, 1]], history="looked")
+    with pytest.raises(InvalidParameterError, match="'bound' must support votes with the history 'looked'"):
+        bounds_by(Hoeffding(), seen, 0.01, "each")
+    assert bounds_by(AfterALook(), seen, 0.01, "each").votes.history == "looked"
+    with pytest.raises(InvalidParameterError, match="history 'stopped'"):
+        bounds_by(AfterALook(), sc.Votes([[990, 10]], [[99, 1]], history="stopped"), 0.01, "each")
+    with pytest.raises(InvalidParameterError, match="'history' must be one of fixed, looked, stopped"):
+        sc.Votes([[990, 10]], history=True)
+
+
 GRAPHS = [sc.Graph.from_networkx(graph) for graph in (nx.complete_graph(6), nx.cycle_graph(6))]
 BASE = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 8), n_classes=2)
 SMOOTHED = sc.SmoothedClassifier(BASE, sc.Noise(all=0.1))
 
 
 def certified(**more):
-    return SMOOTHED.certify(GRAPHS, samples=2000, alpha=0.01, seed=1, **more)
+    return SMOOTHED.certify(GRAPHS, **how_to(samples=2000, alpha=0.01, seed=1, **more))
 
 
 @pytest.mark.parametrize("family", ["each", "all"])

@@ -93,7 +93,7 @@ GRAPHS = [sc.Graph(5, [(0, 1), (1, 2)])]
 
 def certify(classifier, executor):
     smoothed = sc.SmoothedClassifier(classifier, sc.Noise(all=0.1))
-    return smoothed.certify(GRAPHS, samples=3000, seed=1, executor=executor)
+    return smoothed.certify(GRAPHS, samples=3000, seed=1, voting=sc.Voting(executor=executor))
 
 
 def test_a_worker_that_dies_is_told_in_one_sentence(tmp_path):

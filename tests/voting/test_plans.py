@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -34,7 +35,7 @@ class UntilClear(Plan):
 
 def vote(plan, base=None, **options):
     smoothed = worlds.smoothed() if base is None else sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
-    return smoothed.vote(worlds.graphs(5), samples=plan, seed=7, chunk_size=SIZE, **options)
+    return smoothed.vote(worlds.graphs(5), **how_to(samples=plan, seed=7, chunk_size=SIZE, **options))
 
 
 @functools.cache
@@ -96,7 +97,7 @@ def test_unmarked_votes_of_a_plan_that_peeks_would_give_false_certificates():
     base = sc.classifiers.from_callable(lambda batch: batch.degrees()[:, 0], on="batch")
     coin = sc.SmoothedClassifier(base, sc.Noise(all=0.5))
     asked = {"samples": UntilCertified(Wanted(SIZE, 20 * SIZE)), "chunk_size": SIZE}
-    found = [coin.vote([sc.Graph(2, [])], seed=seed, **asked) for seed in range(100)]
+    found = [coin.vote([sc.Graph(2, [])], **how_to(seed=seed, **asked)) for seed in range(100)]
     assert all(votes.history == "stopped" for votes in found)
     assert sum(is_certified(votes.counts) for votes in found) > 10
 

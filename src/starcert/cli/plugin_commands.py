@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 from starcert import __version__
 from starcert.cli.command_line import JsonOption, app, report, table
+from starcert.math.bounds import BOUNDS
+from starcert.objects.binding import OWN_KINDS
+from starcert.objects.laws import LAWS
+from starcert.objects.threats import AnyFlips, Box
 from starcert.system.plugins import GROUPS, PluginError, plugins
 
 if TYPE_CHECKING:
@@ -30,17 +34,13 @@ def list_plugins(as_json: JsonOption = False) -> None:
 
 def _own() -> dict[str, dict[str, str]]:
     """What starcert has itself, by group and name, and what each is."""
-    from starcert.math.bounds import BOUNDS  # noqa: PLC0415  (flint and numpy: only where they are needed)
-    from starcert.objects.binding import OWN_KINDS  # noqa: PLC0415
-    from starcert.objects.laws import LAWS  # noqa: PLC0415
-    from starcert.objects.noise import AnyFlips  # noqa: PLC0415
     from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
 
     return {
         "laws": {law.name: _first_line(law) for law in LAWS},
         "kinds": {name: _first_line(kind) for name, kind in OWN_KINDS.items()},
         "bounds": {name: _first_line(bound) for name, bound in BOUNDS.items()},
-        "threats": {"flips": _first_line(AnyFlips)},
+        "threats": {threat.form.partition(":")[0]: _first_line(threat) for threat in (AnyFlips, Box)},
         "studies": {name: study.about for name, study in STUDIES.items()},
     }
 

@@ -29,7 +29,7 @@ from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
 from starcert.math.confidence import Votes, spends_on_all_classes
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
@@ -105,7 +105,7 @@ class Verification:
                 what = " and ".join(["bounds on the class probabilities"] * bounds + ["channels of the noise"] * laws)
                 text = (
                     f"{self.path}: stated by {by}. Every claim about {graphs} follows from {rest}{what} that {by} "
-                    f"states. There is no prover of {by} here: they stay unproved."
+                    f"state{'s' * (' and ' not in by)}. There is no prover of {by} here: they stay unproved."
                 )
             if twice := [each for each in self.evidence if each is not None]:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
@@ -167,7 +167,7 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
     assert selection is not None
     axes, box = graph.axes(archive.noise), certificate.max_radius
 
-    def choices(chunks: int) -> Evidence:
+    def choices(chunks: int) -> FlipEvidence:
         votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
         return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 

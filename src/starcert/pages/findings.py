@@ -11,7 +11,7 @@ from starcert.certificates import metrics
 from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts
 from starcert.files import Archive
 from starcert.objects.kinds import Words
-from starcert.objects.noise import AnyFlips, threat_of
+from starcert.objects.threats import AnyFlips, threat_of
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.errors import InvalidParameterError
@@ -74,7 +74,9 @@ class VerdictRow(NamedTuple):
 def flips_asked(archive: Archive) -> int:
     """Up to how many flips, wherever they are, results are counted: those of the threat, 2 with evidence, else 0."""
     with suppress(InvalidParameterError):  # settings are what a file says
-        return threat_of(archive.settings.get("threat")).most
+        flips = threat_of(archive.settings.get("threat")).flips
+        if flips is not None:
+            return flips
     if archive.certificates.verdicts is None:
         return 0
     return max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2

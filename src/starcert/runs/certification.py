@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
+from starcert.pages import write_report
 from starcert.pages.findings import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
-from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
+from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
 from starcert.runs.user_code import load_bound, voting_workers
@@ -33,6 +34,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, StoreSe
 from starcert.system.files import versions, write_whole
 from starcert.system.output import csv_lines, duration
 from starcert.system.stages import StageTimes, stages, unstaged
+from starcert.voting.options import Evidence, Voting
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -117,8 +119,6 @@ def certify_run(
         times = None if clock is None else clock.times()
         if times is not None:
             write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-        from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
-
         title = f"Robustness certificates: {settings.data_title}"
         write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
         place.finish()
@@ -157,10 +157,18 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    asked: dict[str, Any] = {key: getattr(settings, key) for key in ("seed", *CERTIFICATE_SETTINGS)}
-    asked["bound"] = load_bound(settings.bound, settings.plan)
     smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
-    return smoothed.certify(problem, **asked, store=store, executor=executor, title=title).numbered
+    return smoothed.certify(
+        problem,
+        samples=settings.samples,
+        seed=settings.seed,
+        alpha=settings.alpha,
+        family=settings.family,
+        threat=settings.threat,
+        evidence=Evidence(settings.own_samples) if settings.evidence else False,
+        voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
+        bound=load_bound(settings.bound, settings.plan),
+    ).numbered
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:

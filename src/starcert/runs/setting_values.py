@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from starcert.math import confidence
+from starcert.math.bounds import BOUNDS
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
@@ -226,8 +228,6 @@ def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
 
 def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (what a file has)
     """A failure probability."""
-    from starcert.math import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
-
     if not _is_number(value):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
     with renaming(name):
@@ -236,16 +236,12 @@ def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (wha
 
 def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
-    from starcert.math import confidence  # noqa: PLC0415  (as above)
-
     with renaming(name):
         return confidence.check_family(value)
 
 
 def as_bound(value: object, base: Path, name: str) -> Reference | str:
     """One of starcert's bounds by name, a class in a Python file or a module, or the name of what a package adds."""
-    from starcert.math.bounds import BOUNDS  # noqa: PLC0415  (as above)
-
     if isinstance(value, Reference):
         return value
     text = as_text(value, base, name)

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ NOT_RECORDED = -1  # in the place of the class of a target whose flips are not r
 MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
 
 Counts = npt.NDArray[np.int64]
+
+StoppingPlan: TypeAlias = Literal["fixed", "decided"]
+"""All votes, or as many as it takes to decide the question."""
 
 
 class Chunk(NamedTuple):
