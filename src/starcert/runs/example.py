@@ -11,8 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
-
 from starcert.pages.document import render
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
@@ -51,6 +49,8 @@ def write_example(folder: Path, example: str = "function") -> list[Path]:
 
 
 def _graphml(graph: Any) -> str:  # noqa: ANN401  (networkx carries no types)
+    import networkx as nx  # noqa: PLC0415  (slow to import)
+
     return "\n".join([*nx.generate_graphml(graph), ""])
 
 
@@ -64,6 +64,8 @@ def _with_labels(graphs: dict[str, tuple[str, Any]]) -> dict[str, str]:
 
 def _shapes(n: int) -> dict[str, str]:
     """Motifs of eight nodes, each joined by one edge to eight nodes of a random graph."""
+    import networkx as nx  # noqa: PLC0415
+
     motifs = {"clique": nx.complete_graph(8), "ring": nx.cycle_graph(8), "star": nx.star_graph(7)}
     draw = random.Random(0)
     made = {}
@@ -79,6 +81,8 @@ def _shapes(n: int) -> dict[str, str]:
 
 def _friends() -> dict[str, str]:
     """Two villages of twenty people: friends are mostly of the same one, and few speak like the other."""
+    import networkx as nx  # noqa: PLC0415
+
     graph = nx.Graph()
     draw = random.Random(0)
     for node in range(40):
@@ -91,6 +95,8 @@ def _friends() -> dict[str, str]:
 
 def _rings() -> dict[str, str]:
     """Rings of eight nodes that run one way or the other, each joined to four nodes at random."""
+    import networkx as nx  # noqa: PLC0415
+
     draw = random.Random(0)
     made = {}
     for number in range(1, 13):
