@@ -15,6 +15,7 @@ from starcert.cli.command_line import JsonOption, app, facts, report, show, tabl
 from starcert.files import verify as verify_file
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.objects.threats import threat_of
+from starcert.pages.compare_page import write_comparison
 from starcert.runs.run_file import CERTIFICATES
 from starcert.system.errors import StarcertError
 from starcert.system.output import at_most, plural
@@ -116,8 +117,6 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    from starcert.pages.compare_page import write_comparison  # noqa: PLC0415  (scipy.special is slow to import)
-
     flips = None if threat is None else threat_of(threat, "--threat")
     files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
     for name, file in files.items():

@@ -55,11 +55,12 @@ def slack(
     bracket = slacks.bracket(counts)
     value = min(max(slacks.value(counts), bracket.below), bracket.at_least)  # the proof knows the last digit
     proved = {"above": bracket.below, "at_most": bracket.at_least}
-    values = {"axes": law.axes, "radius": counts, "slack": value, "proved": proved, "version": __version__}
+    stands = "given the law" if law.outside else "proved"  # nothing rests on a law from outside that is proved
+    values = {"axes": law.axes, "radius": counts, "slack": value, stands: proved, "version": __version__}
     named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
     view = (
         f"slack({named}) ≈ {value!r}",
-        f"Certified iff 1 − p_A < slack. Proved: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
+        f"Certified iff 1 − p_A < slack. {stands.capitalize()}: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
     )
     report(as_json, lambda: values, lambda: view)
 

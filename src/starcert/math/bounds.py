@@ -19,13 +19,9 @@ from starcert.system.errors import InvalidParameterError
 
 
 class Bound(ABC):
-    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes.
+    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes."""
 
-    Attributes:
-        name: what archives store. Its meaning never changes: a bound that computes anything else has another name.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # what archives store. Its meaning never changes: what computes anything else has another name
 
     @abstractmethod
     def supports(self, votes: Votes) -> bool:
