@@ -54,6 +54,13 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 _PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 _LAW = {"$ref": "#/$defs/law"}
+_OUTSIDE = {
+    "type": "object",
+    "properties": {"law": {"type": "string", "description": "The name of a law that another package adds."}},
+    "required": ["law"],
+    "additionalProperties": {"type": "number"},
+}
+"""A law that is not starcert's own, with any numbers."""
 
 
 # What the code says -------------------------------------------------------------------------------------------------
@@ -162,7 +169,7 @@ def _grid() -> Schema:
     """The levels of each region, as `Grid.of` reads them."""
     several = {"anyOf": [_PROBABILITY, {"type": "array", "items": _PROBABILITY}]}
     apart = _object(dict.fromkeys(grid._FLIPS, _PROBABILITY), ("delete", "add"))
-    level = {"anyOf": [_PROBABILITY, apart]}
+    level = {"anyOf": [_PROBABILITY, apart, _OUTSIDE]}
     levels = {"anyOf": [level, {"type": "array", "items": level}, _object(dict.fromkeys(grid._FLIPS, several))]}
     about = _words((inspect.getdoc(grid.Grid.of) or "").partition("\n\n")[2])
     return {"type": "object", "additionalProperties": levels, "minProperties": 1} | about
@@ -193,7 +200,7 @@ def run_file_schema() -> Schema:
         "title": "A run file of starcert",
         **_words(get_args(RunArgument)[1].help),
         **_object(keys | tables),
-        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws]}},
+        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws, _OUTSIDE]}},
     }
 
 
@@ -305,8 +312,11 @@ def archive_schema() -> Schema:
         for path in ARCHIVES:
             reading.read_with_claims(path, whole=True)
     meanings = _meanings()
+    exact = {"type": "object", "additionalProperties": {"type": "string"}}
+    region = {"region": {"type": "string"}, **_OUTSIDE["properties"], "exact": exact}
+    outside = _OUTSIDE | {"properties": region, "required": list(region)}
     known = {
-        "noise[]": {"anyOf": [_region(form) for form, _ in _law_forms()]},
+        "noise[]": {"anyOf": [*(_region(form) for form, _ in _law_forms()), outside]},
         "format": {"const": writing.FORMAT},
         "version": {"const": writing.VERSION},
         "graphs[].claims.margin": {"enum": list(MARGINS)},

@@ -18,7 +18,7 @@ from starcert.classifiers.base import Classifier
 from starcert.math.bounds import Anytime, Bound, ClopperPearson
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.frontier import Frontier
-from starcert.objects import Bits, Categories, CleanObject, Graph, Layer, Partition, Region, regions, threats
+from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
 from starcert.objects.binding import Problem
 from starcert.objects.laws import Categorical, Edges, Flip, Law
 from starcert.objects.noise import Noise
@@ -36,8 +36,8 @@ __version__ = "0.1.0"
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "Edges", "Evidence",
-           "Flip", "Frontier", "Graph", "InvalidParameterError", "Law", "Layer", "Noise", "Partition", "Plan",
-           "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat", "Votes", "Voting",
+           "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition",
+           "Plan", "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat", "Votes", "Voting",
            "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels", "metrics",
            "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats",
            "transforms"]  # fmt: skip

@@ -48,7 +48,7 @@ def test_a_graph_has_no_more_votes_than_it_takes(evidence):
     fixed = SMOOTHED.certify(GRAPHS, **how_to(**ASKED, **own))
     votes = early.votes.counts.sum(axis=1)
     assert votes[0] <= 4096  # far from the border
-    assert early.votes.stopped
+    assert early.votes.history == "stopped"
     assert (votes <= ASKED["samples"]).all()
     assert (early.certified(2) <= fixed.certified(2)).all()
     assert early[0].certified(2)
@@ -109,7 +109,7 @@ def test_what_cannot_be_certified_takes_one_chunk(chunk_size):
     asked = {"samples": 10_000, "seed": 1, "plan": "decided", "chunk_size": chunk_size}
     votes = SMOOTHED.certify(GRAPHS[:1], **how_to(**asked, threat=sc.threats.Box(28))).votes
     assert votes.counts.sum() == min(64, chunk_size)
-    assert votes.stopped
+    assert votes.history == "stopped"
 
 
 def test_small_questions_take_few_selection_votes():

@@ -219,7 +219,7 @@ class SmoothedClassifier(SmoothedEstimator):
             with stage("certifying"):
                 counts_alpha = float(shares.counts * together)  # of all certificates that share it
                 if plan == "decided":
-                    votes = replace(votes, stopped=True)
+                    votes = replace(votes, history="stopped")
                 bounds = bounds_by(used, votes, counts_alpha, family)
             # Certify, or abstain.
             rows = votes.objects.tolist()

@@ -81,8 +81,8 @@ def _verification_view(result: Verification) -> list[RenderableType]:
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",
-        f"Each verdict is proved in balls; those on {result.listed:,} of {result.listed + result.enclosed:,} radii "
-        f"once more in whole numbers.",
+        f"{'Given what is stated, each' if archive.stated_by else 'Each'} verdict is proved in balls; those on "
+        f"{result.listed:,} of {result.listed + result.enclosed:,} radii once more in whole numbers.",
         TAKEN_AS_STATED,
         *anchored_notes(archive.anchored),
     ]

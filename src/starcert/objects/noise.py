@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
-from starcert.objects.laws import Flip, Law, law_from_json, real_number
+from starcert.objects.laws import LAWS, Flip, Law, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 
@@ -79,9 +79,18 @@ class Noise:
         """Whether some law is on more than two values: which value a flip shows then matters."""
         return any(law.alphabet > 2 for law in self._laws.values())
 
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The names of its laws that are not starcert's own: what they state about noise cannot be proved here."""
+        return tuple({law.name: None for law in self._laws.values() if type(law) not in LAWS})
+
     @cached_property
     def product(self) -> Product:
         """The channels of the axes, for certifying."""
+        for law in self._laws.values():
+            if type(law) not in LAWS and law.channels != channels_of(law):  # what is drawn must be what is certified
+                must, hint = "have laws whose channels are those of their transitions", "Leave out its channels."
+                raise InvalidParameterError("noise", must, law, hint)
         return Product(channel for law in self._laws.values() for channel in law.channels)
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:

@@ -129,6 +129,12 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
             "prover of these: what follows from them is proved, they are not."
         )
         yield Notice(f"Bounds stated by {archive.bound}", text)
+    if laws := ", ".join(archive.noise.outside):
+        text = (
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
+            "follows from it is proved, it is not."
+        )
+        yield Notice(f"Noise stated by the law {laws}", text)
     if n_anchored := sum(map(bool, archive.anchored)):
         reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
         text = (
@@ -188,7 +194,7 @@ def out_of_reach(archive: Archive) -> str:
         selected_apart=archive.votes.selection is not None,
         together=archive.together,
         evidence=archive.evidence is not None,
-        plan="decided" if archive.votes.stopped else "fixed",
+        plan="fixed" if archive.votes.history == "fixed" else "decided",
     )
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
     how = "" if archive.certificates.verdicts is None else "by p_A"

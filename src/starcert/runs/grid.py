@@ -217,6 +217,8 @@ def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
 
 
 def _law(value: object) -> Law:
+    if isinstance(value, Mapping) and "law" in value:
+        return law_from_json(value, imports=True)
     if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_FLIPS):
         return law_from_json({flip: _probability(number) for flip, number in value.items()})
     return law_from_json(_probability(value))

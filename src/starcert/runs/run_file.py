@@ -33,6 +33,7 @@ from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTING
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
+from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
 EXPECTED = ("model", "data", "regions", "classifier")
@@ -43,7 +44,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES, PROFILE = "votes.db", "profile.json"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}  # a store refuses others once its votes were used
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns")
@@ -111,7 +112,7 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
             check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
             file.parent,
         )
-    except InvalidParameterError as error:
+    except (InvalidParameterError, PluginError) as error:
         raise RunFileError(f"{file}: {error}") from None
 
 
@@ -221,7 +222,7 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
 
 def _plain(value: object, folder: Path) -> object:
     if isinstance(value, Reference):
-        return f"{_relative(value.file, folder)}:{value.name}"
+        return value.text or f"{_relative(value.file, folder)}:{value.name}"
     if isinstance(value, Path):
         return _relative(value, folder)
     return str(value) if isinstance(value, Threat) else value

@@ -62,7 +62,7 @@ class RunSettings:
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
         "--split), noise and regions (to train with them).",
-        metavar="FILE.PY:FUNCTION",
+        metavar="FILE.PY:FUNCTION|MODULE:FUNCTION|NAME",
         example="model.py:classifier",
         in_training=True,
     )
@@ -81,6 +81,13 @@ class RunSettings:
         "file.py:function, which returns starcert objects of any kind and their classes.",
         metavar="NAME|PATH",
         example="MUTAG",
+    )
+    kind: Reference | None = _of_data(
+        checks.as_kind,
+        "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
+        "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
+        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+        shown="by the file's name",
     )
     columns: dict[str, str] | None = _of_data(
         checks.as_columns,
@@ -156,6 +163,13 @@ class RunSettings:
         metavar="fixed|decided",
         implied="fixed",
         default="fixed",
+    )
+    bound: Reference | str | None = _of_certificates(
+        checks.as_bound,
+        "What makes bounds of the votes: clopper-pearson, anytime, the name of one that a package adds (starcert "
+        "plugins), or a class as FILE.PY:NAME or MODULE:NAME. One that is not starcert's own is stated, never proved.",
+        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+        shown="clopper-pearson; with plan decided, anytime",
     )
     evidence: bool = _of_certificates(
         checks.as_flag,

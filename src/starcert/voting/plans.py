@@ -7,7 +7,7 @@ counts at such a look, those of chunks 0, 1, 2, … in their order, however they
 themselves, never depends on workers, batches or interruptions.
 
 A plan that wants all it may ever want (`Plan.most`) before the first estimation vote is not asked again: the number is
-fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.stopped`), here and in the store: bounds
+fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.history`), here and in the store: bounds
 for a number of votes fixed in advance do not hold for them, and are refused.
 """
 

@@ -157,13 +157,13 @@ class _Count:
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
         totals = set(self._counts["estimation"].sum(axis=1).tolist())
-        fixed = not self._looked and (self._store is None or all(map(self._store.is_fixed, totals)))
+        fixed = self._store is None or all(map(self._store.is_fixed, totals))
         return Votes(
             self._counts["estimation"],
             selection=selection if selection.any() else None,
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
-            stopped=not fixed,
+            history="stopped" if self._looked else "fixed" if fixed else "looked",
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
         )
 

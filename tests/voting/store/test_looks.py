@@ -43,8 +43,8 @@ def test_nothing_is_counted_before_a_look_is_refused(certify, tmp_path):
 
 def test_bounds_for_any_time_may_follow_and_the_first_call_may_be_repeated(certify):
     certify(500)
-    assert certify(900, plan="decided").votes.stopped
-    assert not certify(500).votes.stopped
+    assert certify(900, plan="decided").votes.history == "stopped"
+    assert certify(500).votes.history == "fixed"
     with pytest.raises(InvalidParameterError, match="'samples' must be 500"):
         certify(900)
 
@@ -60,10 +60,10 @@ def test_votes_that_were_looked_at_are_marked(certify, tmp_path):
     def vote(samples):
         return worlds.smoothed().vote(worlds.graphs(2), **how_to(samples=samples, store=tmp_path / "votes.db", **ASKED))
 
-    assert not vote(300).stopped  # nobody saw a certificate
+    assert vote(300).history == "fixed"  # nobody saw a certificate
     certify(500)
-    assert not vote(500).stopped
-    assert vote(900).stopped
+    assert vote(500).history == "fixed"
+    assert vote(900).history == "looked"
     with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
         sc.clopper_pearson(vote(900))
 
