@@ -123,7 +123,7 @@ class Verification:
                 what = " and ".join(["bounds on the class probabilities"] * bounds + ["channels of the noise"] * laws)
                 text = (
                     f"{self.path}: stated by {by}. Every claim about {graphs} follows from {rest}{what} that {by} "
-                    f"states. There is no prover of {by} here: they stay unproved."
+                    f"state{'s' * (' and ' not in by)}. There is no prover of {by} here: they stay unproved."
                 )
             if twice := [each for each in self.evidence if each is not None]:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))

@@ -19,6 +19,7 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
+from starcert.pages import write_report
 from starcert.pages.document import write_sweep_page
 from starcert.pages.findings import flips_asked
 from starcert.runs.forecast import forecast_of
@@ -119,8 +120,6 @@ def certify_run(
         times = None if clock is None else clock.times()
         if times is not None:
             write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-        from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
-
         title = f"Robustness certificates: {settings.data_title}"
         write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
         place.finish()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from starcert.datasets import npz, tu
 from starcert.datasets.dataset import Dataset
-from starcert.datasets.tu_files import raw_files
+from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
@@ -89,8 +90,6 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
         return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
     if edge_types is not None:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-    from starcert.datasets import npz  # noqa: PLC0415
-
     return _renamed(found := npz(source), names=(found.name,), numbered=True)
 
 
@@ -180,8 +179,6 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
 
 def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
     """The TU data set of a name, or a message for someone who meant a folder."""
-    from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
-
     try:
         return _tu(name, None, edge_types)
     except NowhereError as error:
@@ -198,8 +195,6 @@ def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
 
 
 def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
-    from starcert.datasets import tu  # noqa: PLC0415
-
     if edge_types is not None:
         check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)

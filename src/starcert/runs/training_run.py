@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.classifiers.functions import nodes_of
 from starcert.objects.content import digest
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
@@ -187,7 +188,6 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
-    from starcert.classifiers.functions import nodes_of  # noqa: PLC0415
     from starcert.models import fit_nodes_with_noise  # noqa: PLC0415
 
     data = aligned(inputs.chosen, smoothed.classifier)
