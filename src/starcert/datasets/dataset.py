@@ -32,6 +32,7 @@ class Dataset:
     The labels are whole numbers from 0, read-only; where some classes are not known they are objects, None for these.
 
     Example:
+        >>> from starcert.objects import Graph
         >>> data = Dataset([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
         >>> data[0], data[[2, 0]].labels.tolist(), round(data.majority_share, 3)
         ((Graph(2 nodes, 1 edges), 1), [0, 1], 0.667)
