@@ -1,0 +1,47 @@
+"""Threats: what an attacker can do, as objects that list, count, reverse and describe their attacks.
+
+    any sites      `AnyFlips`, `Box` (by axis), `Deletions`, `Additions`, `Changes` (values, types)
+    some pairs     `Controlled` (by node), `Where` (by the frame), `LocalBudget` (by node and in all), `Valence`
+    edges          `Rewire` (another end), `Swap` (two exchange ends)
+    nodes          `DeleteNode`, `RestoreNode`, `InjectNode`
+    combinations   `a | b` either, `a & b` both, `a + b` one after the other
+
+`threat_of("rewire:1")` reads the text of each. A threat of your own is a subclass of `Threat`, see there.
+"""
+
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
+from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError, attacks_of
+from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
+from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
+from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
+from starcert.objects.threats.text import threat_of
+from starcert.objects.threats.valence import Valence
+
+__all__ = [
+    "MAX_ATTACKS",
+    "Additions",
+    "AnyFlips",
+    "Attacks",
+    "Both",
+    "Box",
+    "Changes",
+    "Controlled",
+    "DeleteNode",
+    "Deletions",
+    "Either",
+    "InjectNode",
+    "LocalBudget",
+    "RestoreNode",
+    "Rewire",
+    "Swap",
+    "Then",
+    "Threat",
+    "UnfitError",
+    "Valence",
+    "Where",
+    "after",
+    "attackable",
+    "attacks_of",
+    "threat_of",
+    "with_spare_nodes",
+]

@@ -1,0 +1,216 @@
+"""Attacks as arrays: what each of them changes, however many there are; and an object after one of them.
+
+A *change* gives one site another value. It is written as one whole number, 256 · position + value, so that changes in
+ascending order are ordered by site. An attack is a row of changes, at most one for each site.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
+from starcert.objects.graph import Graph
+from starcert.objects.layers import EDGE_LAYERS, Indices, Values
+from starcert.objects.noise import Noise
+from starcert.objects.sites import Sites
+from starcert.objects.vectors import Vector
+from starcert.system.errors import InvalidParameterError, StarcertWarning
+
+MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
+VALUES = 256  # a change is VALUES · position + new value
+_HALF = 2**31  # changes are below this, and so are the numbers of rows
+
+Rows: TypeAlias = Indices
+"""Changes of sites, 256 · position + new value; or rows of them."""
+
+
+class Ground(NamedTuple):
+    """What an attacker finds: for every site its value, how many values it has, its region, and its nodes if a pair."""
+
+    values: Values
+    alphabets: Indices
+    regions: Indices
+    is_edge: npt.NDArray[np.bool_]
+    u: Indices  # −1 for sites that are no pairs or arcs
+    v: Indices
+
+    @property
+    def changes(self) -> Rows:
+        """Every change of one site, ascending."""
+        others = self.alphabets - 1
+        positions = np.repeat(np.arange(len(others)), others)
+        rank = np.arange(len(positions)) - np.repeat(np.cumsum(others) - others, others)
+        return VALUES * positions + rank + (rank >= self.values[positions])
+
+
+@lru_cache(maxsize=4)
+def ground_of(sites: Sites) -> Ground:
+    """What an attacker finds at these sites."""
+    if sites.n_sites > MAX_EVIDENCE_SITES:
+        requirement = f"have at most {MAX_EVIDENCE_SITES:,} sites for attacks to be listed"
+        raise InvalidParameterError("graphs", requirement, f"{sites.n_sites:,}")
+    u, v = np.full((2, sites.n_sites), -1, dtype=np.int64)
+    is_edge = np.zeros(sites.n_sites, dtype=np.bool_)
+    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+        if block.layer in EDGE_LAYERS:
+            here = slice(offset, offset + size)
+            u[here], v[here] = block.coordinates(np.arange(size))
+            is_edge[here] = True
+    alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes).astype(np.int64)
+    regions = np.repeat(np.arange(len(sites.sizes)), sites.sizes)
+    return Ground(clean_values(sites), alphabets, regions, is_edge, u, v)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attacks:
+    """Attacks, each once: `blocks` of those that change 1, 2, … sites, shape (attacks, sites), in ascending order.
+
+    Example:
+        >>> listed = Attacks.of([np.array([[256 * 4 + 1], [256 * 2]]), np.array([[256 * 3, 256 * 2]])])
+        >>> listed, list(listed)
+        (Attacks(3), [((2, 0),), ((4, 1),), ((2, 0), (3, 0))])
+        >>> list(listed - Attacks.of([np.array([[256 * 2]])]))
+        [((4, 1),), ((2, 0), (3, 0))]
+    """
+
+    blocks: tuple[Rows, ...] = ()
+
+    @classmethod
+    def of(cls, blocks: Iterable[Rows]) -> Attacks:
+        """The attacks in these blocks, rows of changes in any order and perhaps several times."""
+        by_length: dict[int, list[Rows]] = {}
+        for block in blocks:
+            if block.size:
+                by_length.setdefault(block.shape[1], []).append(block)
+        found = []
+        for length in sorted(by_length):
+            rows = np.sort(np.concatenate(by_length[length]), axis=1)
+            found.append(rows[np.unique(_keys(rows), return_index=True)[1]])
+        return cls(tuple(found))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, int], ...]]:
+        """Each attack as pairs of a position and a new value."""
+        for block in self.blocks:
+            for row in block.tolist():
+                yield tuple(divmod(change, VALUES) for change in row)
+
+    def __repr__(self) -> str:
+        return f"Attacks({len(self):,})"
+
+    def __or__(self, other: Attacks) -> Attacks:
+        if not (self.blocks and other.blocks):
+            return self if self.blocks else other
+        return Attacks.of([*self.blocks, *other.blocks])
+
+    def __and__(self, other: Attacks) -> Attacks:
+        return self._those(other, shared=True)
+
+    def __sub__(self, other: Attacks) -> Attacks:
+        return self._those(other, shared=False)
+
+    def _those(self, other: Attacks, *, shared: bool) -> Attacks:
+        """The attacks that another list has too, or those that it has not."""
+        theirs = {block.shape[1]: block for block in other.blocks}
+        found = []
+        for block in self.blocks:
+            also = theirs.get(block.shape[1], block[:0])
+            keys = _keys(np.concatenate([block, also]))
+            kept = block[np.isin(keys[: len(block)], keys[len(block) :]) == shared]
+            if len(kept):
+                found.append(kept)
+        return Attacks(tuple(found))
+
+    def numbers(self, sites: Sites) -> list[Indices]:
+        """The blocks as `starcert.sampling` takes attacks: position + n_sites · (rank of its new value), ascending."""
+        clean, found = clean_values(sites), []
+        for block in self.blocks:
+            positions, values = np.divmod(block, VALUES)
+            found.append(np.sort(positions + sites.n_sites * (values - (values > clean[positions])), axis=1))
+        return found
+
+
+def _keys(rows: Rows) -> Indices:
+    """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
+    keys = rows[:, 0]
+    for number in range(1, rows.shape[1]):
+        if number > 1:
+            keys = np.unique(keys, return_inverse=True)[1]
+        keys = keys * _HALF + rows[:, number]
+    return keys
+
+
+def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
+    """What each of some attacks (rows of `then`) changes in all when one attack came before; by number of sites.
+
+    Where both change a site the later value counts, and a site that has its clean value again is not changed.
+    """
+    rows = np.concatenate([np.broadcast_to(first, (len(then), len(first))), then], axis=1)
+    for column in range(len(first)):
+        again = (then // VALUES == first[column] // VALUES).any(axis=1)
+        rows[again, column] = -1
+    positions, values = np.divmod(rows, VALUES)
+    rows[(rows >= 0) & (values == clean[positions])] = -1
+    rows = np.sort(rows, axis=1)
+    n_changed = (rows >= 0).sum(axis=1)
+    for number in range(1, rows.shape[1] + 1):
+        if (n_changed == number).any():
+            yield rows[n_changed == number, -number:]
+
+
+def after(sites: Sites, attack: Rows) -> Sites:
+    """The sites of the object after an attack. Anchored data are left out: they describe the clean graph."""
+    positions, new = np.divmod(attack, VALUES)
+    values = clean_values(sites)
+    values[positions] = new
+    return _with_values(sites, values, typed=True)
+
+
+def attackable(sites: Sites, noise: Noise) -> Sites:
+    """The sites as attacks under a noise change them: of typed edges under `Flip` only their presence.
+
+    Threats list attacks at these sites.
+    """
+    bound = noise_for_sites(noise, [sites])
+    named = zip(sites.regions, sites.layers, strict=True)
+    bare = {bound[region].alphabet < layer.alphabet for region, layer in named if layer.name in EDGE_LAYERS}
+    if len(bare) > 1:
+        hint = "Give all regions of edges Flip laws, or all of them Edges."
+        raise InvalidParameterError("noise", "attack the types of all edges, or of none", noise, hint)
+    return _with_values(sites, clean_values(sites), typed=False) if bare == {True} else sites
+
+
+def _with_values(sites: Sites, values: Values, *, typed: bool) -> Sites:
+    """The same sites of an object that has these values there."""
+    clean = sites.clean
+    if isinstance(clean, Vector):
+        row = clean.row.copy()
+        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+            row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
+        return replace(sites, clean=type(clean)._of(row, clean.frame))
+    if not isinstance(clean, Graph):
+        raise InvalidParameterError("graphs", "be graphs or rows to be attacked in steps", type(clean).__name__)
+    ground = ground_of(sites)
+    present = ground.is_edge & (values > 0)
+    pairs = np.concatenate([sites.fixed_edges, np.stack([ground.u[present], ground.v[present]], axis=1)])
+    types = np.concatenate([sites.fixed_types, values[present]]) if typed and clean.type_names else None
+    shown = {name: each.values.copy() for name, each in clean.node_sites.items()}
+    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+        if block.layer in shown:
+            shown[block.layer][tuple(block.coordinates(np.arange(size)))] = values[offset : offset + size]
+    graph = clean.frame.with_edges(pairs, types, None, shown)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StarcertWarning)  # the clean graph was warned about
+        for name, data in clean.node_sites.items():
+            bits = data.categories is None and not data.one_hot
+            graph = graph.with_bits(name) if bits else graph.with_categories(name, data.categories)
+    return replace(sites, clean=graph)

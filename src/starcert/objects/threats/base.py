@@ -1,0 +1,350 @@
+"""What a threat is: it lists what an attacker can do to an object. Threats combine: `a | b`, `a & b`, `a + b`.
+
+A new threat is a subclass of `Threat` with `attacks` and `label`, in any file; all else follows by listing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Self
+from urllib.parse import quote
+
+import numpy as np
+from typing_extensions import override
+
+from starcert.objects.binding import noise_for_sites
+from starcert.objects.layers import EDGE_LAYERS, Indices
+from starcert.objects.noise import Noise
+from starcert.objects.sites import Sites
+from starcert.objects.threats.attacks import (
+    MAX_ATTACKS,
+    VALUES,
+    Attacks,
+    Rows,
+    after,
+    attackable,
+    ground_of,
+    net_changes,
+)
+from starcert.system.errors import InvalidParameterError, whole_number
+
+MAX_UNITS = 10**9
+MAX_STEPS = 2**14  # objects between the clean and the attacked one that are looked at, one by one
+
+
+class UnfitError(InvalidParameterError):
+    """A threat was asked about an object that it does not fit: rewired edges of a vector, say."""
+
+
+class Threat(ABC):
+    """What an attacker can do, at most `most` times, in a unit of the threat's own: flips, rewired edges, nodes.
+
+    **Sizes.** An attack of size r takes r units and could not be made with fewer. Only its net change counts, and an
+    attack that changes nothing is none. So the sizes 1 … `most` list every attack once.
+
+    **Both directions.** `attacks` lists every object y to which the attacker can get from the clean object x. A
+    certificate says that the answer at x is that at every such y; this is true however the threat reads x. Whoever
+    receives an object that may already be attacked asks the opposite: from which x could it come? The `reverse` threat
+    lists these at y, and looks at nothing but y. Where no threat does, the list of attacks is *anchored* at the clean
+    object, and `anchored` says why: then a certificate of a received object does not speak for the one it came from.
+
+    Candidates may be read off the frame (names and data of nodes), which no attack changes, with no such caveat. They
+    may also be read off what is attacked, as long as the reverse undoes it: `Deletions` reads which edges there are,
+    `Additions` gets them back.
+
+    Subclasses are frozen dataclasses. With a `word` they have a text, `word:most,field=value,…`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from starcert.objects import Bits
+        >>> @dataclass(frozen=True)
+        ... class Neighbours(Threat):  # two bits that stand side by side
+        ...     most: int = 1
+        ...     label = "two bits side by side"
+        ...     def attacks(self, sites, size):
+        ...         flipped = [[(i, not bits[i]), (i + 1, not bits[i + 1])] for i in range(len(bits) - 1)]
+        ...         return attacks_of(flipped if size == 1 else [])
+        >>> bits = [0, 1, 1]
+        >>> sites, threat = Sites.everything(Bits(bits), "all"), Neighbours()
+        >>> threat.count(sites, 1), threat.levels(sites, Noise(all=0.1), 1), threat.anchored[:20]
+        (2, {(2,)}, 'It is not known from')
+    """
+
+    word: ClassVar[str] = ""
+    most: int
+
+    @abstractmethod
+    def attacks(self, sites: Sites, size: int) -> Attacks:
+        """All attacks of exactly this size; none beyond `most`."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What tables and pages call it."""
+
+    def check(self, sites: Sites) -> None:  # noqa: B027  (most threats fit every object)
+        """Raises `UnfitError` if the object is none that the threat can be asked about."""
+
+    def count(self, sites: Sites, size: int) -> int:
+        """How many attacks of this size there are."""
+        return len(self.attacks(sites, size))
+
+    def levels(self, sites: Sites, noise: Noise, size: int) -> set[tuple[int, ...]]:
+        """The flips by axis of all attacks of this size, in the order of `noise.axes`: levels that contain them."""
+        table = axis_table(sites, noise)
+        seen, found = attackable(sites, noise), set[tuple[int, ...]]()
+        ground = ground_of(seen)
+        for block in self.attacks(seen, size).blocks:
+            positions, values = np.divmod(block, VALUES)
+            axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
+            counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
+            found |= set(map(tuple, np.unique(counts, axis=0).tolist()))
+        return found
+
+    @property
+    def reverse(self) -> Threat | None:
+        """The threat that leads from every attacked object back to the clean one, in as many units; None: unknown."""
+        return None
+
+    @property
+    def anchored(self) -> str:
+        """Why attacks cannot be read backwards from an attacked object; "" if `reverse` does."""
+        return "" if self.reverse is not None else _UNKNOWN
+
+    def __or__(self, other: Threat) -> Either:
+        return Either(self, other)
+
+    def __and__(self, other: Threat) -> Both:
+        return Both(self, other)
+
+    def __add__(self, other: Threat) -> Then:
+        return Then(self, other)
+
+    @property
+    def options(self) -> dict[str, object]:
+        """What its text says beside `most`: the fields that are not at their defaults."""
+        named = [each for each in fields(self) if each.init and each.name != "most"]  # type: ignore[arg-type]
+        given = {each.name: getattr(self, each.name) for each in named}
+        return {
+            each.name: given[each.name] for each in named if each.default is MISSING or given[each.name] != each.default
+        }
+
+    @classmethod
+    def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
+        """The threat that a text describes, from its number and its options."""
+        return cls(most=most, **options)  # type: ignore[call-arg]  # fields of a subclass
+
+    def __str__(self) -> str:
+        if not self.word:
+            raise InvalidParameterError("threat", "have a text", type(self).__name__, "Give its class a `word`.")
+        return f"{self.word}:{self.most}" + "".join(f",{name}={_text(value)}" for name, value in self.options.items())
+
+
+_UNKNOWN = "It is not known from which clean objects these attacks lead to an attacked one."
+
+
+@dataclass(frozen=True)
+class _Combined(Threat):
+    left: Threat
+    right: Threat
+    most: int = field(init=False, repr=False, compare=False)
+    operator: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for name, value in (("left", self.left), ("right", self.right)):
+            if not isinstance(value, Threat):
+                raise InvalidParameterError(name, "be a threat", value, 'Read a text first: threat_of("rewire:1").')
+        object.__setattr__(self, "most", max(self.left.most, self.right.most))
+
+    @override
+    def check(self, sites: Sites) -> None:
+        self.left.check(sites)
+        self.right.check(sites)
+
+    @property
+    @override
+    def reverse(self) -> Threat | None:
+        left, right = self.left.reverse, self.right.reverse
+        return None if left is None or right is None else type(self)(left, right)
+
+    @property
+    @override
+    def anchored(self) -> str:
+        return " ".join(dict.fromkeys(each for each in (self.left.anchored, self.right.anchored) if each))
+
+    @override
+    def __str__(self) -> str:
+        parts = (f"({each})" if isinstance(each, _Combined) else str(each) for each in (self.left, self.right))
+        return f" {self.operator} ".join(parts)
+
+
+@dataclass(frozen=True)
+class Either(_Combined):
+    """`a | b`: what one of two attackers can do, in as few units as one of them needs."""
+
+    operator = "|"
+
+    @property
+    @override
+    def label(self) -> str:
+        return f"{self.left.label} or {self.right.label}"
+
+    @override
+    def attacks(self, sites: Sites, size: int) -> Attacks:
+        found = self.left.attacks(sites, size) | self.right.attacks(sites, size)
+        for smaller in range(1, size if size <= self.most else 1):
+            found = found - self.left.attacks(sites, smaller) - self.right.attacks(sites, smaller)
+        return found
+
+
+@dataclass(frozen=True)
+class Both(_Combined):
+    """`a & b`: what each of two attackers can do, in as many units as the one who needs more."""
+
+    operator = "&"
+
+    @property
+    @override
+    def label(self) -> str:
+        return f"what is both {self.left.label} and {self.right.label}"
+
+    @override
+    def attacks(self, sites: Sites, size: int) -> Attacks:
+        found = Attacks()
+        for smaller in range(1, size + 1 if size <= self.most else 1):
+            found |= self.left.attacks(sites, size) & self.right.attacks(sites, smaller)
+            if smaller < size:
+                found |= self.left.attacks(sites, smaller) & self.right.attacks(sites, size)
+        return found
+
+
+@dataclass(frozen=True)
+class Then(_Combined):
+    """`a + b`: what the second attacker can do after the first, or one of them alone; units add up.
+
+    The second attacks what the first has left, so its candidates are those of an object that is already attacked.
+    """
+
+    operator = "+"
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "most", self.left.most + self.right.most)
+
+    @property
+    @override
+    def label(self) -> str:
+        return f"{self.left.label}, then {self.right.label}"
+
+    @property
+    @override
+    def reverse(self) -> Threat | None:
+        left, right = self.left.reverse, self.right.reverse
+        return None if left is None or right is None else Then(right, left)
+
+    @override
+    def attacks(self, sites: Sites, size: int) -> Attacks:
+        self.check(sites)
+        found = earlier = Attacks()
+        for number in range(1, size + 1 if size <= self.most else 1):
+            found = self.left.attacks(sites, number) | self.right.attacks(sites, number)
+            for first in range(1, number):
+                found |= continue_attacks(self, sites, self.left.attacks(sites, first), self.right, number - first)
+            found = found - earlier
+            earlier |= found
+        return found
+
+
+def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Threat, size: int) -> Attacks:
+    """What attacks of one threat after each of some others change in all, as part of a threat."""
+    if len(first) > MAX_STEPS:
+        requirement = f"lead over at most {MAX_STEPS:,} objects in between"
+        raise InvalidParameterError("threat", requirement, f"{len(first):,}: {whole.label}", "Ask about fewer units.")
+    clean, parts, total = ground_of(sites).values, list[Rows](), 0
+    for attack in (row for block in first.blocks for row in block):
+        try:
+            second = then.attacks(after(sites, attack), size)
+        except UnfitError:  # from there this attacker can do nothing
+            continue
+        for block in second.blocks:
+            parts += net_changes(attack, block, clean)
+        total += len(second)
+        if total > 4 * MAX_ATTACKS:
+            refuse_many(whole, size)
+    return Attacks.of(parts)
+
+
+def attacks_of(listed: Any) -> Attacks:  # noqa: ANN401  (whatever can be iterated)
+    """Attacks from a list of them, each a list of pairs of a position and its new value.
+
+    Example:
+        >>> list(attacks_of([[(3, 1)], [(2, 0), (1, 1)]]))
+        [((3, 1),), ((1, 1), (2, 0))]
+    """
+    rows = [[VALUES * int(position) + int(value) for position, value in attack] for attack in listed]
+    return Attacks.of(np.array([row], dtype=np.int64) for row in rows)
+
+
+def axis_table(sites: Sites, noise: Noise) -> Indices:
+    """For each region, clean value and new value the number of the axis that counts it; −1 for none."""
+    bound = noise_for_sites(noise, [sites])
+    width = max(bound[region].alphabet for region in bound)
+    table = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
+    first = 0
+    for region in bound:
+        for number, moves in enumerate(bound[region].moves):
+            for before, then in moves:
+                table[sites.regions.index(region), before, then] = first + number
+        first += len(bound[region].moves)
+    return table
+
+
+def check_axes(axes: Indices) -> Indices:
+    """Refuses changes that no axis of the noise counts."""
+    if (axes < 0).any():
+        requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
+        raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
+    return axes
+
+
+def check_edges(threat: Threat, sites: Sites) -> None:
+    """Refuses an object without node pairs or arcs to attack."""
+    if not any(block.layer in EDGE_LAYERS for block in sites.blocks):
+        requirement = f"fit the objects: {threat.label} needs node pairs or arcs in the regions"
+        layers = ", ".join(dict.fromkeys(block.layer for block in sites.blocks))
+        raise UnfitError("threat", requirement, f"{type(sites.clean).__name__} with sites in {layers or 'no layer'}")
+
+
+def check_most(threat: Threat, name: str = "most") -> None:
+    """Checks how many units a threat has."""
+    object.__setattr__(threat, name, whole_number(name, getattr(threat, name), 1, MAX_UNITS))
+
+
+def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:
+    """Raises the error for attacks that are too many to list."""
+    many = f"more than {MAX_ATTACKS:,}" if number is None else f"{number:,}"
+    requirement = f"have at most {MAX_ATTACKS:,} attacks of one size to be listed"
+    raise InvalidParameterError(
+        "threat",
+        requirement,
+        f"{many} of size {size:,}: {threat.label}",
+        "Ask about fewer units, or about a narrower threat.",
+    )
+
+
+def at_most(number: int, one: str, more: str = "") -> str:
+    """A count as labels have it: 1 deletion, at most 2 deletions."""
+    return f"1 {one}" if number == 1 else f"at most {number:,} {more or one + 's'}"
+
+
+def names_of(given: object) -> tuple[str, ...]:
+    """Names as texts know them: one, or several."""
+    listed = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
+    return tuple(dict.fromkeys(str(each) for each in listed))
+
+
+def _text(value: object) -> str:
+    return "|".join(quote(str(each), safe="") for each in (value if isinstance(value, tuple) else (value,)))
