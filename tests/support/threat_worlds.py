@@ -227,7 +227,7 @@ def fits(threat: Threat, world: World, clean: Values) -> bool:
 
 
 def check_threat(threat: Threat, oracle: Oracle, world: World, *, objects: list[Values] | None = None) -> int:
-    """What is listed, counted, on levels and led back, against the oracle, on all objects; how many attacks there are."""
+    """What is listed, counted, on levels and led back, against the oracle, on all objects; how many there are."""
     relation: dict[tuple[Values, Values], int] = {}
     for clean in objects or world.objects:
         expected = oracle(world, clean)

@@ -71,6 +71,10 @@ class Sites:
         """These sites, anchored for this reason."""
         return _restore(self.clean, self.regions, self.blocks, True, reason)
 
+    def of_other(self, clean: CleanObject) -> Sites:
+        """The same sites of another object, whose layers have the same sites: they are not checked again."""
+        return _restore(clean, self.regions, self.blocks, self.anchored, self.reason)
+
     @property
     def graph(self) -> Graph:
         """The clean object, for those who need a graph."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -50,9 +50,17 @@ class Ground(NamedTuple):
         return VALUES * positions + rank + (rank >= self.values[positions])
 
 
-@lru_cache(maxsize=4)
+_grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
+
+
 def ground_of(sites: Sites) -> Ground:
-    """What an attacker finds at these sites."""
+    """What an attacker finds at these sites, computed once."""
+    if sites not in _grounds:
+        _grounds[sites] = _ground(sites)
+    return _grounds[sites]
+
+
+def _ground(sites: Sites) -> Ground:
     if sites.n_sites > MAX_EVIDENCE_SITES:
         requirement = f"have at most {MAX_EVIDENCE_SITES:,} sites for attacks to be listed"
         raise InvalidParameterError("graphs", requirement, f"{sites.n_sites:,}")
@@ -92,7 +100,12 @@ class Attacks:
         found = []
         for length in sorted(by_length):
             rows = np.sort(np.concatenate(by_length[length]), axis=1)
-            found.append(rows[np.unique(_keys(rows), return_index=True)[1]])
+            if length <= 2:  # keys hold all that rows do, and are sorted faster alone
+                keys = np.sort(_keys(rows))
+                keys = keys[np.diff(keys, prepend=-1) > 0]
+                found.append(np.stack(np.divmod(keys, _HALF), axis=1) if length == 2 else keys[:, None])
+            else:
+                found.append(rows[np.unique(_keys(rows), return_index=True)[1]])
         return cls(tuple(found))
 
     def __len__(self) -> int:
@@ -130,9 +143,24 @@ class Attacks:
                 found.append(kept)
         return Attacks(tuple(found))
 
+    def check(self, sites: Sites) -> Attacks:
+        """These attacks, if each gives different sites of the object other values than they have: refused if not."""
+        ground = ground_of(sites)
+        for block in self.blocks:
+            positions, values = np.divmod(block, VALUES)
+            fine = (positions >= 0) & (positions < sites.n_sites)
+            here = np.where(fine, positions, 0)
+            fine &= (values < ground.alphabets[here]) & (values != ground.values[here])
+            fine[:, 1:] &= np.diff(positions, axis=1) > 0
+            if not fine.all():
+                row = int(np.flatnonzero(~fine.all(axis=1))[0])
+                got = list(zip(positions[row].tolist(), values[row].tolist(), strict=True))
+                raise InvalidParameterError("attacks", "give sites of the object other values, each site once", got)
+        return self
+
     def numbers(self, sites: Sites) -> list[Indices]:
         """The blocks as `starcert.sampling` takes attacks: position + n_sites · (rank of its new value), ascending."""
-        clean, found = clean_values(sites), []
+        clean, found = ground_of(sites).values, []
         for block in self.blocks:
             positions, values = np.divmod(block, VALUES)
             found.append(np.sort(positions + sites.n_sites * (values - (values > clean[positions])), axis=1))
@@ -170,9 +198,12 @@ def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
 def after(sites: Sites, attack: Rows) -> Sites:
     """The sites of the object after an attack. Anchored data are left out: they describe the clean graph."""
     positions, new = np.divmod(attack, VALUES)
-    values = clean_values(sites)
+    ground = ground_of(sites)
+    values = ground.values.copy()
     values[positions] = new
-    return _with_values(sites, values, typed=True)
+    attacked = _with_values(sites, values, typed=True)
+    _grounds[attacked] = ground._replace(values=values)
+    return attacked
 
 
 def attackable(sites: Sites, noise: Noise) -> Sites:
@@ -186,7 +217,7 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
     if len(bare) > 1:
         hint = "Give all regions of edges Flip laws, or all of them Edges."
         raise InvalidParameterError("noise", "attack the types of all edges, or of none", noise, hint)
-    return _with_values(sites, clean_values(sites), typed=False) if bare == {True} else sites
+    return _with_values(sites, ground_of(sites).values, typed=False) if bare == {True} else sites
 
 
 def _with_values(sites: Sites, values: Values, *, typed: bool) -> Sites:
@@ -196,7 +227,7 @@ def _with_values(sites: Sites, values: Values, *, typed: bool) -> Sites:
         row = clean.row.copy()
         for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
             row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
-        return replace(sites, clean=type(clean)._of(row, clean.frame))
+        return sites.of_other(type(clean)._of(row, clean.frame))
     if not isinstance(clean, Graph):
         raise InvalidParameterError("graphs", "be graphs or rows to be attacked in steps", type(clean).__name__)
     ground = ground_of(sites)
@@ -213,4 +244,4 @@ def _with_values(sites: Sites, values: Values, *, typed: bool) -> Sites:
         for name, data in clean.node_sites.items():
             bits = data.categories is None and not data.one_hot
             graph = graph.with_bits(name) if bits else graph.with_categories(name, data.categories)
-    return replace(sites, clean=graph)
+    return sites.of_other(graph)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
@@ -96,7 +98,7 @@ class Threat(ABC):
         table = axis_table(sites, noise)
         seen, found = attackable(sites, noise), set[tuple[int, ...]]()
         ground = ground_of(seen)
-        for block in self.attacks(seen, size).blocks:
+        for block in self.attacks(seen, size).check(seen).blocks:
             positions, values = np.divmod(block, VALUES)
             axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
             counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
@@ -194,7 +196,7 @@ class Either(_Combined):
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
         found = self.left.attacks(sites, size) | self.right.attacks(sites, size)
-        for smaller in range(1, size if size <= self.most else 1):
+        for smaller in range(1, size if len(found) else 1):
             found = found - self.left.attacks(sites, smaller) - self.right.attacks(sites, smaller)
         return found
 
@@ -212,12 +214,13 @@ class Both(_Combined):
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
-        found = Attacks()
-        for smaller in range(1, size + 1 if size <= self.most else 1):
-            found |= self.left.attacks(sites, size) & self.right.attacks(sites, smaller)
-            if smaller < size:
-                found |= self.left.attacks(sites, smaller) & self.right.attacks(sites, size)
-        return found
+        if not 1 <= size <= self.most:
+            return Attacks()
+        one, other = (
+            [each.attacks(sites, number) for number in range(1, size + 1)] for each in (self.left, self.right)
+        )
+        within = [reduce(or_, each) for each in (one, other)]
+        return (one[-1] & within[1]) | (within[0] & other[-1])
 
 
 @dataclass(frozen=True)

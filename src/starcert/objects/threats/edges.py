@@ -143,7 +143,8 @@ class Where(SiteThreat):
     @property
     @override
     def options(self) -> dict[str, object]:
-        return {"name": self.name} | ({"layer": self.layer} if self.layer else {})
+        given: dict[str, object] = {"name": self.name, "layer": self.layer}
+        return {name: value for name, value in given.items() if value}
 
     @classmethod
     @override

@@ -13,7 +13,7 @@ from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
 from starcert.objects.threats.base import MAX_UNITS, Threat, UnfitError, at_most, check_most
-from starcert.objects.threats.site_threat import Limits, Mask, SiteThreat
+from starcert.objects.threats.site_threat import Limits, Mask, SiteThreat, move_table
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
 _SUFFIXES = ("", "delete", "add", "change")
@@ -218,7 +218,7 @@ class Box(SiteThreat):
 
     def _axes(self, sites: Sites) -> Indices:
         """For each region, value before and after the number of the axis that counts it; −1 for none."""
-        axes = np.full((len(sites.regions), VALUES, VALUES), -1, dtype=np.int64)
+        axes = move_table(sites, -1)
         for number, (axis, _) in enumerate(self.radius):
             region, _, suffix = axis.partition(".")
             if region in sites.regions:

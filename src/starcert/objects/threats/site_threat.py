@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import product
 from math import comb
 from operator import add
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,15 +42,16 @@ class Limits(NamedTuple):
 
     def hold(self, rows: Indices) -> Mask:
         """Whether the ends of the last change of each row are within their limits."""
-        last = rows[:, -1]
-        fine = self.weight[last] <= 0
+        *others, last = rows.T
         within = np.ones(len(rows), dtype=np.bool_)
-        for end in self.ends[last].T:
-            load = self.load[end]
-            for column in rows.T:
-                load = load + self.weight[column] * (self.ends[column] == end[:, None]).any(axis=1)
+        ends = [np.ascontiguousarray(each) for each in self.ends.T]
+        for end in (each[last] for each in ends):
+            load = self.load[end] + self.weight[last]
+            for column in others:
+                load += self.weight[column] * np.logical_or.reduce([each[column] == end for each in ends])
             within &= load <= self.limit[end]
-        return fine | within
+        fine: Mask = within | (self.weight[last] <= 0)
+        return fine
 
 
 class SiteThreat(Threat):
@@ -86,14 +87,16 @@ class SiteThreat(Threat):
     def changes(self, sites: Sites) -> Rows:
         """Every change that may be part of an attack, ascending."""
         ground = ground_of(sites)
-        positions, values = np.divmod(ground.changes, VALUES)
-        allowed = np.zeros((len(sites.regions), VALUES, VALUES), dtype=np.bool_)
+        changes = ground.changes
+        positions, values = np.divmod(changes, VALUES)
+        allowed = move_table(sites, False)
         for region, layer in enumerate(sites.layers):
             allowed[region, : layer.alphabet, : layer.alphabet] = self.moves(sites, region)
         kept = allowed[ground.regions[positions], ground.values[positions], values]
         if (candidates := self.candidates(sites)) is not None:
             kept &= candidates[positions]
-        return ground.changes[kept]
+        found: Rows = changes[kept]
+        return found
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
@@ -122,8 +125,7 @@ class SiteThreat(Threat):
             return len(self.attacks(sites, size))
         self.check(sites)
         number = self.n_changes(sites, size)
-        axes = np.zeros((len(sites.regions), VALUES, VALUES), dtype=np.int64)
-        return self.tally(sites, axes, 1, number).get((number,), 0) if number else 0
+        return self.tally(sites, move_table(sites, 0), 1, number).get((number,), 0) if number else 0
 
     @override
     def levels(self, sites: Sites, noise: Noise, size: int) -> set[Level]:
@@ -156,6 +158,12 @@ class SiteThreat(Threat):
         return found
 
 
+def move_table(sites: Sites, value: int) -> npt.NDArray[Any]:
+    """A table for each region, value before and after, filled with one value."""
+    width = max((layer.alphabet for layer in sites.layers), default=2)
+    return np.full((len(sites.regions), width, width), value)
+
+
 def _sets_of_group(number: int, ways: Mapping[int, int], n_axes: int, most: int) -> dict[Level, int]:
     """The sets of changes of sites that are alike, given in how many ways each axis counts a change of one of them."""
     found = {(0,) * n_axes: 1}
@@ -185,7 +193,9 @@ def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None 
     numbers = np.arange(n)
     last_places = np.zeros(n, dtype=np.bool_)
     last_places[n - 1 - np.unique(owners[::-1], return_index=True)[1]] = True
-    owners_from = np.cumsum(last_places[::-1])[::-1]  # how many different owners there are from each choice on
+    owners_from = np.cumsum(last_places[::-1], dtype=np.int64)[
+        ::-1
+    ]  # how many different owners there are from each choice on
     shared = len(np.unique(owners)) < n
     rows = numbers[:, None]
     for column in range(size):
