@@ -353,12 +353,15 @@ def test_lists_are_sets():
     assert list(one | Attacks()) == list(one)
 
 
-@pytest.mark.parametrize("wrong", [[(0, 0), (0, 1)], [(3, 1)], [(0, 1)], [(0, 2)], [(1, 1), (-1, 1)]])
+@pytest.mark.parametrize("wrong", [[(0, 0), (0, 1)], [(3, 1)], [(0, 1)], [(0, 2)]])
 def test_what_is_no_attack_is_refused(wrong):
     """Site 0 is 1 and there are three bits: a list of one's own may be wrong in any of these ways."""
     assert len(attacks_of([[(0, 0), (1, 1)]]).check(EDGES)) == 1
     with pytest.raises(InvalidParameterError, match="give sites of the object other values, each site once"):
         attacks_of([[(0, 0)], wrong, [(0, 0), (1, 1)]]).check(EDGES)
+    for change in ((-1, 0), (0, -1), (0, 256)):
+        with pytest.raises(InvalidParameterError, match="give positions values from 0 to 255"):
+            attacks_of([[(2, 0), change]])
 
 
 # Spare nodes --------------------------------------------------------------------------------------------------------

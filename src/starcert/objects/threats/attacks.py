@@ -102,7 +102,7 @@ class Attacks:
             rows = np.sort(np.concatenate(by_length[length]), axis=1)
             if length <= 2:  # keys hold all that rows do, and are sorted faster alone
                 keys = np.sort(_keys(rows))
-                keys = keys[np.diff(keys, prepend=-1) > 0]
+                keys = keys[np.append(True, np.diff(keys) > 0)]
                 found.append(np.stack(np.divmod(keys, _HALF), axis=1) if length == 2 else keys[:, None])
             else:
                 found.append(rows[np.unique(_keys(rows), return_index=True)[1]])

@@ -144,6 +144,27 @@ class Threat(ABC):
         return f"{self.word}:{self.most}" + "".join(f",{name}={_text(value)}" for name, value in self.options.items())
 
 
+class CountedThreat(Threat):
+    """A threat that is called by its unit: 1 deletion, at most 2 deletions."""
+
+    unit: ClassVar[str]
+    units: ClassVar[str] = ""  # several of them, if it is not enough to add an s
+    symmetric: ClassVar[bool] = True  # whether its reverse is itself
+
+    def __post_init__(self) -> None:
+        check_most(self)
+
+    @property
+    @override
+    def label(self) -> str:
+        return at_most(self.most, self.unit, self.units)
+
+    @property
+    @override
+    def reverse(self) -> Threat | None:
+        return self if self.symmetric else None
+
+
 _UNKNOWN = "It is not known from which clean objects these attacks lead to an attacked one."
 
 
@@ -287,8 +308,13 @@ def attacks_of(listed: Any) -> Attacks:  # noqa: ANN401  (whatever can be iterat
         >>> list(attacks_of([[(3, 1)], [(2, 0), (1, 1)]]))
         [((3, 1),), ((1, 1), (2, 0))]
     """
-    rows = [[VALUES * int(position) + int(value) for position, value in attack] for attack in listed]
-    return Attacks.of(np.array([row], dtype=np.int64) for row in rows)
+    rows = list[Rows]()
+    for attack in listed:
+        for position, value in attack:
+            if position < 0 or not 0 <= value < VALUES:
+                raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
+        rows.append(np.array([[VALUES * int(position) + int(value) for position, value in attack]], dtype=np.int64))
+    return Attacks.of(rows)
 
 
 def axis_table(sites: Sites, noise: Noise) -> Indices:

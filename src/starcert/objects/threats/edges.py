@@ -14,11 +14,11 @@ from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Attacks, Ground, Rows, ground_of
 from starcert.objects.threats.base import (
+    CountedThreat,
     Threat,
     UnfitError,
     at_most,
     check_edges,
-    check_most,
     continue_attacks,
     names_of,
     refuse_many,
@@ -69,18 +69,13 @@ class Controlled(EdgeThreat):
     word = "controlled"
 
     def __post_init__(self) -> None:
-        check_most(self)
+        super().__post_init__()
         object.__setattr__(self, "nodes", names_of(self.nodes))
 
     @property
     @override
     def label(self) -> str:
         return f"{at_most(self.most, 'flip')} at {', '.join(self.nodes)}"
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
 
     @override
     def check(self, sites: Sites) -> None:
@@ -125,7 +120,7 @@ class Where(SiteThreat):
     word = "where"
 
     def __post_init__(self) -> None:
-        check_most(self)
+        super().__post_init__()
         if not callable(self.predicate):
             raise InvalidParameterError("predicate", "be a function of the frame and coordinates", self.predicate)
         object.__setattr__(self, "name", self.name or getattr(self.predicate, "__name__", "predicate"))
@@ -134,11 +129,6 @@ class Where(SiteThreat):
     @override
     def label(self) -> str:
         return at_most(self.most, f"flip where {self.name}", f"flips where {self.name}")
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
 
     @property
     @override
@@ -206,7 +196,7 @@ class LocalBudget(EdgeThreat):
     limited = True
 
     def __post_init__(self) -> None:
-        check_most(self)
+        super().__post_init__()
         if (self.per_node is None) == (self.strength is None):
             given = {"per_node": self.per_node, "strength": self.strength}
             raise InvalidParameterError("LocalBudget", "be given either per_node or strength", given)
@@ -248,11 +238,11 @@ class LocalBudget(EdgeThreat):
         return Limits(ends, np.ones(len(changes), dtype=np.int64), np.zeros_like(limit), limit)
 
 
-class StepThreat(Threat):
+class StepThreat(CountedThreat):
     """An attacker whose units follow one another, each at the object that those before have left."""
 
     @abstractmethod
-    def units(self, sites: Sites) -> Attacks:
+    def steps(self, sites: Sites) -> Attacks:
         """What one unit can do to an object."""
 
     @override
@@ -264,7 +254,7 @@ class StepThreat(Threat):
         self.check(sites)
         if not 1 <= size <= self.most:
             return Attacks()
-        found = self.units(sites)
+        found = self.steps(sites)
         earlier = found
         for _ in range(1, size):
             found = continue_attacks(self, sites, found, replace(self, most=1), 1) - earlier  # type: ignore[type-var]
@@ -282,22 +272,10 @@ class Rewire(StepThreat):
 
     most: int
     word = "rewire"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "rewired edge")
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
+    unit = "rewired edge"
 
     @override
-    def units(self, sites: Sites) -> Attacks:
+    def steps(self, sites: Sites) -> Attacks:
         ground = ground_of(sites)
         if (total := self._n_units(sites)) > MAX_WORK // 4:
             refuse_many(self, 1, total)
@@ -344,22 +322,11 @@ class Swap(StepThreat):
 
     most: int
     word = "swap"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "swap of two edges", "swaps of two edges")
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
+    unit = "swap of two edges"
+    units = "swaps of two edges"
 
     @override
-    def units(self, sites: Sites) -> Attacks:
+    def steps(self, sites: Sites) -> Attacks:
         ground, directed, n = ground_of(sites), sites.graph.directed, sites.graph.n_nodes
         pairs = np.flatnonzero(ground.is_edge)
         present = pairs[ground.values[pairs] > 0]

@@ -12,7 +12,7 @@ from typing_extensions import override
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import MAX_UNITS, Threat, UnfitError, at_most, check_most
+from starcert.objects.threats.base import MAX_UNITS, Threat, UnfitError
 from starcert.objects.threats.site_threat import Limits, Mask, SiteThreat, move_table
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -33,18 +33,10 @@ class AnyFlips(SiteThreat):
     most: int
     word = "flips"
 
-    def __post_init__(self) -> None:
-        check_most(self)
-
     @property
     @override
     def label(self) -> str:
         return f"any {self.most:,} flip{'s' * (self.most > 1)}"
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
 
     @override
     def moves(self, sites: Sites, region: int) -> Mask:
@@ -72,14 +64,7 @@ class Deletions(SiteThreat):
 
     most: int
     word = "deletions"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "deletion")
+    unit = "deletion"
 
     @property
     @override
@@ -97,14 +82,7 @@ class Additions(SiteThreat):
 
     most: int
     word = "additions"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "addition")
+    unit = "addition"
 
     @property
     @override
@@ -125,19 +103,7 @@ class Changes(SiteThreat):
 
     most: int
     word = "changes"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "changed value")
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
+    unit = "changed value"
 
     @override
     def moves(self, sites: Sites, region: int) -> Mask:

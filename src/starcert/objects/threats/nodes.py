@@ -33,14 +33,7 @@ class DeleteNode(StepThreat):
 
     most: int
     word = "delete_node"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "removed node")
+    unit = "removed node"
 
     @property
     @override
@@ -48,7 +41,7 @@ class DeleteNode(StepThreat):
         return RestoreNode(self.most)
 
     @override
-    def units(self, sites: Sites) -> Attacks:
+    def steps(self, sites: Sites) -> Attacks:
         ground = ground_of(sites)
         present = np.flatnonzero(ground.is_edge & (ground.values > 0))
         ends = np.concatenate([ground.u[present], ground.v[present]])
@@ -67,14 +60,8 @@ class RestoreNode(StepThreat):
 
     most: int
     word = "restore_node"
-
-    def __post_init__(self) -> None:
-        check_most(self)
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "node without edges that gets some", "nodes without edges that get some")
+    unit = "node without edges that gets some"
+    units = "nodes without edges that get some"
 
     @property
     @override
@@ -82,7 +69,7 @@ class RestoreNode(StepThreat):
         return DeleteNode(self.most)
 
     @override
-    def units(self, sites: Sites) -> Attacks:
+    def steps(self, sites: Sites) -> Attacks:
         ground, found, total = ground_of(sites), list[Rows](), 0
         present = ground.is_edge & (ground.values > 0)
         busy = np.concatenate([ground.u[present], ground.v[present]])

@@ -22,7 +22,7 @@ from starcert.objects.layers import Indices
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Rows, attackable, ground_of
-from starcert.objects.threats.base import Threat, UnfitError, axis_table, check_axes, refuse_many
+from starcert.objects.threats.base import CountedThreat, Threat, UnfitError, axis_table, check_axes, refuse_many
 
 Mask = npt.NDArray[np.bool_]
 Level = tuple[int, ...]
@@ -54,7 +54,7 @@ class Limits(NamedTuple):
         return fine
 
 
-class SiteThreat(Threat):
+class SiteThreat(CountedThreat):
     """Sets of changes at different sites, out of all moves of some candidate sites."""
 
     limited: ClassVar[bool] = False  # whether there are limits

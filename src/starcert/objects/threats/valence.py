@@ -12,7 +12,7 @@ from typing_extensions import override
 from starcert.objects.layers import Indices
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import Threat, UnfitError, at_most, check_edges, check_most, names_of
+from starcert.objects.threats.base import UnfitError, check_edges, names_of
 from starcert.objects.threats.edges import EdgeThreat
 from starcert.objects.threats.site_threat import Limits
 from starcert.system.errors import whole_number
@@ -67,27 +67,19 @@ class Valence(EdgeThreat):
     elements: tuple[str, ...] | None
     valences: tuple[tuple[str, int], ...]
     word = "valence"
+    unit = "flipped bond that keeps valences"
+    units = "flipped bonds that keep valences"
     limited = True
 
     def __init__(
         self, most: int, elements: tuple[str, ...] | None = None, valences: Mapping[str, int] | None = None
     ) -> None:
         object.__setattr__(self, "most", most)
-        check_most(self)
+        self.__post_init__()
         object.__setattr__(self, "elements", None if elements is None else names_of(elements))
         given = {} if valences is None else dict(valences)
         counted = ((symbol, whole_number(f"valences[{symbol}]", each, 0)) for symbol, each in given.items())
         object.__setattr__(self, "valences", tuple(sorted(counted)))
-
-    @property
-    @override
-    def label(self) -> str:
-        return at_most(self.most, "flipped bond that keeps valences", "flipped bonds that keep valences")
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return self
 
     @property
     @override
