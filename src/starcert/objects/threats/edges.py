@@ -337,7 +337,6 @@ class Swap(StepThreat):
         codes.sort()
         one, other = (present[each] for each in np.triu_indices(len(present), 1))
         (u, v), (x, y) = ((ground.u[each], ground.v[each]) for each in (one, other))
-        apart = (u != x) & (u != y) & (v != x) & (v != y)
         rows = []
         for ends in [((u, y), (x, v))] if directed else [((u, y), (x, v)), ((u, x), (v, y))]:
             news = []
@@ -345,7 +344,7 @@ class Swap(StepThreat):
                 code = a * n + b if directed else np.minimum(a, b) * n + np.maximum(a, b)
                 place = find_places(codes, code)
                 news.append(np.where(place >= 0, pairs[place], -1))
-            fine = apart & (np.minimum(*news) >= 0)
+            fine = np.minimum(*news) >= 0  # edges with a common end would become a loop, or what there is
             fine &= (ground.values[news[0]] == 0) & (ground.values[news[1]] == 0)
             gone = [VALUES * each[fine] for each in (one, other)]
             types = [ground.values[each[fine]].astype(np.int64) for each in (one, other)]
