@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 SMOKE  := tests/math tests/objects tests/sampling tests/files tests/voting/store tests/datasets tests/validity \
           tests/certificates/test_certificate.py tests/certificates/test_metrics.py tests/certificates/test_smoothing.py tests/cli/test_cli.py tests/cli/test_cli_certify.py
 
-.PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu docs pictures clean
+.PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu docs schemas pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -70,6 +70,9 @@ bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/docs/index.html"
+
+schemas: $(READY) ## write the JSON schemas in docs/schemas again, from the code
+	$(BIN)/python docs/schemas.py
 
 pictures: $(READY) ## draw the pictures of the README and the docs (needs chromium)
 	$(BIN)/python docs/pictures.py

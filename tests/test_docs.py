@@ -39,6 +39,7 @@ NEEDS = {
     "classifiers": (),
     "cluster": ("distributed",),
     "commands": (),
+    "compatibility": (),
     "cora-results": (),
     "digits-results": ("sklearn",),
     "evidence": ("grakel",),

@@ -22,6 +22,14 @@ SLOW = "import pathlib, time\n\ndef shapes(batch):\n    pathlib.Path({here!r}).t
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
+@pytest.fixture(autouse=True)
+def _hangups_are_not_ignored():
+    """What these tests start inherits it: under nohup the suite itself ignores them."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def slow(project):
     """A project whose classifier takes its time, and leaves a trace when it has begun."""

@@ -102,7 +102,7 @@ def test_the_worlds_are_not_empty():
         v.kind for name in EVIDENCE for one in evidence_world(name).certificates for v in one.verdicts.levels.values()
     ]
     assert kinds.count("broken") > 3 < kinds.count("certified")
-    for argument in ("by flip counts", "by weighing", "votes of their own", "votes at an attacked graph"):
+    for argument in ("by flip counts", "by weighing", "votes of their own", "votes at an attacked object"):
         assert any(argument in each for each in why), argument
 
 

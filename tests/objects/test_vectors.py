@@ -7,7 +7,7 @@ from scipy import sparse
 import starcert as sc
 from starcert.objects import CleanObject
 from starcert.objects.binding import bind, bind_all
-from starcert.objects.vectors import VectorFrame, column_sites, join_rows, matrix_of
+from starcert.objects.vectors import ROWS, VectorFrame, join_rows, matrix_of
 from starcert.system.errors import InvalidParameterError
 
 NAMES = ("age", "smoker", "sport")
@@ -136,18 +136,18 @@ class TestRegionsOfColumns:
         [[3, 0], (0, 3), np.array([0, 3]), {0, 3}, [True, False, False, True, False], np.array([1, 0, 0, 1, 0]) > 0],
     )
     def test_by_number(self, left):
-        sites = column_sites(self.row, {"left": left, "right": [1]})
+        sites = ROWS.sites(self.row, {"left": left, "right": [1]})
         assert (sites.regions, sites.sizes, sites.n_fixed) == (("left", "right"), (2, 1), 2)
         assert sites.coordinates([0, 1, 2])[0].tolist() == [0, 3, 1]
         assert sites.counts == ((2, 0), (0, 1))
 
     def test_by_name(self):
         row = sc.Bits([0, 1, 1], names=NAMES)
-        assert column_sites(row, {"all": ["sport", "age", 1]}).sizes == (3,)
+        assert ROWS.sites(row, {"all": ["sport", "age", 1]}).sizes == (3,)
         with pytest.raises(
             InvalidParameterError, match=r"'regions\[a\]' must hold numbers from 0 to 2 or names of col"
         ):
-            column_sites(row, {"a": ["height"]})
+            ROWS.sites(row, {"a": ["height"]})
 
     def test_the_order_of_regions_is_that_of_the_mapping(self):
         noise = sc.Noise(b=0.1, a=sc.Flip(delete=0.1, add=0.2))

@@ -4,9 +4,10 @@ from block_worlds import from_json
 from report_worlds import graphs
 
 import starcert as sc
+from starcert.objects.graph_kind import DRAWN_NODES
 from starcert.objects.site_sets import Across, Within
 from starcert.pages import drawings as module
-from starcert.pages.drawings import DRAWN_NODES, Drawings
+from starcert.pages.drawings import Drawings
 
 GROUPS = (frozenset([0, 4, 5]), frozenset([1]), frozenset([2, 3, 9, 11]))
 

@@ -11,13 +11,25 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.files.record import MAX_VOTES
-from starcert.runs.certification import certify_run
+from starcert.runs.certification import certify_run, result_rows
 from starcert.runs.run_file import read_run_file
 from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.system.errors import StarcertError
 
 BYTES = ("results.csv", "certificates.json")
+COLUMNS = [
+    "graph",
+    "name",
+    "true_class",
+    "true_name",
+    "base_class",
+    "class",
+    "class_name",
+    "right",
+    "abstained",
+    "p_lower",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -126,8 +138,17 @@ def test_three_classes_and_four_regions_go_all_the_way(done):
     assert [row["base_class"] for row in rows] == ["0", "1", "2"] * 2
     assert [row["class_name"] for row in rows] == ["clique", "ring", "star"] * 2
     assert [row["true_name"] for row in rows] == ["clique", "ring", "star"] * 2
-    assert list(rows[0])[:7] == ["graph", "name", "true_class", "true_name", "base_class", "class", "class_name"]
+    axes = [f"reach_{axis}" for axis in archive.noise.axes]
+    assert list(rows[0]) == [*COLUMNS, "votes_0", "votes_1", "votes_2", "margin", *axes, "frontier", "anchored"]
     assert "g1" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_columns_of_the_results_keep_their_names_and_order_with_evidence():
+    archive = sc.archive.read(Path(__file__).parents[1] / "files" / "kept" / "values.json")
+    reach = [f"reach_all.{move}" for move in ("delete", "add", "change")]
+    more = ["frontier_by_p_A", "broken", "any_flips", "any_1", "any_2"]
+    (first, *_) = result_rows(archive, [0, 0, 0])
+    assert list(first) == [*COLUMNS, "votes_0", "votes_1", "margin", *reach, "frontier", *more, "anchored"]
 
 
 def test_it_is_what_the_library_gives(done):

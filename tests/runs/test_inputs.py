@@ -23,7 +23,7 @@ def make_data():
 
 def user_rule(folder, text):
     (folder / "code.py").write_text("import starcert as sc\n" + text)
-    return rule_of(Reference(folder / "code.py", "f"), NOISE)
+    return rule_of(Reference(folder / "code.py", "f"))
 
 
 HALVES = "def f(graph):\n    return sc.Partition.from_node_sets({'low': graph.nodes[:2], 'high': graph.nodes[2:]})\n"
@@ -92,19 +92,19 @@ def test_regions_that_cannot_be_used_name_the_graph_and_the_line(tmp_path, text,
 
 
 def test_a_builder_by_name():
-    rule = rule_of("node_sets:low=0-1,high=*", NOISE)
+    rule = rule_of("node_sets:low=0-1,high=*")
     sites = problem_of(rule, NOISE, make_data()).sites
     assert [each.sizes for each in sites] == [(1, 1), (1, 3)]
     assert describe_rule(rule) == "node_sets:low=0-1,high=*"
     with pytest.raises(StarcertError, match="Did you mean communities"):
-        rule_of("comunities", NOISE)
+        rule_of("comunities")
 
 
 def test_without_regions_every_pair_is_in_the_one():
-    rule = rule_of(None, sc.Noise(all=0.1))
+    rule = rule_of(None)
     sites = problem_of(rule, sc.Noise(all=0.1), make_data()).sites
     assert [each.sizes for each in sites] == [(6,), (10,)]
-    assert describe_rule(rule) == "every node pair"
+    assert describe_rule(rule) == "every site"
 
 
 def test_only_explanations_need_the_model():

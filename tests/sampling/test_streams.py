@@ -64,6 +64,13 @@ def test_seeds_are_those_of_numpy(numbers):
     np.testing.assert_array_equal(words, numpys(numbers, 5))
 
 
+@pytest.mark.parametrize(("purpose", "number"), [("selection", 0), ("estimation", 1), ("training", 2)])
+def test_the_key_of_a_stream_never_changes(purpose, number):
+    """Every vote hangs on it; `tests/golden` pins the keys of objects, the copies and the votes."""
+    found = WordStream.of_chunk(7, "2a", purpose, 3).at_least(5)[:5]
+    np.testing.assert_array_equal(found, numpys([7, 0x2A, number, 3], 5))
+
+
 @pytest.mark.parametrize("numbers", [[0], [0, 0, 0, 0, 0], [2**32 - 1], [2**32], [2**64 - 1, 1], [1 << 127, 0, 2, 9]])
 def test_a_long_stream_in_portions(numbers):
     state, parts = seeded(numbers), []

@@ -16,6 +16,8 @@ from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.confidence import Bounds
 from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
+from starcert.objects.graph_kind import GRAPHS
+from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
@@ -33,7 +35,7 @@ MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
 
 Limits: TypeAlias = tuple[int, ...] | None
 
-Kind: TypeAlias = Literal["certified", "broken", "open"]
+Outcome: TypeAlias = Literal["certified", "broken", "open"]
 
 
 def lies_within(level: Level, other: Level) -> bool:
@@ -69,7 +71,7 @@ class Verdict:
         more_votes: of an open level, about how many more votes of their own would settle its attacks; None: not known.
     """
 
-    kind: Kind
+    kind: Outcome
     why: str
     attack: FoundAttack | None = None
     more_votes: int | None = None
@@ -160,7 +162,7 @@ class Certificate:
         object, target: the number of the graph, and of the target in it: 0 where the graph itself is classified.
         node: the name of the node that the target is; None where it is not a node.
         verdicts: what evidence says beyond the bounds; None: there is none.
-        word: what one of the attacked objects is called: a graph, a row, or an object.
+        kind: the kind of the attacked object.
     """
 
     noise: Noise
@@ -173,7 +175,7 @@ class Certificate:
     node: Hashable | None
     _frontiers: Frontiers = field(repr=False)
     verdicts: Verdicts | None = field(repr=False, default=None)
-    word: str = "graph"
+    kind: Kind = GRAPHS
 
     @property
     def label(self) -> int:
@@ -243,7 +245,7 @@ class Certificate:
                 return flips - 1
         return most
 
-    def verdict(self, level: RadiusLike) -> Kind:
+    def verdict(self, level: RadiusLike) -> Outcome:
         """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open"."""
         return self._verdict(level).kind
 
@@ -306,7 +308,7 @@ class Certificate:
             all_of_them = f", for all {self.together:,} certificates together" if self.together > 1 else ""
             premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
         whom = "" if self.node is None else f"the node {self.node!r} of "
-        anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.word}."
+        anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.kind.word}."
         answer = f"the smoothed classifier answers class {self.label} for {whom}{self._certified_objects()}"
         return f"{premise}, {answer}.{anchor if self.anchored else ''}"
 
@@ -317,10 +319,10 @@ class Certificate:
             for radius in radii
         ]
         if not any(named):
-            return f"this {self.word} itself; no flip is certified"
+            return f"this {self.kind.word} itself; no flip is certified"
         flips = "; or ".join(map(", ".join, named))
         flips += f"; or any of {more:,} further radii of its frontier" if more > 0 else ""
-        return f"every {self.word} that differs from this one by at most these flips, and nowhere else: {flips}"
+        return f"every {self.kind.word} that differs from this one by at most these flips, and nowhere else: {flips}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""

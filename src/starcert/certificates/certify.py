@@ -21,6 +21,8 @@ from starcert.math.audit import Audit
 from starcert.math.confidence import Bounds, Votes, class_numbers
 from starcert.math.frontier import Frontier, Frontiers
 from starcert.objects import TargetNodes
+from starcert.objects.graph_kind import GRAPHS
+from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
@@ -49,7 +51,7 @@ class Certificates(Sequence[Certificate]):
     boxes: Sequence[Limits]
     verdicts: Sequence[Verdicts | None] | None = None
     nodes: TargetNodes | None = None
-    word: str = "graph"
+    kind: Kind = GRAPHS
     classes: Sequence[Hashable] | None = None
     _frontiers: dict[tuple[int | None, ...], Frontiers] = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class Certificates(Sequence[Certificate]):
 
     @property
     def _what(self) -> str:
-        return self.word if self.nodes is None else "node"
+        return self.kind.word if self.nodes is None else "node"
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...
@@ -90,7 +92,7 @@ class Certificates(Sequence[Certificate]):
             None if self.nodes is None else self.nodes.names[row],
             self._search(row),
             None if self.verdicts is None else self.verdicts[row],
-            self.word,
+            self.kind,
         )
 
     def _search(self, row: int) -> Frontiers:
@@ -277,7 +279,7 @@ def certify(
     anchored: Sequence[str] | None = None,
     boxes: Sequence[RadiusLike | None] | None = None,
     nodes: TargetNodes | None = None,
-    word: str = "graph",
+    kind: Kind = GRAPHS,
     classes: Sequence[Hashable] | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
@@ -291,7 +293,7 @@ def certify(
         anchored: for each row, why its regions are anchored, "" if they are not.
         boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
         nodes: the node of each row, where the nodes of graphs are classified.
-        word: what one of the attacked objects is called: a graph, a row, or an object.
+        kind: the kind of the attacked objects.
         classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
 
     Example:
@@ -316,7 +318,7 @@ def certify(
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     reasons = [""] * len(bounds) if anchored is None else anchored
-    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word, classes=classes)
+    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, kind=kind, classes=classes)
 
 
 def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.math.confidence import class_numbers
-from starcert.objects import CleanObject, Graph, Vector
-from starcert.objects.convert import is_networkx, is_pyg
-from starcert.objects.vectors import matrix_of
+from starcert.objects import CleanObject
+from starcert.objects.binding import known_kinds
+from starcert.objects.kinds import kind_of
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def is_estimator(value: object) -> bool:
 
 def as_objects(graphs: Sequence[GraphLike]) -> list[CleanObject]:
     """Each of these graphs as what is certified."""
-    if isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _is_foreign(graphs)):
+    if isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _converted(graphs) is not None):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return [as_object(each, f"graphs[{position}]") for position, each in enumerate(graphs)]
 
@@ -55,20 +55,22 @@ def as_object(given: GraphLike, name: str) -> CleanObject:
     """What is certified: starcert's own, or what the graph of networkx or PyG is by default."""
     if isinstance(given, CleanObject):
         return given
-    if not _is_foreign(given):
-        hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
-        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
-        raise InvalidParameterError(name, requirement, type(given).__name__, hint)
     try:
-        return Graph.from_networkx(given) if is_networkx(given) else Graph.from_pyg(given)
+        found = _converted(given)
     except InvalidParameterError as error:
         parameter, *others = error.args
         whole = parameter in ("graph", "data")
         raise InvalidParameterError(name if whole else f"{name}.{parameter}", *others) from error
+    if found is None:
+        hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
+        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
+        raise InvalidParameterError(name, requirement, type(given).__name__, hint)
+    return found
 
 
-def _is_foreign(value: object) -> bool:
-    return is_networkx(value) or is_pyg(value)
+def _converted(given: object) -> CleanObject | None:
+    """What something stands for, by the first kind that knows it."""
+    return next((found for kind in known_kinds() if (found := kind.convert(given)) is not None), None)
 
 
 class SmoothedEstimator(ABC):
@@ -143,8 +145,7 @@ class SmoothedEstimator(ABC):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        rows = matrix_of(given) if given and isinstance(given[0], Vector) else given
-        trained = from_sklearn(clone(self.base).fit(rows, classes.astype(np.int64)))
+        trained = from_sklearn(clone(self.base).fit(kind_of(*given).as_rows(given), classes.astype(np.int64)))
         self._trained, self._fitted_classes = trained, np.asarray(trained.estimator.classes_)
         return self
 

@@ -200,7 +200,7 @@ def _left_open(weighed: Sequence[Weighed]) -> Verdict:
     if few is None:
         return Verdict("open", "its attacks are too many to weigh one by one")
     number = f"{len(few.rest):,} of {few.scheme.n_attacks:,}"
-    return Verdict("open", f"{number} attacks are not settled by the votes on the clean graph")
+    return Verdict("open", f"{number} attacks are not settled by the votes on the clean object")
 
 
 def _by_weighing(number: int) -> str:
@@ -239,7 +239,7 @@ class _OpenLevel:
                 delta = alpha / ((rank + 1) * (rank + 2))
                 if _capital_against_class(counts[rank], self._label) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
-                    why = f"by {sum(votes):,} votes at an attacked graph"
+                    why = f"by {sum(votes):,} votes at an attacked object"
                     sites, values = describe_attack(self._evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
             total = OWN_CHUNK * 2**look

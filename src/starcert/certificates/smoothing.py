@@ -246,7 +246,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 capacity=[problem.capacities[graph] for graph in rows],
                 anchored=[problem.sites[graph].reason for graph in rows],
                 nodes=nodes,
-                word=problem.word,
+                kind=problem.kind,
                 classes=self._class_labels,
             )
             if not evidence:

@@ -12,7 +12,7 @@ import typer
 
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
 from starcert.system.errors import StarcertError
-from starcert.system.output import at_most
+from starcert.system.output import at_most, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,10 +70,9 @@ def _verification_view(result: Verification) -> list[RenderableType]:
     from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
 
     archive = result.archive
-    word = "graph" if archive.nodes is None else "node"
-    whose = f"each {word}" if archive.together == 1 else f"all {archive.together:,} {word}s together"
+    whose = f"each {archive.word}" if archive.together == 1 else f"all {archive.together:,} {archive.word}s together"
     abstained = sum(each.abstained for each in archive.certificates)
-    heads = ("graph", "name", "claim", "verdict", "claimed", "proved")
+    heads = (archive.word, "name", "claim", "verdict", "claimed", "proved")
     found = [*result.refuted, *result.weaker]
     rows = [(one.graph, one.name, one.field, one.kind, _short(one.claimed), _short(one.proved)) for one in found]
     mismatches = table("Claims that are not what can be proved", heads, rows, left=heads[1:])
@@ -134,7 +133,6 @@ def compare(
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
-    from starcert.pages.findings import plural  # noqa: PLC0415
 
     right = "right" if found.known else "answered"
     heads = ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open")

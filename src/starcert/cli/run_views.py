@@ -13,15 +13,14 @@ from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.pages import findings
 from starcert.pages.compared_runs import share_interval
-from starcert.pages.findings import quantity
-from starcert.system.output import duration, fails_at_most
+from starcert.system.output import duration, fails_at_most, quantity
 from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.files import Archive
-    from starcert.pages.findings import Words
+    from starcert.objects.kinds import Words
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult

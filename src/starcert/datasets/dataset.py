@@ -75,10 +75,10 @@ class Dataset:
         numbered: bool = False,
         of_nodes: bool = False,
     ) -> None:
-        of_nodes = of_nodes or isinstance(graphs, Graph)
-        objects = (graphs,) if isinstance(graphs, Graph) else tuple(graphs)
+        of_nodes = of_nodes or isinstance(graphs, CleanObject)
+        objects = (graphs,) if isinstance(graphs, CleanObject) else tuple(graphs)
         for position, graph in enumerate(objects):
-            if not isinstance(graph, Graph) and not isinstance(graph, CleanObject):
+            if not isinstance(graph, CleanObject):
                 hint = "Graph.from_networkx and its siblings make one."
                 raise InvalidParameterError(f"graphs[{position}]", "be a starcert Graph", graph, hint)
         n_targets, target = (objects[0].n_nodes, "node") if of_nodes else (len(objects), "graph")

@@ -45,8 +45,7 @@ class Archive:
 
     Attributes:
         noise: the noise that the votes were drawn with.
-        votes: estimation votes, and selection votes if there were any. Their audit is what the run reports: no proof
-            rests on it.
+        votes: estimation votes, and selection votes if there were any. No proof rests on their audit.
         alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
         max_radius: the box of requested radii, in the order of `noise.axes`; None: no end.
         capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
@@ -56,8 +55,7 @@ class Archive:
         class_names: what the classes are called.
         settings: how the run was made (model, data, regions, samples, seed, …), as JSON values.
         provenance: the versions that made it.
-        boxes: for each graph, how far its frontier is searched, at most as far as its capacity; None: no end. A file
-            calls it capacity.
+        boxes: for each graph, how far its frontier is searched, within its capacity; None: no end.
         together: the number of certificates that alpha is the joint failure probability of; 1: of each by itself.
         all_classes: whether alpha is spent on bounds of all of more than two classes, as version 0.1.0 did everywhere.
         evidence: for each graph, what its verdicts are proved from, None where nothing is kept. None as a whole: a run
@@ -285,6 +283,11 @@ class Archive:
             for i, row in enumerate(self.certificates.rows())
         ]
 
+    @property
+    def word(self) -> str:
+        """What a row is about: a graph, a node, or what the settings call the objects."""
+        return "node" if self.nodes is not None else str(self.settings.get("objects", "graphs")).removesuffix("s")
+
     def __len__(self) -> int:
         return len(self.votes)
 
@@ -295,7 +298,7 @@ class Archive:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Archive({len(self)} graphs, {len(self.class_names)} classes, {self.noise!r}, alpha={self.alpha})"
+        return f"Archive({len(self)} {self.word}s, {len(self.class_names)} classes, {self.noise!r}, alpha={self.alpha})"
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()

@@ -33,7 +33,7 @@ from starcert.math.evidence import Evidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
-from starcert.system.output import progress_bar
+from starcert.system.output import progress_bar, quantity
 
 TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
@@ -113,8 +113,7 @@ class Verification:
         return "proved" if self.archive.stated is None else "stated"
 
     def __str__(self) -> str:
-        what = "graph" if self.archive.nodes is None else "node"
-        graphs = f"{len(self.archive):,} {what}{'s' if len(self.archive) != 1 else ''}"
+        graphs = quantity(len(self.archive), self.archive.word)
         false, weaker = len(self.refuted), len(self.weaker)
         if not self.mismatches:
             text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."

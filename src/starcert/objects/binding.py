@@ -6,7 +6,7 @@ regions, or hide how it came by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -15,23 +15,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects import CleanObject, Graph, Partition, Sites
-from starcert.objects.laws import Flip, Law, why_not_alike
+from starcert.objects import CleanObject, Partition, Sites
+from starcert.objects.graph_kind import GRAPHS
+from starcert.objects.kinds import Kind, kind_of
+from starcert.objects.laws import Law, why_not_alike
 from starcert.objects.noise import Noise
-from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
-from starcert.objects.vectors import ColumnRegions, Vector, column_sites
+from starcert.objects.rule import READS_EDGES, was_seen_to_read_edges
+from starcert.objects.vectors import ROWS, ColumnRegions
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of its layer; for vectors, the columns of each
 region; a rule from a graph to its partition; for other objects, a function from an object to its sites."""
-
-
-def object_word(objects: Iterable[CleanObject]) -> str:
-    """What one of these is called: a graph, a row, or an object where they are neither."""
-    listed = list(objects)
-    kinds = {"graph": Graph, "row": Vector}
-    return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +37,7 @@ class Problem:
     Laws of the noise that left open how many values there are have it filled in.
 
     Example:
+        >>> from starcert.objects import Graph
         >>> problem = bind_all([Graph(3, [(0, 1)]), Graph(4, [])], Noise(all=0.1), None)
         >>> problem, problem.capacities, problem.anchored
         (Problem(2 graphs, Noise(all=0.1)), ((3,), (6,)), ('', ''))
@@ -52,18 +48,18 @@ class Problem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", noise_for_sites(self.noise, self.sites))
-        object.__setattr__(self, "sites", tuple(_with_frozen_edges(each, self.noise) for each in self.sites))
+        object.__setattr__(self, "sites", tuple(_with_unattacked(each, self.noise) for each in self.sites))
 
     def __len__(self) -> int:
         return len(self.sites)
 
     def __repr__(self) -> str:
-        return f"Problem({len(self)} {self.word}{'s' * (len(self) != 1)}, {self.noise!r})"
+        return f"Problem({len(self)} {self.kind.word}{'s' * (len(self) != 1)}, {self.noise!r})"
 
     @property
-    def word(self) -> str:
-        """What one of the objects is called."""
-        return object_word(self.objects)
+    def kind(self) -> Kind:
+        """The kind of the objects."""
+        return kind_of(*self.objects)
 
     @property
     def objects(self) -> tuple[CleanObject, ...]:
@@ -83,6 +79,12 @@ class Problem:
     def under(self, noise: Noise) -> Problem:
         """The same regions of the same objects under another noise."""
         return replace(self, noise=noise)
+
+
+def known_kinds() -> Iterator[Kind]:
+    """The kinds that convert and read: starcert's own, then those of other packages."""
+    yield GRAPHS
+    yield ROWS
 
 
 def check_noise_and_regions(noise: object, regions: object) -> None:
@@ -192,45 +194,14 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
     if not isinstance(clean, CleanObject):
         hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
-    if regions is None:
-        return _with_frozen_edges(Sites.everything(clean, noise.regions[0]), noise)
-    if isinstance(clean, Vector) and isinstance(regions, Mapping):
-        return column_sites(clean, regions)
-    if isinstance(clean, Graph):
-        if isinstance(regions, Mapping):
-            regions = Partition.of_layers(regions)
-        partition = regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)
-        return _with_frozen_edges(partition.sites(clean), noise)
-    found = regions(clean) if callable(regions) else None
-    if not isinstance(found, Sites) or found.clean is not clean:
-        wanted = f"return the Sites of each object that is not a Graph, such as {type(clean).__name__}"
-        raise InvalidParameterError("regions", wanted, regions if found is None else found)
-    return found
+    everything = regions is None
+    sites = Sites.everything(clean, noise.regions[0]) if everything else kind_of(clean).sites(clean, regions)
+    return _with_unattacked(sites, noise)
 
 
-def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
-    """The sites, anchored if edges have types or numbers that noise draws and attacks do not change."""
-    if not isinstance(sites.clean, Graph):
-        return sites
-    graph, sentences = sites.clean, []
-    named = zip(sites.regions, sites.blocks, strict=True)
-    laws = [noise[region] for region, block in named if block.layer == graph.layers[0].name and region in noise]
-    rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
-    if graph.type_names and rules:
-        sentences.append(f"{TYPES_STAY} ({' or '.join(sorted(rules))}).")
-    if graph.edge_data and laws:
-        sentences.append(DATA_STAY.format(names=" and ".join(graph.edge_data)))
-    for sentence in sentences:
+def _with_unattacked(sites: Sites, noise: Noise) -> Sites:
+    """The sites, anchored if noise draws what attacks do not change, such as types or numbers of edges."""
+    for sentence in kind_of(sites.clean).unattacked(sites, noise):
         if sentence not in sites.reason:
             sites = sites.mark_anchored(f"{sites.reason} {sentence}".lstrip())
     return sites
-
-
-TYPES_STAY = (
-    "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
-)
-DATA_STAY = (
-    "The numbers of edges ({names}) are not attacked: an edge of the clean graph keeps its own, and one that is added "
-    "takes what the graph says for such."
-)
-_RULES = {"uniform": "uniformly", "graph": "as often as in the clean graph"}

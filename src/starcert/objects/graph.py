@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from starcert.objects.formats import Formats, graph_html
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
 from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
+
+if TYPE_CHECKING:
+    from starcert.objects.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -63,6 +66,7 @@ class Graph(Formats):
         Graph(3 nodes, 2 arcs)
     """
 
+    kind: ClassVar[Kind]  # `graph_kind.GRAPHS`
     n_nodes: int
     edges: Indices
     nodes: tuple[Hashable, ...]

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.objects.content import digest, is_index
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
-from starcert.objects.sites import Sites
+from starcert.objects.kinds import Kind
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Values
 from starcert.system.errors import InvalidParameterError, whole_number
 
 COLUMNS = "columns"  # the name of the layer
@@ -44,8 +45,6 @@ class VectorFrame:
 
     def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
         """The numbers of some columns, ascending, each once; see `ColumnRegions`."""
-        if isinstance(columns, str) and columns == COLUMNS:
-            return np.arange(self.n_columns)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             hint = "Write a list of columns for each region, for instance {'border': [0, 1, 2]}."
             raise InvalidParameterError(parameter, "be a list of columns", columns, hint)
@@ -69,6 +68,7 @@ class VectorFrame:
 class Vector:
     """A row of values from a small alphabet: `Bits` or `Categories`; `row` is read-only, shape (columns,)."""
 
+    kind: ClassVar[Kind]  # `ROWS`
     row: Values
     frame: VectorFrame
 
@@ -180,11 +180,23 @@ class Categories(Vector):
         return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {self.frame.alphabet} values)"
 
 
-def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
-    """The sites of a row in which each region is some of its columns; columns in no region are fixed."""
-    (layer,) = clean.layers
-    numbers = [clean.frame.numbers(columns, f"regions[{region}]") for region, columns in regions.items()]
-    return Sites(clean, tuple(regions), tuple(Numbered(layer, each) for each in numbers))
+class RowKind(Kind):
+    """What `Kind` asks of rows: regions are columns by number, name or truth value; those in no region are fixed."""
+
+    word = "row"
+    site_words = {COLUMNS: ("column", "not 0")}  # noqa: RUF012  (as in `Kind`)
+
+    @override
+    def numbers(self, clean: Any, listed: Any, name: str) -> Indices:
+        found: Indices = clean.frame.numbers(listed, name)
+        return found
+
+    @override
+    def as_rows(self, objects: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
+        return matrix_of(objects)
+
+
+ROWS = Vector.kind = RowKind()
 
 
 def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:

@@ -28,8 +28,9 @@ from starcert.pages.compared_runs import (
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
-from starcert.pages.findings import VerdictRow, flips_asked, plural, quantity, reasons_of
+from starcert.pages.findings import VerdictRow, flips_asked, reasons_of
 from starcert.system.errors import StarcertError
+from starcert.system.output import plural, quantity
 
 MAX_FLIPS = 60  # where curves end
 MAX_COMPARED = 5  # the most flips on each axis for which differences are given

@@ -78,7 +78,7 @@ class ComparedRun:
 
     def __init__(self, name: str, archive: Archive, rows: Sequence[int]) -> None:
         self.name, self.archive, self.rows = name, archive, list(rows)
-        self.one, self.axes = _row_word(archive), archive.noise.axes
+        self.one, self.axes = archive.word, archive.noise.axes
         self.labels = [archive.labels[row] for row in rows]
         self.right = right(archive.certificates, archive.labels)[self.rows]
         self.answered = self.certified({})
@@ -129,11 +129,6 @@ class ComparedRun:
         return open_ended(found, None if sizes is None else [sizes[place] for place in places])
 
 
-def _row_word(archive: Archive) -> str:
-    """What is compared: a graph, a node, a row of a table."""
-    return "node" if archive.nodes is not None else str(archive.settings.get("objects", "graphs")).rstrip("s")
-
-
 def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
     """The runs with the graphs that all of them have, matched by name; an error if there are none."""
     if len(runs) < 2:
@@ -141,12 +136,12 @@ def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
     (name, first), *others = runs.items()
     places = [_places(each, first) for each in runs.values()]
     shared = [graph for graph in range(len(first)) if all(graph in each for each in places)]
-    one = _row_word(first)
+    one = first.word
     for (other, archive), place in zip(others, places[1:], strict=True):
         rows = {graph: place[graph] for graph in shared}
         found = _differs(archive, first, rows, name) if place else _apart(archive, first)
         if found:
-            must = f"be about the same {_row_word(archive)}s and classes as {name}"
+            must = f"be about the same {archive.word}s and classes as {name}"
             hint = "Certify both runs on the same data, or on parts of it that overlap."
             raise InvalidParameterError(other, must, found[0], f"{found[1]} {hint}")
     if not shared:
@@ -183,7 +178,7 @@ def _differs(archive: Archive, first: Archive, rows: Mapping[int, int], name: st
 
 def _apart(archive: Archive, first: Archive) -> tuple[str, str]:
     """Why no graph of a run is one of the first."""
-    one, there = _row_word(archive), set(first.names)
+    one, there = archive.word, set(first.names)
     both = next((name for name in archive.names if name in there), None)
     if both is not None:
         return "the same name twice", f"The names that are in both, such as {both}, are those of several {one}s."

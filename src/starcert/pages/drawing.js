@@ -40,7 +40,7 @@ const Drawing = (() => {
 
   function unpack(data, g) {
     const o = data.graphs.object[g];
-    if (!data.drawings.graphs[o]) return null;
+    if (!data.drawings.graphs[o] || typeof data.drawings.graphs[o] === "string") return null;
     if (!known.has(o)) known.set(o, unpackGraph(data, data.drawings.graphs[o]));
     const graph = known.get(o);
     const { region, present } = graph;

@@ -16,13 +16,11 @@ import numpy.typing as npt
 from starcert.certificates.attack_axes import influences
 from starcert.certificates.certificate import Certificate
 from starcert.files import Archive
-from starcert.objects import CleanObject, Graph, Region
-from starcert.objects.formats import element_symbols
+from starcert.objects import Region
+from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
 
-DRAWN_NODES, DRAWN_EDGES = 300, 3_000  # larger graphs are described, not drawn: nothing could be made out
 MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
-LONGEST_NAME = 60
 MAX_LEVELS = 300  # of a graph, with the reason for their verdict
 MAX_PAIRS = 150  # node pairs of a graph that are drawn by their influence
 MAX_NAMED = 8  # sites of an attack that are named
@@ -42,31 +40,18 @@ class Drawings:
         self._left = MAX_NUMBERS
         self.graphs = [self._draw(each, regions) for each in sites]
 
-    def _draw(self, sites: Sites, regions: Sequence[str]) -> dict[str, Any] | None:
-        """What to draw of a graph; None if it is only described, as it is large or there is no room left."""
-        graph, by_name = sites.clean, dict(zip(sites.regions, sites.blocks, strict=True))
-        if not isinstance(graph, Graph) or is_large(graph) or self._left <= 0:
-            return None
-        self._left -= graph.n_edges
-        edges, n = graph.edges, int(graph.edges.max(initial=0)) + 1
-        drawing: dict[str, Any] = {
-            "n": graph.n_nodes,
-            "edges": {"n": n, "pairs": np.diff(edges @ np.array([n, 1]), prepend=0).tolist()},
-            "blocks": [
-                self._block(by_name[region]) if by_name[region].layer == graph.layers[0].name else None
-                for region in regions
-            ],
-        }
-        if graph.directed:
-            drawing["directed"] = True
-        if graph.edge_types is not None:
-            drawing["types"] = graph.edge_types.tolist()
-            drawing["type_names"] = self._named([str(name)[:LONGEST_NAME] for name in graph.type_names])
-        if graph.nodes != tuple(range(graph.n_nodes)):
-            drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
-        if (symbols := element_symbols(graph.node_data, graph.node_sites)) is not None:
-            drawing["symbols"] = self._named(symbols)
-        return drawing
+    def _draw(self, sites: Sites, regions: Sequence[str]) -> dict[str, Any] | str | None:
+        """What to draw of an object; None if it is only described, as it is large or there is no room left."""
+        drawing = kind_of(sites.clean).drawing(sites.clean) if self._left > 0 else None
+        if not isinstance(drawing, dict):
+            self._left -= len(drawing or "") // 3
+            return drawing
+        self._left -= len(drawing["edges"]["pairs"])
+        by_name, edges = dict(zip(sites.regions, sites.blocks, strict=True)), sites.clean.layers[0].name
+        found = (by_name[region] for region in regions)
+        drawing["blocks"] = [self._block(block) if block.layer == edges else None for block in found]
+        named = ("type_names", "names", "symbols")
+        return drawing | {part: self._named(drawing[part]) for part in named if part in drawing}
 
     def _block(self, block: Region) -> int:
         key = type(block), *(array.tobytes() for array in block.content)
@@ -83,11 +68,6 @@ class Drawings:
             self.names.append(names)
             self._left -= sum(map(len, names)) // 3
         return self._known_names[key]
-
-
-def is_large(clean: CleanObject) -> bool:
-    """Whether it is a graph too large to be drawn."""
-    return isinstance(clean, Graph) and (clean.n_nodes > DRAWN_NODES or clean.n_edges > DRAWN_EDGES)
 
 
 def verdict_data(archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool]) -> dict[str, Any] | None:
@@ -149,9 +129,8 @@ def _pairs(gains: npt.NDArray[np.float64], sites: Sites) -> list[list[int]]:
 
 def _edge_pairs(positions: Positions, sites: Sites) -> tuple[list[list[int]], Positions]:
     """The node indices of the sites that are node pairs or arcs, and which sites these are."""
-    if not isinstance(sites.clean, Graph):
-        return [], positions[:0]
-    edges = [block.layer == sites.clean.layers[0].name for block in sites.blocks]
+    has_nodes, first = kind_of(sites.clean).has_nodes, sites.clean.layers[0].name
+    edges = [has_nodes and block.layer == first for block in sites.blocks]
     kept = positions[np.array(edges, dtype=np.bool_)[_regions(positions, sites)]]
     return (np.stack(sites.coordinates(kept), axis=1).tolist() if len(kept) else []), kept
 
@@ -161,12 +140,6 @@ def _regions(positions: Positions, sites: Sites) -> Positions:
 
 
 def _site_name(sites: Sites, position: int, value: int | None) -> str:
-    """A site in words, such as a–b for a node pair, a→b for an arc, and x 3, 14 for a feature; with its new value."""
     layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
     place = [int(each[0]) for each in sites.coordinates([position])]
-    if not isinstance(sites.clean, Graph) or layer.name != sites.clean.layers[0].name:
-        return f"{layer.name} {', '.join(map(str, place))}" + ("" if value is None else f" (value {value})")
-    name = ("→" if sites.clean.directed else "–").join(str(sites.clean.nodes[node])[:LONGEST_NAME] for node in place)
-    if value is None:  # a bit
-        return name
-    return f"{name} ({str(sites.clean.type_names[value - 1])[:LONGEST_NAME] if value else 'absent'})"
+    return kind_of(sites.clean).site_name(sites.clean, layer, place, value)

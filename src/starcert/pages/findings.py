@@ -5,58 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from starcert.certificates import metrics
 from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts
 from starcert.files import Archive
-from starcert.objects.binding import object_word
-from starcert.objects.layers import ARCS, PAIRS
+from starcert.objects.kinds import Words
 from starcert.objects.noise import AnyFlips, threat_of
-from starcert.objects.sites import Sites
-from starcert.objects.vectors import COLUMNS
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.errors import InvalidParameterError
+from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
 MAX_RADII = 20  # the most radii with a row in a table of verdicts
-
-
-def plural(n: int, noun: str) -> str:
-    """The noun for this many: graph, graphs."""
-    return f"{noun}{'s' * (n != 1)}"
-
-
-def quantity(n: int, noun: str) -> str:
-    """A number with its noun: 1 graph, 2 graphs."""
-    return f"{n:,} {plural(n, noun)}"
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the rows of a page, the sites of an attacker, and sites that are not 0 (`present`) are called."""
-
-    one: str = "graph"
-    many: str = "graphs"
-    site: str = "node pair"
-    sites: str = "node pairs"
-    present: str = "edges"
-
-    @classmethod
-    def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
-        """The words for objects with these sites; `nodes`: their nodes are the rows."""
-        one = "node" if nodes else object_word(each.clean for each in sites)
-        layers = {block.layer for each in sites for block in each.blocks}
-        known = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present"), COLUMNS: ("column", "not 0")}
-        site, present = known.get(layers.pop() if len(layers) == 1 else "", ("site", "not 0"))
-        return cls(one, f"{one}s", site, f"{site}s", present)
-
-    @property
-    def whole(self) -> str:
-        """What noise falls on: a graph, be it itself or its nodes that are classified, or another object."""
-        return "graph" if self.one == "node" else self.one
 
 
 GRAPHS = Words()

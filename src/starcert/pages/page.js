@@ -116,7 +116,8 @@
     $("type-legend").replaceChildren();
     if (data.evidence) $("influence-choice").hidden = !graph;
     if (!graph) {
-      $("drawing").replaceChildren();
+      const svg = data.drawings.graphs[o];
+      $("drawing").replaceChildren(...(svg ? [new DOMParser().parseFromString(svg, "image/svg+xml").documentElement] : []));
       $("drawing-caption").textContent = notDrawn(o);
       return;
     }
@@ -127,9 +128,7 @@
 
   function notDrawn(o) {
     if (!objects.drawable[o]) return "";
-    return objects.large[o]
-      ? `Not drawn: graphs with more than ${Text.count(data.drawn.nodes)} nodes or ${Text.count(data.drawn.edges)} edges are described by the table only.`
-      : "Not drawn: there are more graphs here than one page can hold drawings of.";
+    return `Not drawn: graphs with more than ${Text.count(data.drawn.nodes)} nodes or ${Text.count(data.drawn.edges)} edges, or beyond what one page can hold, are described by the table only.`;
   }
 
   // Where nodes are classified: their graph, each node in the colour of what is certified for it.

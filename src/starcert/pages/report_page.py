@@ -20,13 +20,14 @@ from starcert.certificates.metrics import right
 from starcert.files import Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
-from starcert.objects import Graph
 from starcert.objects.binding import Problem
+from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
+from starcert.objects.kinds import Words, kind_of
 from starcert.objects.sites import Sites
 from starcert.pages import findings
 from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
-from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, Drawings, is_large, verdict_data
-from starcert.pages.findings import ReportSummary, Words, quantity
+from starcert.pages.drawings import Drawings, verdict_data
+from starcert.pages.findings import ReportSummary
 from starcert.pages.radius_tables import Grids, Pair, Radii, Slices, limits_of, slack_tables, surfaces
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
@@ -240,15 +241,14 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "node": None if archive.nodes is None else list(archive.nodes),
         },
         "objects": {
-            "about": [_about(each) for each in sites],
-            "drawable": [isinstance(each.clean, Graph) for each in sites],
-            "large": [is_large(each.clean) for each in sites],
+            "about": [kind_of(each.clean).describe(each.clean) for each in sites],
+            "drawable": [kind_of(each.clean).has_nodes for each in sites],
             "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
             "region_edges": [_by_region(archive, each, [sum(n[1:]) for n in each.counts]) for each in sites],
             "fixed_pairs": [each.n_fixed for each in sites],
             "fixed_edges": [_n_fixed_edges(each) for each in sites],
         },
-        "words": asdict(words) | {"whole": words.whole},
+        "words": asdict(words) | {"many": words.many, "sites": words.sites},
         "more_samples": _more_samples(archive),
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
@@ -260,16 +260,6 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         data["evidence"] = {"slices": by_counts, "surface": _lists(*shares.by_counts), **beyond}
     fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
     return PageData(data, counts, list(findings.notices(archive, counts, slices, words)), fixed, words)
-
-
-def _about(sites: Sites) -> str:
-    """How large an object is, in words."""
-    clean = sites.clean
-    if not isinstance(clean, Graph):
-        return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
-    edges = quantity(clean.n_edges, "arc" if clean.directed else "edge")
-    types = f" of {len(clean.type_names)} types" if clean.type_names else ""
-    return f"{quantity(clean.n_nodes, 'node')}, {edges}{types}"
 
 
 def _n_fixed_edges(sites: Sites) -> int:

@@ -17,9 +17,10 @@ from starcert import files as archives
 from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
+from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.pages.document import write_sweep_page
-from starcert.pages.findings import Words, flips_asked
+from starcert.pages.findings import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -190,7 +191,7 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
 
 def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
-    of_nodes, word, digests = settings.targets == "nodes", ready.problem.word, ready.digests
+    of_nodes, word, digests = settings.targets == "nodes", ready.problem.kind.word, ready.digests
     values = {
         "model": str(settings.model),
         "classifier": digests["classifier"],

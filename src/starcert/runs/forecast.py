@@ -26,13 +26,14 @@ from starcert.classifiers.base import named_classes
 from starcert.math.confidence import clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
-from starcert.pages.findings import Words, fixed_pairs, quantity
+from starcert.objects.kinds import Words
+from starcert.pages.findings import fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import useful_workers
 from starcert.system.errors import ClassifierError
-from starcert.system.output import duration_range
+from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
 from starcert.voting.plans import FixedPlan, Job, Wanted, check_memory, default_selection
 from starcert.voting.store import VoteStore

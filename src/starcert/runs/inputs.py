@@ -114,15 +114,13 @@ class TriedModel:
 
 def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to exist."""
-    rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
+    rule = None if needs_model(settings.regions) else rule_of(settings.regions)
     of_nodes, seed = settings.targets == "nodes", settings.split_seed
     data = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns, edge_types=settings.edge_types)
     if settings.splits is not None:
         data = divided(data, settings.splits)
     if of_nodes:
         data = with_node_labels(data)
-    if settings.regions is None and any(not isinstance(each, Graph) or len(each.layers) > 1 for each in data.graphs):
-        rule = None  # there are other sites than node pairs: the one region has them all
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     without_train = undivided or (data.parts is not None and "train" not in data.parts)
@@ -231,7 +229,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         base = as_classifier(model, settings.model, inputs.chosen, settings.device, nodes=(of_nodes, settings.nodes))
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
-        rule = rule_of(settings.regions, settings.noise, model=model) if follows else inputs.rule
+        rule = rule_of(settings.regions, model=model) if follows else inputs.rule
         if known is not None and not follows:
             problem = known.under(settings.noise)
         else:
@@ -272,12 +270,8 @@ def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
     return builder is not None and builder.needs_model
 
 
-def rule_of(
-    regions: Reference | str | Mapping[str, object] | None, noise: Noise, *, model: object = None
-) -> Rule | Partition | Mapping[str, Any]:
-    """The rule that the setting `regions` names; without it, the one region of the noise has every node pair."""
-    if regions is None:
-        return Partition.everything(noise.regions[0])
+def rule_of(regions: Reference | str | Mapping[str, object] | None, *, model: object = None) -> RunRegions:
+    """The rule that the setting `regions` names; without it, the one region of the noise has every site."""
     if isinstance(regions, str):
         return build(regions, model=model) if needs_model(regions) else build(regions)
     return UserRule(regions) if isinstance(regions, Reference) else regions
@@ -287,8 +281,6 @@ def describe_rule(rule: RunRegions) -> str:
     """The rule of a run, for the record."""
     if rule is None:
         return "every site"
-    if isinstance(rule, Partition):
-        return "every node pair"
     if isinstance(rule, Mapping):
         return ", ".join(f"{region}: {where}" for region, where in rule.items())
     return str(rule.reference if isinstance(rule, UserRule) else getattr(rule, "description", rule))
@@ -317,8 +309,7 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
 
 
 def _refuse_regions(name: str, graph: object, error: StarcertError) -> NoReturn:
-    untyped = isinstance(graph, Graph) and not graph.type_names
-    more = f" {ASK_FOR_TYPES}" if untyped and "edge_types" in str(error) else ""
+    more = f" {ASK_FOR_TYPES}" if not getattr(graph, "type_names", None) and "edge_types" in str(error) else ""
     raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
 from starcert.datasets.dataset import Dataset
-from starcert.objects import Graph, Sites, Vector
+from starcert.objects import CleanObject, Sites
+from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
@@ -153,7 +154,7 @@ def _from_function(
     of_nodes, mask = nodes
     if of_nodes:
         return from_node_function(function, nodes=mask, **about)
-    return from_callable(function, on="vectors" if isinstance(data.graphs[0], Vector) else "networkx", **about)
+    return from_callable(function, on="networkx" if kind_of(*data.graphs).has_nodes else "vectors", **about)
 
 
 def _n_classes(data: Dataset, reference: Reference) -> int:
@@ -176,7 +177,7 @@ def _from_module(
     of_nodes, mask = nodes
     if of_nodes:
         return from_pyg(module, n_classes=_n_classes(data, reference), targets="nodes", nodes=mask)
-    if isinstance(data.graphs[0], Vector):
+    if not kind_of(*data.graphs).has_nodes:
         return from_torch(module, n_classes=_n_classes(data, reference))
     parameters = list(inspect.signature(module.forward).parameters)
     largest = max(graph.n_nodes for graph in data.graphs)
@@ -205,9 +206,10 @@ def _from_module(
 
 
 def refuse_model(
-    reference: Reference, name: str, clean: object, error: BaseException, class_names: Sequence[str] = ()
+    reference: Reference, name: str, clean: CleanObject, error: BaseException, class_names: Sequence[str] = ()
 ) -> NoReturn:
     """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
+    about = kind_of(clean).explain(clean)
     kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
     what = " ".join(str(error).split())
     if what.startswith("it answered"):
@@ -217,28 +219,14 @@ def refuse_model(
         advice = ASK_FOR_TYPES
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
         advice = (
-            f"{_about(clean)} If the model expects other features, make it for these, give data that have others, or "
+            f"{about} If the model expects other features, make it for these, give data that have others, or "
             "choose them where the classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
         )
     else:
-        advice = f"{_about(clean)} Fix the model so that it answers every graph; --debug shows the whole traceback."
+        advice = f"{about} Fix the model so that it answers every graph; --debug shows the whole traceback."
     raise ClassifierError(
         f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: {kind}{what}. {advice}"
     ) from error
-
-
-def _about(clean: object) -> str:
-    """What data a clean graph has."""
-    if not isinstance(clean, Graph):
-        return f"It is {clean!r}."
-    data: Mapping[str, Any] = clean.node_data
-    shapes = {key: getattr(values, "shape", None) or (len(values),) for key, values in data.items()}
-    there = ", ".join(f"{key} ({' × '.join(map(str, shape))})" for key, shape in shapes.items()) or "none"
-    about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
-    if not clean.type_names:
-        return about
-    types = ", ".join(map(str, clean.type_names))
-    return f"{about} Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
 
 
 def check_device(device: str) -> None:

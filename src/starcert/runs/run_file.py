@@ -59,7 +59,7 @@ class RunFile:
     """What a run file says; without arguments, what a missing one says."""
 
     values: Mapping[str, object] = field(default_factory=dict)  # settings by their keys, checked, with absolute paths
-    expected: Mapping[str, str] = field(default_factory=dict)  # what the run that wrote it was made from: `EXPECTED`
+    expected: Mapping[str, str] = field(default_factory=dict)  # digests of what the run that wrote it was made from
     sweep: Mapping[str, object] = field(default_factory=dict)  # settings that are a sweep's own, by their keys
     grid: Grid | None = None  # the noise levels of a sweep; None if the file has none
     best: str = ""  # the goal of a sweep; "" if the file has none

@@ -15,8 +15,10 @@ from zipfile import BadZipFile, ZipFile
 from starcert.datasets.dataset import Dataset
 from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
+from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import Parts, from_pyg
+from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, running_user_code
@@ -55,6 +57,9 @@ def load_graphs(
 
 
 def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | None, edge_types: str | None) -> Dataset:
+    if isinstance(source, Path) and source.is_file():
+        for kind in (each for each in known_kinds() if source.suffix in each.suffixes):
+            return _of_kind(source, kind)
     raw = raw_files(source) if isinstance(source, Path) and not source.is_file() else None
     if isinstance(source, Path) and (source.suffix in _MOLECULES if source.is_file() else raw is None):
         return (texts.read_smiles if source.is_file() else texts.read_folder)(source, columns, edge_types)
@@ -86,7 +91,7 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
 
 def with_node_labels(data: Dataset) -> Dataset:
     """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
-    if len(data) != 1 or not isinstance(data.graphs[0], Graph):
+    if len(data) != 1 or not kind_of(*data.graphs).has_nodes:
         what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
         hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
         raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
@@ -116,7 +121,7 @@ def _numbered_names(name: str, numbers: range) -> list[str]:
 
 
 def _of_function(reference: Reference) -> Dataset:
-    """The objects that a user's function returns, possibly with classes and names; or its data set."""
+    """What a user's function returns: a data set, or objects, possibly with classes and names."""
     made: Any = reference.load()
     if not callable(made):
         raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
@@ -128,24 +133,39 @@ def _of_function(reference: Reference) -> Dataset:
         called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
         labels = [None if label is None else called[label] for label in found.labels.tolist()]
         found = found.graphs, labels, found.names or None
+    return _of_objects(found, str(reference), reference.name)
+
+
+def _of_kind(path: Path, kind: Kind) -> Dataset:
+    """What a kind reads from a file."""
+    try:
+        found = kind.read(path)
+    except Exception as error:  # whatever another package may raise
+        why = "" if isinstance(error, StarcertError) else f"{type(error).__name__}: "
+        raise StarcertError(f"{path}: has no {kind.word}s that can be read: {why}{error}") from error
+    return _of_objects(found, f"{type(kind).__name__}.read", path.stem)
+
+
+def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  (what a user's code returns)
+    """The data set of objects, possibly with classes and names, which are otherwise numbered after `name`."""
     several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
     objects, labels, names = (*found, None)[:3] if several else (found, None, None)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
         hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
-        requirement = f"be what {reference} returns, a list of objects"
+        requirement = f"be what {maker} returns, a list of objects"
         raise InvalidParameterError("data", requirement, type(objects).__name__, hint)
     for number, each in enumerate(objects):
         if not isinstance(each, CleanObject):
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
-    names = _numbered_names(reference.name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
+    names = _numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
     for what, given in (("name", names), ("class", labels)):
         if given is not None and len(given) != len(objects):
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
         return Dataset(objects, names=names)
     named = ["" if each is None else str(each) for each in labels]
-    classes, class_names, numbered = number_labels(named, f"the labels of {reference}")
+    classes, class_names, numbered = number_labels(named, f"the labels of {maker}")
     return Dataset(objects, classes, names=names, label_names=class_names, numbered=numbered)
 
 

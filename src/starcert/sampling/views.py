@@ -1,7 +1,7 @@
 """The views of noisy copies of an object, which depend on what it is and on how the copies were drawn.
 
-Graphs are `NoisyGraphs`, as packed bits or as the sites that flipped; other objects plain vectors (`NoisyVectors`). A
-new view is a subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
+Graphs are `NoisyGraphs`, as packed bits or as the sites that flipped; other objects plain vectors (`NoisyVectors`), or
+the view that their kind names; samplers need no change for it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
-from starcert.objects import Graph, Sites
+from starcert.objects import Sites
+from starcert.objects.kinds import kind_of
 from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, UInt64s
 
 
 def shows_graphs(sites: Sites) -> bool:
     """Whether these are sites of a graph."""
-    return isinstance(sites.clean, Graph)
+    return kind_of(sites.clean).has_nodes
 
 
 def are_bits(sites: Sites) -> bool:
@@ -34,7 +35,7 @@ def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any]
     """The view of an object's noisy copies that were drawn by this method: a function of a draw."""
     if not shows_graphs(sites):
         if method is not Method.DEVICE_DENSE:
-            return partial(NoisyVectors, sites)
+            return partial(kind_of(sites.clean).view or NoisyVectors, sites)
         from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
 
         return partial(DeviceVectors, sites)

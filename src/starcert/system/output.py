@@ -101,6 +101,16 @@ def _rounded(number: Decimal, direction: str, decimals: int | None = None) -> st
 _COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that command, are invisible, or unassigned
 
 
+def plural(n: int, noun: str) -> str:
+    """The noun for this many: graph, graphs."""
+    return f"{noun}{'s' * (n != 1)}"
+
+
+def quantity(n: int, noun: str) -> str:
+    """A number with its noun: 1 graph, 2 graphs."""
+    return f"{n:,} {plural(n, noun)}"
+
+
 def plain(text: str) -> str:
     r"""The text, line by line, with every character that is not visible written as its number.
 

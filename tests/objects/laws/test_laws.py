@@ -52,6 +52,37 @@ def test_a_law_is_read_as_it_was_written(law):
 
 
 @pytest.mark.parametrize(
+    ("law", "form", "text"),
+    [
+        (sc.Flip(0.1), 0.1, "0.1"),
+        (sc.Flip(0.1, added="graph"), {"flip": 0.1, "added": "graph"}, "0.1@graph"),
+        (sc.Flip(delete=0.04, add=0.2), {"delete": 0.04, "add": 0.2}, "0.04/0.2"),
+        (
+            sc.Flip(delete=0.04, add=0.2, added=(0.75, 0.25)),
+            {"delete": 0.04, "add": 0.2, "added": [0.75, 0.25]},
+            "0.04/0.2@0.75:0.25",
+        ),
+        (sc.Categorical(0.3), {"categorical": 0.3}, "0.3:*"),
+        (sc.Categorical(0.3, 4), {"categorical": 0.3, "values": 4}, "0.3:4"),
+        (
+            sc.Edges(delete=0.04, add=0.2, change=0.1),
+            {"delete": 0.04, "add": 0.2, "change": 0.1},
+            "0.04/0.2/0.1",
+        ),
+        (
+            sc.Edges(delete=0.04, add=0.2, change=0.1, types=4),
+            {"delete": 0.04, "add": 0.2, "change": 0.1, "types": 4},
+            "0.04/0.2/0.1:4",
+        ),
+    ],
+    ids=repr,
+)
+def test_files_and_commands_go_on_writing_a_law_in_the_same_way(law, form, text):
+    assert (law.to_json(), law.to_text()) == (form, text)
+    assert law_from_json(form) == law_from_text(text, "--noise") == law
+
+
+@pytest.mark.parametrize(
     ("law", "text", "words"),
     [
         (sc.Flip(0.1), "0.1", "flips with probability 0.1"),

@@ -1,6 +1,7 @@
 """A store of an earlier format is refused, with what to do; a look that cannot be believed is refused too."""
 
 import json
+from dataclasses import fields
 from hashlib import blake2b
 
 import pytest
@@ -9,6 +10,8 @@ from store_worlds import edit, opened
 from starcert.system.errors import StoreError
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import FORMAT
+from starcert.voting.store.records import RECORDS
+from starcert.voting.store.rows import SCHEMA
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))
@@ -23,6 +26,12 @@ def test_an_old_format_is_refused_in_one_sentence_with_the_next_step(full, versi
         "Count the votes again into a new store."
     )
     assert full.read_bytes() == before
+
+
+def test_another_content_needs_another_format():
+    held = SCHEMA, {kind: [each.name for each in fields(record)] for kind, record in RECORDS.items()}
+    found = blake2b(json.dumps(held).encode(), digest_size=8).hexdigest()
+    assert (FORMAT, found) == (7, "a326e810ca877fdc"), "a store holds something else: raise FORMAT, and pin both again"
 
 
 LOOK = {"selection": 1, "estimation": 5, "evidence": None, "max_radius": None, "own": False, "drawn": None}

@@ -153,8 +153,8 @@ class Flip(Law):
 
     Args:
         p: the probability of any flip.
-        delete: that of a 1.
-        add: that of a 0.
+        delete: the probability that a 1 flips.
+        add: the probability that a 0 flips.
         added: how an added edge of a typed graph draws its type: "uniform", "graph" (as often as the types are in the
             clean graph), or the share of each type.
 

@@ -1,0 +1,354 @@
+"""Writes the JSON schemas of run files and archives into docs/schemas, from the code alone: `make schemas`.
+
+The keys of a run file, with types, limits, defaults and help, are those of the settings (`starcert.runs.settings`).
+
+The fields of an archive are those that its reader asks for (`starcert.files.reading`): archives that the tests keep are
+read, and each question about a field is noted. A field that is never asked for a type, because it is only compared, has
+the type of what it held. What a field means is said where the code says it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from unittest.mock import patch
+
+from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.cli.run_commands import BestOption, RunArgument
+from starcert.files import reading, writing
+from starcert.files.record import MARGINS, Archive, BrokenLevel, Claims
+from starcert.files.untrusted import Field
+from starcert.math.audit import Audit
+from starcert.math.confidence import Votes
+from starcert.objects.laws import Categorical, Edges, Flip
+from starcert.objects.noise import Noise
+from starcert.runs import grid, run_file
+from starcert.runs.setting_values import COLUMN_ROLES, Setting
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings, TrainSettings
+
+__all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
+
+Schema = dict[str, Any]
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "schemas"
+_TESTS = HERE.parent / "tests"
+ARCHIVES = [path for place in ("files/*", "golden/archives") for path in sorted(_TESTS.glob(f"{place}/*.json"))]
+"""Archives that the tests keep: together they have every field."""
+
+LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=0.1, add=0.1, change=0.1, types=2))
+"""One law for each set of numbers that a file may have."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+_PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
+_LAW = {"$ref": "#/$defs/law"}
+
+
+# What the code says -------------------------------------------------------------------------------------------------
+
+
+def _words(text: str | None) -> Schema:
+    """A description, if there is one: the first paragraph."""
+    line = " ".join((text or "").partition("\n\n")[0].split())
+    return {"description": line} if line else {}
+
+
+def _attribute_docs(owner: type) -> dict[str, str]:
+    """What a class says about its attributes: in its docstring, or in comments beside its fields; "" if nothing."""
+    section = re.split(r"^(?:Attributes|Args):$", inspect.getdoc(owner) or "", flags=re.MULTILINE)[-1]
+    section = re.split(r"^\S", section, flags=re.MULTILINE)[0]
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section, flags=re.MULTILINE)
+    entries += re.findall(r"^    (\w+): .*?  # (?!type:|noqa)(.*)$", inspect.getsource(owner), flags=re.MULTILINE)
+    found = {name: text for names, text in entries for name in names.split(", ")}
+    return defaultdict(str, {name: f"{text[0].upper()}{text[1:].rstrip('.')}." for name, text in found.items()})
+
+
+def _types(owner: type) -> dict[str, Any]:
+    """The types of the fields of a class, also where they are imported for the type checker alone."""
+    module = sys.modules[owner.__module__]
+    names = dict(vars(module))
+    for part in ast.parse(inspect.getsource(module)).body:
+        if isinstance(part, ast.If):
+            exec(compile(ast.Module(part.body, []), str(module.__file__), "exec"), names)
+    return get_type_hints(owner, names)
+
+
+def _of_type(hint: Any) -> Schema:  # noqa: ANN401  (types have no common one)
+    """The values of a file that become values of this type; None is left out, and anything else is text."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return {"enum": list(inside)}
+    if origin in (Union, UnionType):
+        return _any_of(*(_of_type(each) for each in inside if each is not NoneType))
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": _of_type(inside[1])}
+    if origin in (tuple, Sequence):
+        null = [{"type": "null"}] if NoneType in get_args(inside[0]) else []
+        return {"type": "array", "items": _any_of(_of_type(inside[0]), *null)}
+    if hint is Noise:
+        return {"type": "object", "additionalProperties": _LAW, "minProperties": 1}
+    return {} if hint is object else {"type": _PLAIN.get(hint, "string")}
+
+
+def _any_of(*forms: Schema) -> Schema:
+    different = [form for i, form in enumerate(forms) if form not in forms[:i]]
+    return different[0] if len(different) == 1 else {"anyOf": different}
+
+
+def _object(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) -> Schema:
+    needed = {"required": list(required)} if required else {}
+    return {"type": "object", "properties": dict(properties), **needed, "additionalProperties": False}
+
+
+def _law_forms() -> list[tuple[dict[str, Schema], tuple[str, ...]]]:
+    """The laws as files have them: each with its numbers and their meaning, and the names that must be given."""
+    forms = []
+    for law in LAWS:
+        hints, meaning = get_type_hints(type(law).__init__), _attribute_docs(type(law))
+        properties = {}
+        for name in (*law.numbers, *(name for name in ("added",) if name in hints)):
+            parameter = name if name in hints else "p"
+            numeric = float in (hints[parameter], *get_args(hints[parameter]))
+            properties[name] = (_PROBABILITY if numeric else _of_type(hints[parameter])) | _words(meaning[parameter])
+        forms.append((properties, tuple(name for name in law.numbers if properties[name]["type"] == "number")))
+    return forms
+
+
+# Run files ----------------------------------------------------------------------------------------------------------
+
+
+def _limits(setting: Setting) -> Schema:
+    """What the check of a setting was made with: the least and the most (`whole`), or the choices (`one_of`)."""
+    made_with = dict(inspect.getclosurevars(setting.check).nonlocals)
+    if "holds" in made_with:
+        made_with |= inspect.getclosurevars(made_with["holds"]).nonlocals
+    if "choices" in made_with:
+        return {"enum": list(made_with["choices"])}
+    return {"minimum": made_with["least"], "maximum": made_with["most"]} if "most" in made_with else {}
+
+
+def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False) -> dict[str, Schema]:
+    """The schema of each setting: its type and its limits, its help, and its default, as a value or in words."""
+    types, defaults = _types(owner), {each.name: each.default for each in fields(owner)}
+    found = {}
+    for key, setting in known.items():
+        form = _of_type(types[key])
+        if key in run_file._TABLES and form.get("type") == "array":
+            form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
+        limits, default = _limits(setting), defaults[key]
+        help_, shown = setting.help, setting.shown
+        if sweep:
+            help_, shown = setting.sweep_help or help_, setting.sweep_shown or shown
+        elif type(default) in (bool, int, float, str):
+            limits["default"] = default
+        words = f" By default {shown}." if shown and "default" not in limits else ""
+        found[key] = (limits if "enum" in limits else form | limits) | _words(help_ + words)
+    return found
+
+
+def _grid() -> Schema:
+    """The levels of each region, as `Grid.of` reads them."""
+    several = {"anyOf": [_PROBABILITY, {"type": "array", "items": _PROBABILITY}]}
+    apart = _object(dict.fromkeys(grid._FLIPS, _PROBABILITY), ("delete", "add"))
+    level = {"anyOf": [_PROBABILITY, apart]}
+    levels = {"anyOf": [level, {"type": "array", "items": level}, _object(dict.fromkeys(grid._FLIPS, several))]}
+    about = _words((inspect.getdoc(grid.Grid.of) or "").partition("\n\n")[2])
+    return {"type": "object", "additionalProperties": levels, "minProperties": 1} | about
+
+
+def run_file_schema() -> Schema:
+    """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
+    of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
+    about, laws = _attribute_docs(run_file.RunFile), [_object(*form) for form in _law_forms()]
+    goal = get_args(BestOption)[1]
+    sweep = _settings(of_sweeps, RunSettings, sweep=True) | {
+        "best": {"type": "string"} | _words(f"{goal.help} By default {goal.show_default}."),
+        "grid": _grid(),
+    }
+    tables = {
+        "sweep": _object(sweep) | _words(about["sweep"]),
+        "train": _object(_settings(TRAIN_SETTINGS, TrainSettings)) | _words(TrainSettings.__doc__),
+        "expected": _object({key: {"type": "string"} for key in run_file.EXPECTED}) | _words(about["expected"]),
+    }
+    keys = _settings(SETTINGS, RunSettings)
+    keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
+    return {
+        "$schema": _DIALECT,
+        "title": "A run file of starcert",
+        **_words(get_args(RunArgument)[1].help),
+        **_object(keys | tables),
+        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws]}},
+    }
+
+
+# Archives -----------------------------------------------------------------------------------------------------------
+
+_QUESTIONS: dict[str, Schema] = {
+    "text": {"type": "string"},
+    "flag": {"type": "boolean"},
+    "number": {"type": "number"},
+    "probability": _PROBABILITY,
+    "whole": {"type": "integer", "minimum": 0},
+    "wholes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+    "mapping": {"type": "object"},
+    "items": {"type": "array"},
+}
+"""What each method of `Field` asks a value to be."""
+
+
+@dataclass
+class _Asked:
+    """What a reader asks of the fields with one place in the file, and what they held."""
+
+    forms: list[Schema] = field(default_factory=list)
+    members: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)  # required, and optional
+    held: list[Any] = field(default_factory=list)
+
+
+@contextmanager
+def _listening() -> Iterator[dict[str, _Asked]]:
+    """Notes, by the place of a field (`graphs[].claims`), what is asked of it by anybody but `Field` itself."""
+    asked: dict[str, _Asked] = defaultdict(_Asked)
+    inside: list[str] = []
+
+    def place(one: Field) -> _Asked:
+        return asked[re.sub(r"\[\d+\]", "[]", one.name)]
+
+    def listen(name: str) -> Any:  # noqa: ANN401  (a method)
+        method = getattr(Field, name)
+
+        @wraps(method)
+        def noted(one: Field, *words: Any, **more: Any) -> Any:  # noqa: ANN401
+            if not inside and name == "members":
+                place(one).members.append((words, more.get("optional", ())))
+            elif not inside:
+                place(one).forms.append(_QUESTIONS[name])
+            inside.append(name)
+            try:
+                found = method(one, *words, **more)
+            finally:
+                inside.pop()
+            for each in found.values() if name == "members" else found if name == "items" else ():
+                place(each).held.append(each.value)
+            return found
+
+        return noted
+
+    with ExitStack() as patches:
+        for name in (*_QUESTIONS, "members"):
+            patches.enter_context(patch.object(Field, name, listen(name)))
+        yield asked
+
+
+def _meanings() -> dict[str, Schema]:
+    """What the fields of an archive mean, by their places."""
+    archive, votes, audit = _attribute_docs(Archive), _attribute_docs(Votes), _attribute_docs(Audit)
+    claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
+    claims |= {"margin": Certificate.margin_kind.__doc__} | _attribute_docs(Claims)
+    top = {name: archive[name] for name in archive} | {
+        "says": writing.says.__doc__,
+        "axes": Noise.axes.__doc__,
+        "alpha_exact": writing.exact.__doc__,
+        "margins": writing.states_margins.__doc__,
+        "classes": archive["class_names"],
+        "bounds": archive["bound"],
+        "audit": Audit.__doc__,
+    }
+    graph = {
+        "name": archive["names"],
+        "true_class": archive["labels"],
+        "estimation": votes["counts"],
+        "selection": votes["selection"],
+        "capacity": archive["boxes"],
+        "anchored": archive["anchored"],
+        "graph": votes["objects"],
+        "target": votes["targets"],
+        "node": archive["nodes"],
+        "claims": Claims.__doc__,
+    }
+    parts = {
+        "": top,
+        "audit.": audit,
+        "graphs[].": graph,
+        "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},
+        "graphs[].claims.broken[].": _attribute_docs(FoundAttack),
+    }
+    return {f"{head}{name}": _words(text) for head, texts in parts.items() for name, text in texts.items()}
+
+
+def _region(law: dict[str, Schema]) -> Schema:
+    """A region of the noise in an archive: a law, all of whose numbers are given, and again as exact fractions."""
+    names = tuple(name for name in law if name != "added")
+    exact = _object({name: {"type": "string"} for name in names}, names)
+    return _object({"region": {"type": "string"}, **law, "exact": exact}, ("region", *names, "exact"))
+
+
+def archive_schema() -> Schema:
+    """The schema of an archive: of each field, what its reader asks for."""
+    with _listening() as asked:
+        for path in ARCHIVES:
+            reading.read_with_claims(path, whole=True)
+    meanings = _meanings()
+    known = {
+        "noise[]": {"anyOf": [_region(form) for form, _ in _law_forms()]},
+        "format": {"const": writing.FORMAT},
+        "version": {"const": writing.VERSION},
+        "graphs[].claims.margin": {"enum": list(MARGINS)},
+        "graphs[].claims.broken[].values": _of_type(_types(BrokenLevel)["values"]),
+        **{name: _of_type(_types(Archive)[name]) for name in ("settings", "provenance")},  # with any names
+    }
+
+    def schema(place: str) -> Schema:
+        one = asked[place]
+        if place in known:
+            forms = [known[place]]
+        elif f"{place}[]" in asked:
+            forms = [{"type": "array", "items": schema(f"{place}[]")}]
+        elif one.members:
+            prefix = f"{place}." if place else ""
+            forms = [
+                _object({name: schema(prefix + name) for name in (*names, *optional)}, names)
+                for names, optional in dict.fromkeys(one.members)
+            ]
+        else:
+            forms = one.forms or [_of_value(value) for value in one.held if value is not None]
+        if not forms:
+            raise SystemExit(f"No archive that the tests keep has {place!r}: add one to {_TESTS / 'files/kept'}.")
+        null = [{"type": "null"}] if None in one.held else []
+        return _any_of(*forms, *null) | meanings.get(place, {})
+
+    return {"$schema": _DIALECT, "title": "An archive of starcert", **_words(writing.__doc__), **schema("")}
+
+
+def _of_value(value: Any) -> Schema:  # noqa: ANN401  (JSON)
+    inside = {"items": _any_of(*map(_of_value, value))} if isinstance(value, list) and value else {}
+    return {"type": _PLAIN[type(value)]} | inside
+
+
+# The files ----------------------------------------------------------------------------------------------------------
+
+SCHEMAS = {"run-file.schema.json": run_file_schema, "archive.schema.json": archive_schema}
+"""What makes each file of the folder."""
+
+
+def text_of(name: str) -> str:
+    """What a file must hold."""
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name in SCHEMAS:
+        (FOLDER / name).write_text(text_of(name), encoding="utf-8")

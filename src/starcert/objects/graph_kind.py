@@ -1,0 +1,110 @@
+"""The kind of graphs: undirected or directed, their edges of one type or several, perhaps with sites on their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from starcert.objects.convert import is_networkx, is_pyg
+from starcert.objects.formats import element_symbols
+from starcert.objects.graph import Graph
+from starcert.objects.kinds import Kind
+from starcert.objects.laws import Flip
+from starcert.objects.layers import ARCS, PAIRS, Layer
+from starcert.objects.noise import Noise
+from starcert.objects.partition import Partition
+from starcert.objects.rule import partition_by_rule
+from starcert.objects.sites import Sites
+from starcert.system.output import quantity
+
+DRAWN_NODES, DRAWN_EDGES = 300, 3_000  # larger graphs are described, not drawn: nothing could be made out
+LONGEST_NAME = 60
+TYPES_STAY = (
+    "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
+)
+DATA_STAY = (
+    "The numbers of edges ({names}) are not attacked: an edge of the clean graph keeps its own, and one that is added "
+    "takes what the graph says for such."
+)
+_RULES = {"uniform": "uniformly", "graph": "as often as in the clean graph"}
+
+
+class GraphKind(Kind):
+    """What `Kind` asks of starcert Graphs."""
+
+    word = "graph"
+    site_words = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present")}  # noqa: RUF012  (as in `Kind`)
+    has_nodes = True
+
+    @override
+    def convert(self, given: Any) -> Graph | None:
+        if is_networkx(given):
+            return Graph.from_networkx(given)
+        return Graph.from_pyg(given) if is_pyg(given) else None
+
+    @override
+    def sites(self, clean: Any, regions: Any) -> Sites:
+        if isinstance(regions, Mapping):
+            regions = Partition.of_layers(regions)
+        return (regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)).sites(clean)
+
+    @override
+    def unattacked(self, sites: Sites, noise: Noise) -> Iterator[str]:
+        graph = sites.graph
+        named = zip(sites.regions, sites.blocks, strict=True)
+        laws = [noise[region] for region, block in named if block.layer == graph.layers[0].name and region in noise]
+        rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
+        if graph.type_names and rules:
+            yield f"{TYPES_STAY} ({' or '.join(sorted(rules))})."
+        if graph.edge_data and laws:
+            yield DATA_STAY.format(names=" and ".join(graph.edge_data))
+
+    @override
+    def describe(self, clean: Any) -> str:
+        edges = quantity(clean.n_edges, "arc" if clean.directed else "edge")
+        types = f" of {len(clean.type_names)} types" if clean.type_names else ""
+        return f"{quantity(clean.n_nodes, 'node')}, {edges}{types}"
+
+    @override
+    def explain(self, clean: Any) -> str:
+        shapes = {key: getattr(data, "shape", None) or (len(data),) for key, data in clean.node_data.items()}
+        there = ", ".join(f"{key} ({' × '.join(map(str, shape))})" for key, shape in shapes.items()) or "none"
+        about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
+        if not clean.type_names:
+            return about
+        types = ", ".join(map(str, clean.type_names))
+        return f"{about} Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
+
+    @override
+    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        if layer.name != clean.layers[0].name:
+            return super().site_name(clean, layer, place, value)
+        name = ("→" if clean.directed else "–").join(str(clean.nodes[node])[:LONGEST_NAME] for node in place)
+        if value is None:  # a bit
+            return name
+        return f"{name} ({str(clean.type_names[value - 1])[:LONGEST_NAME] if value else 'absent'})"
+
+    @override
+    def drawing(self, clean: Any) -> dict[str, Any] | None:
+        if clean.n_nodes > DRAWN_NODES or clean.n_edges > DRAWN_EDGES:
+            return None
+        n = int(clean.edges.max(initial=0)) + 1
+        edges = {"n": n, "pairs": np.diff(clean.edges @ np.array([n, 1]), prepend=0).tolist()}
+        drawing: dict[str, Any] = {"n": clean.n_nodes, "edges": edges}
+        if clean.directed:
+            drawing["directed"] = True
+        if clean.edge_types is not None:
+            drawing["types"] = clean.edge_types.tolist()
+            drawing["type_names"] = [str(name)[:LONGEST_NAME] for name in clean.type_names]
+        if clean.nodes != tuple(range(clean.n_nodes)):
+            drawing["names"] = [str(node)[:LONGEST_NAME] for node in clean.nodes]
+        if (symbols := element_symbols(clean.node_data, clean.node_sites)) is not None:
+            drawing["symbols"] = symbols
+        return drawing
+
+
+GRAPHS = GraphKind()
+Graph.kind = GRAPHS

@@ -1,0 +1,142 @@
+"""Kinds: what is certified, with all that only it knows: its words, regions, conversions, views, names and drawings.
+
+A kind is an instance of a subclass of `Kind`, and the attribute `kind` of its objects. All others ask the kind instead
+of looking at the class of an object, so a new kind is an object (`CleanObject`), its kind, and no change elsewhere.
+
+    graphs (`graph_kind.GraphKind`): undirected, typed or directed, perhaps with sites on their nodes
+    rows (`vectors.RowKind`): bits and categories
+    other objects (`Kind` itself)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from starcert.objects.layers import CleanObject, Layer, Numbered, Region
+from starcert.objects.sites import Sites
+from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.objects.noise import Noise
+
+
+class Kind:
+    """A kind of object. As it is, it serves any object with layers; subclasses say more.
+
+    Attributes:
+        word: what one object is called.
+        site_words: by layer, what a site is called, and what sites are whose value is not 0.
+        has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
+        view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
+        suffixes: the endings of files that `read` reads, such as ".fasta".
+
+    Example:
+        >>> from starcert.objects import Bits, Graph
+        >>> kind_of(Graph(2, []), Graph(3, [])).word, kind_of(Bits([0, 1])).word, kind_of().word
+        ('graph', 'row', 'object')
+    """
+
+    word: ClassVar[str] = "object"
+    site_words: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    has_nodes: ClassVar[bool] = False
+    view: ClassVar[Any] = None
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    def convert(self, given: Any) -> CleanObject | None:  # noqa: ANN401  (whatever a user has)
+        """The object that something else stands for, such as a graph of networkx; None if it stands for none."""
+        return None
+
+    def read(self, path: Path) -> tuple[Sequence[CleanObject], Sequence[object] | None, Sequence[str] | None]:
+        """The objects in a file, their classes and their names, as far as it has such."""
+        raise NotImplementedError
+
+    def sites(self, clean: CleanObject, regions: Any) -> Sites:  # noqa: ANN401  (`binding.Regions`)
+        """The sites of an object. Regions are layers by name, numbers of sites in the first layer, or a function."""
+        if isinstance(regions, Mapping):
+            blocks = [self._region(clean, where, f"regions[{name}]") for name, where in regions.items()]
+            return Sites(clean, tuple(regions), tuple(blocks))
+        found = regions(clean) if callable(regions) else None
+        if not isinstance(found, Sites) or found.clean is not clean:
+            wanted = f"return the Sites of each object that is not a Graph, such as {type(clean).__name__}"
+            raise InvalidParameterError("regions", wanted, regions if found is None else found)
+        return found
+
+    def _region(self, clean: CleanObject, where: Any, name: str) -> Region:  # noqa: ANN401  (what a user wrote)
+        layers = {layer.name: layer for layer in clean.layers}
+        if isinstance(where, str) and where in layers:
+            return layers[where].everything()
+        return Numbered(clean.layers[0], self.numbers(clean, where, name))
+
+    def numbers(self, clean: CleanObject, listed: Iterable[Any], name: str) -> Any:  # noqa: ANN401  (indices)
+        """The numbers of some sites of the first layer, ascending; errors call them `name`."""
+        numbers = np.array(list(listed) if isinstance(listed, Iterable) else listed)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            names = ", ".join(layer.name for layer in clean.layers)
+            raise InvalidParameterError(name, f"be a layer ({names}) or a list of numbers of sites", listed)
+        return np.sort(numbers.astype(np.int64))
+
+    def unattacked(self, sites: Sites, noise: Noise) -> Iterable[str]:
+        """Sentences about what noise changes and attacks do not: it anchors the sites."""
+        return ()
+
+    def as_rows(self, objects: Sequence[CleanObject]) -> Any:  # noqa: ANN401  (what estimators take)
+        """The objects as an estimator of scikit-learn takes them."""
+        return objects
+
+    def describe(self, clean: CleanObject) -> str:
+        """How large an object is, in words."""
+        return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
+
+    def explain(self, clean: CleanObject) -> str:
+        """What an object holds, a sentence for someone whose model cannot answer it."""
+        return f"It is {clean!r}."
+
+    def site_name(self, clean: CleanObject, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        """A site by its coordinates, with its new value where sites have more than two."""
+        return f"{layer.name} {', '.join(map(str, place))}" + ("" if value is None else f" (value {value})")
+
+    def drawing(self, clean: CleanObject) -> dict[str, Any] | str | None:
+        """What a page shows of an object: an SVG, or the parts of a graph as `drawing.js` takes them; None: nothing."""
+        return None
+
+
+OBJECTS = Kind()
+
+
+def kind_of(*objects: CleanObject) -> Kind:
+    """The kind that all these objects have; if they have several or none, that of any objects."""
+    kinds: set[Kind] = {getattr(each, "kind", OBJECTS) for each in objects}
+    return kinds.pop() if len(kinds) == 1 else OBJECTS
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the rows of results, the sites of an attacker, and sites that are not 0 (`present`) are called."""
+
+    one: str = "graph"
+    site: str = "node pair"
+    present: str = "edges"
+    whole: str = "graph"  # what noise falls on: an object, also where its nodes are the rows
+
+    @classmethod
+    def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
+        """The words for objects with these sites; `nodes`: their nodes are the rows."""
+        kind = kind_of(*(each.clean for each in sites))
+        layers = {block.layer for each in sites for block in each.blocks}
+        site, present = kind.site_words.get(layers.pop() if len(layers) == 1 else "", ("site", "not 0"))
+        return cls("node" if nodes else kind.word, site, present, kind.word)
+
+    @property
+    def many(self) -> str:
+        """Several rows."""
+        return f"{self.one}s"
+
+    @property
+    def sites(self) -> str:
+        """Several sites."""
+        return f"{self.site}s"
