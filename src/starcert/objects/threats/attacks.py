@@ -6,7 +6,6 @@ ascending order are ordered by site. An attack is a row of changes, at most one 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -16,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
-from starcert.objects.graph import Graph
+from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
-from starcert.objects.vectors import Vector
-from starcert.system.errors import InvalidParameterError, StarcertWarning
+from starcert.system.errors import InvalidParameterError
 
 MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
 VALUES = 256  # a change is VALUES · position + new value
@@ -201,7 +199,7 @@ def after(sites: Sites, attack: Rows) -> Sites:
     ground = ground_of(sites)
     values = ground.values.copy()
     values[positions] = new
-    attacked = _with_values(sites, values, typed=True)
+    attacked = sites.of_other(kind_of(sites.clean).with_values(sites, values))
     _grounds[attacked] = ground._replace(values=values)
     return attacked
 
@@ -217,31 +215,6 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
     if len(bare) > 1:
         hint = "Give all regions of edges Flip laws, or all of them Edges."
         raise InvalidParameterError("noise", "attack the types of all edges, or of none", noise, hint)
-    return _with_values(sites, ground_of(sites).values, typed=False) if bare == {True} else sites
-
-
-def _with_values(sites: Sites, values: Values, *, typed: bool) -> Sites:
-    """The same sites of an object that has these values there."""
-    clean = sites.clean
-    if isinstance(clean, Vector):
-        row = clean.row.copy()
-        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
-            row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
-        return sites.of_other(type(clean)._of(row, clean.frame))
-    if not isinstance(clean, Graph):
-        raise InvalidParameterError("graphs", "be graphs or rows to be attacked in steps", type(clean).__name__)
-    ground = ground_of(sites)
-    present = ground.is_edge & (values > 0)
-    pairs = np.concatenate([sites.fixed_edges, np.stack([ground.u[present], ground.v[present]], axis=1)])
-    types = np.concatenate([sites.fixed_types, values[present]]) if typed and clean.type_names else None
-    shown = {name: each.values.copy() for name, each in clean.node_sites.items()}
-    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
-        if block.layer in shown:
-            shown[block.layer][tuple(block.coordinates(np.arange(size)))] = values[offset : offset + size]
-    graph = clean.frame.with_edges(pairs, types, None, shown)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StarcertWarning)  # the clean graph was warned about
-        for name, data in clean.node_sites.items():
-            bits = data.categories is None and not data.one_hot
-            graph = graph.with_bits(name) if bits else graph.with_categories(name, data.categories)
-    return sites.of_other(graph)
+    if bare != {True}:
+        return sites
+    return sites.of_other(kind_of(sites.clean).with_values(sites, ground_of(sites).values, typed=False))

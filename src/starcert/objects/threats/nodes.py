@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects.graph import Graph
+from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Rows, ground_of
@@ -172,10 +173,7 @@ def with_spare_nodes(
         edge_data=graph.edge_data,
         added_edge_data=graph.added_edge_data,
     )
-    for name, each in graph.node_sites.items():
-        bits = each.categories is None and not each.one_hot
-        more = more.with_bits(name) if bits else more.with_categories(name, each.categories)
-    return more
+    return like_node_sites(more, graph)
 
 
 def _longer(data: Any, entries: Sequence[Any]) -> object:  # noqa: ANN401  (an array or a sequence)
