@@ -9,7 +9,7 @@ import threat_worlds as worlds
 import starcert as sc
 from starcert.certificates.attack_axes import axes_of
 from starcert.math.attacked_sites import number_attack
-from starcert.objects import Sites
+from starcert.objects import Layer, Sites
 from starcert.objects.threats import (
     MAX_ATTACKS,
     Additions,
@@ -31,7 +31,7 @@ from starcert.objects.threats import (
     Where,
     after,
     attackable,
-    attacks_of,
+    by_level,
     threat_of,
     with_spare_nodes,
 )
@@ -345,7 +345,7 @@ def test_an_empty_graph_has_no_attacks():
 
 
 def test_lists_are_sets():
-    one, other = attacks_of([[(1, 0)], [(1, 0), (2, 1)]]), attacks_of([[(2, 1), (1, 0)], [(3, 1)]])
+    one, other = Attacks.from_lists([[(1, 0)], [(1, 0), (2, 1)]]), Attacks.from_lists([[(2, 1), (1, 0)], [(3, 1)]])
     assert list(one | other) == [((1, 0),), ((3, 1),), ((1, 0), (2, 1))]
     assert list(one & other) == [((1, 0), (2, 1))]
     assert list(one - other) == [((1, 0),)]
@@ -356,12 +356,12 @@ def test_lists_are_sets():
 @pytest.mark.parametrize("wrong", [[(0, 0), (0, 1)], [(3, 1)], [(0, 1)], [(0, 2)]])
 def test_what_is_no_attack_is_refused(wrong):
     """Site 0 is 1 and there are three bits: a list of one's own may be wrong in any of these ways."""
-    assert len(attacks_of([[(0, 0), (1, 1)]]).check(EDGES)) == 1
+    assert len(Attacks.from_lists([[(0, 0), (1, 1)]]).check(EDGES)) == 1
     with pytest.raises(InvalidParameterError, match="give sites of the object other values, each site once"):
-        attacks_of([[(0, 0)], wrong, [(0, 0), (1, 1)]]).check(EDGES)
+        Attacks.from_lists([[(0, 0)], wrong, [(0, 0), (1, 1)]]).check(EDGES)
     for change in ((-1, 0), (0, -1), (0, 256)):
         with pytest.raises(InvalidParameterError, match="give positions values from 0 to 255"):
-            attacks_of([[(2, 0), change]])
+            Attacks.from_lists([[(2, 0), change]])
 
 
 # Spare nodes --------------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ class Path(Threat):
     def attacks(self, sites, size):
         edges = sites.graph.edges
         first = sites.locate(edges[:, 0], edges[:, 1])[: size if size <= self.most else 0]
-        return attacks_of([[(position, 0) for position in first]] if len(first) == size else [])
+        return Attacks.from_lists([[(position, 0) for position in first]] if len(first) == size else [])
 
 
 def test_a_threat_of_your_own_needs_two_methods():
@@ -438,8 +438,37 @@ def test_a_threat_without_a_word_has_no_text():
     class Silent(Path):
         word = ""
 
-    with pytest.raises(InvalidParameterError, match="have a text"):
-        str(Silent(1))
+    assert str(Silent(1)).endswith("Silent(most=1)")
+    with pytest.raises(InvalidParameterError, match="be a threat with its number"):
+        threat_of("Silent:1", threats=[Silent])
+
+
+def test_attacks_are_divided_by_level():
+    """Evidence weighs each level by itself: together they are the list, and each attack is on its own level."""
+    world = worlds.in_two_regions()
+    threat = Rewire(1) | AnyFlips(2)
+    for clean in world.objects[::3]:
+        sites, attacks = world.sites(clean), threat.attacks(world.sites(clean), 2)
+        divided = by_level(attacks, sites, world.noise)
+        assert set(divided) == threat.levels(sites, world.noise, 2)
+        assert list(Attacks.of(divided.values())) == list(attacks)
+        for level, rows in divided.items():
+            for attack in Attacks.of([rows]):
+                assert worlds.level_of(world, clean, worlds.after(clean, *attack)) == level
+
+
+def test_objects_of_other_kinds_have_no_steps():
+    class Cells:
+        key, frame = "cells", None
+        layers = (Layer("cells", 3, 2),)
+
+        def nonzero(self, layer):
+            return (np.array([1]),), np.array([1], dtype=np.uint8)
+
+    sites = Sites.everything(Cells(), "all")
+    assert [threat.count(sites, 1) for threat in (AnyFlips(1), Deletions(1), Additions(1))] == [3, 1, 2]
+    with pytest.raises(InvalidParameterError, match="be of a kind that knows attacked objects"):
+        (Deletions(1) + Additions(1)).attacks(sites, 2)
 
 
 def test_units_are_whole_numbers():

@@ -10,7 +10,7 @@
 """
 
 from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
-from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError, attacks_of
+from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError, by_level
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
@@ -41,7 +41,7 @@ __all__ = [
     "Where",
     "after",
     "attackable",
-    "attacks_of",
+    "by_level",
     "threat_of",
     "with_spare_nodes",
 ]

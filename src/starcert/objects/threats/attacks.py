@@ -106,6 +106,24 @@ class Attacks:
                 found.append(rows[np.unique(_keys(rows), return_index=True)[1]])
         return cls(tuple(found))
 
+    @classmethod
+    def from_lists(cls, attacks: Iterable[Iterable[tuple[int, int]]]) -> Attacks:
+        """Attacks from a list of each: pairs of a position and its new value.
+
+        Example:
+            >>> list(Attacks.from_lists([[(3, 1)], [(2, 0), (1, 1)]]))
+            [((3, 1),), ((1, 1), (2, 0))]
+        """
+        blocks = list[Rows]()
+        for pairs in map(list, attacks):
+            for position, value in pairs:
+                if position < 0 or not 0 <= value < VALUES:
+                    raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
+            blocks.append(
+                np.array([[VALUES * int(position) + int(value) for position, value in pairs]], dtype=np.int64)
+            )
+        return cls.of(blocks)
+
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
 

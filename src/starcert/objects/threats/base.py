@@ -67,7 +67,7 @@ class Threat(ABC):
         ...     label = "two bits side by side"
         ...     def attacks(self, sites, size):
         ...         flipped = [[(i, not bits[i]), (i + 1, not bits[i + 1])] for i in range(len(bits) - 1)]
-        ...         return attacks_of(flipped if size == 1 else [])
+        ...         return Attacks.from_lists(flipped if size == 1 else [])
         >>> bits = [0, 1, 1]
         >>> sites, threat = Sites.everything(Bits(bits), "all"), Neighbours()
         >>> threat.count(sites, 1), threat.levels(sites, Noise(all=0.1), 1), threat.anchored[:20]
@@ -95,15 +95,7 @@ class Threat(ABC):
 
     def levels(self, sites: Sites, noise: Noise, size: int) -> set[tuple[int, ...]]:
         """The flips by axis of all attacks of this size, in the order of `noise.axes`: levels that contain them."""
-        table = axis_table(sites, noise)
-        seen, found = attackable(sites, noise), set[tuple[int, ...]]()
-        ground = ground_of(seen)
-        for block in self.attacks(seen, size).check(seen).blocks:
-            positions, values = np.divmod(block, VALUES)
-            axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
-            counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
-            found |= set(map(tuple, np.unique(counts, axis=0).tolist()))
-        return found
+        return set(by_level(self.attacks(attackable(sites, noise), size), sites, noise))
 
     @property
     def reverse(self) -> Threat | None:
@@ -140,7 +132,7 @@ class Threat(ABC):
 
     def __str__(self) -> str:
         if not self.word:
-            raise InvalidParameterError("threat", "have a text", type(self).__name__, "Give its class a `word`.")
+            return repr(self)
         return f"{self.word}:{self.most}" + "".join(f",{name}={_text(value)}" for name, value in self.options.items())
 
 
@@ -301,20 +293,17 @@ def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Threat, 
     return Attacks.of(parts)
 
 
-def attacks_of(listed: Any) -> Attacks:  # noqa: ANN401  (whatever can be iterated)
-    """Attacks from a list of them, each a list of pairs of a position and its new value.
-
-    Example:
-        >>> list(attacks_of([[(3, 1)], [(2, 0), (1, 1)]]))
-        [((3, 1),), ((1, 1), (2, 0))]
-    """
-    rows = list[Rows]()
-    for attack in listed:
-        for position, value in attack:
-            if position < 0 or not 0 <= value < VALUES:
-                raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
-        rows.append(np.array([[VALUES * int(position) + int(value) for position, value in attack]], dtype=np.int64))
-    return Attacks.of(rows)
+def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
+    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
+    table, seen = axis_table(sites, noise), attackable(sites, noise)
+    ground, found = ground_of(seen), dict[tuple[int, ...], Rows]()
+    for block in attacks.check(seen).blocks:
+        positions, values = np.divmod(block, VALUES)
+        axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
+        counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
+        levels, group = np.unique(counts, axis=0, return_inverse=True)
+        found |= {tuple(level): block[group.ravel() == number] for number, level in enumerate(levels.tolist())}
+    return found
 
 
 def axis_table(sites: Sites, noise: Noise) -> Indices:
