@@ -10,9 +10,12 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects.layers import Indices
+from starcert.objects.molecules import VALENCES
+from starcert.objects.regions.atoms import as_bonds, as_elements
+from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import UnfitError, check_edges, names_of
+from starcert.objects.threats.base import UnfitError, check_edges
 from starcert.objects.threats.edges import EdgeThreat
 from starcert.objects.threats.site_threat import Limits
 from starcert.system.errors import whole_number
@@ -21,21 +24,7 @@ MAX_VALENCES: Mapping[str, int] = {
     "H": 1, "B": 3, "C": 4, "N": 3, "O": 2, "F": 1, "Si": 4, "P": 5, "S": 6, "Cl": 1, "Se": 6, "Br": 1, "I": 1,
 }  # fmt: skip
 """The most bonds that an atom without charge usually has."""
-_SYMBOLS = {
-    1: "H",
-    5: "B",
-    6: "C",
-    7: "N",
-    8: "O",
-    9: "F",
-    14: "Si",
-    15: "P",
-    16: "S",
-    17: "Cl",
-    34: "Se",
-    35: "Br",
-    53: "I",
-}
+_SYMBOLS = dict(zip(VALENCES, MAX_VALENCES, strict=True))  # by atomic number
 _BY_CHARGE = {"B": -1, "C": 0, "Si": 0}  # bonds that a positive charge adds, 1 for other elements
 BOND_ORDERS: Mapping[object, int] = {"single": 1, "double": 2, "triple": 3, "aromatic": 1}
 
@@ -45,9 +34,9 @@ class Valence(EdgeThreat):
     """An attacker who flips at most `most` bonds, after which no atom exceeds its valence; in text `valence:2`.
 
     Elements come from the node data `atomic_number` or `element`; with `elements` the node data `label` are numbers of
-    these symbols. A `formal_charge` counts. Edges with types must have the orders of bonds as types. Others count as
-    single bonds, and so do aromatic ones, as they do in furan: where that is less than chemistry has it, more attacks
-    are listed. Hydrogens that are no nodes give way.
+    these symbols. A `formal_charge` counts. The types of edges are orders of bonds, or their numbers in `bonds`. Edges
+    without types count as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it,
+    more attacks are listed. Hydrogens that are no nodes give way.
 
     Only the attacked molecule has to keep valences, not those on the way there. Whether it does depends on all its
     bonds, but the clean molecule keeps them too: one that does not is refused. So the attacker gets from the attacked
@@ -55,7 +44,8 @@ class Valence(EdgeThreat):
 
     Args:
         most: how many bonds.
-        elements: the symbols that node labels 0, 1, … mean.
+        elements: the symbols that node labels 0, 1, … mean, or "MUTAG".
+        bonds: the orders that types of edges 0, 1, … mean, or "MUTAG".
         valences: other valences, by symbol: {"S": 2}.
 
     Example:
@@ -65,6 +55,7 @@ class Valence(EdgeThreat):
 
     most: int
     elements: tuple[str, ...] | None
+    bonds: tuple[str, ...] | None
     valences: tuple[tuple[str, int], ...]
     word = "valence"
     unit = "flipped bond that keeps valences"
@@ -72,11 +63,12 @@ class Valence(EdgeThreat):
     limited = True
 
     def __init__(
-        self, most: int, elements: tuple[str, ...] | None = None, valences: Mapping[str, int] | None = None
+        self, most: int, elements: Names = None, bonds: Names = None, valences: Mapping[str, int] | None = None
     ) -> None:
         object.__setattr__(self, "most", most)
         self.__post_init__()
-        object.__setattr__(self, "elements", None if elements is None else names_of(elements))
+        object.__setattr__(self, "elements", as_elements(elements))
+        object.__setattr__(self, "bonds", as_bonds(bonds))
         given = {} if valences is None else dict(valences)
         counted = ((symbol, whole_number(f"valences[{symbol}]", each, 0)) for symbol, each in given.items())
         object.__setattr__(self, "valences", tuple(sorted(counted)))
@@ -84,13 +76,14 @@ class Valence(EdgeThreat):
     @property
     @override
     def options(self) -> dict[str, object]:
-        return ({} if self.elements is None else {"elements": self.elements}) | dict(self.valences)
+        named = {"elements": self.elements, "bonds": self.bonds}
+        return {name: names for name, names in named.items() if names is not None} | dict(self.valences)
 
     @classmethod
     @override
     def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
-        elements = options.get("elements")
-        return cls(most, elements, {key: value for key, value in options.items() if key != "elements"})  # type: ignore[arg-type]
+        valences = {symbol: each for symbol, each in options.items() if symbol not in ("elements", "bonds")}
+        return cls(most, options.get("elements"), options.get("bonds"), valences)  # type: ignore[arg-type]
 
     @override
     def check(self, sites: Sites) -> None:
@@ -125,12 +118,15 @@ class Valence(EdgeThreat):
 
     def _orders(self, sites: Sites) -> Indices:
         """How many bonds an edge of each value is."""
-        names = sites.graph.type_names
-        for name in names:
-            if name not in BOND_ORDERS:
-                hint = "Name the types so: Graph(…, edge_types=…, type_names=('single', 'double'))."
+        orders = [0, 1] if not sites.graph.type_names else [0]
+        known = dict[object, str](enumerate(self.bonds or ()))
+        for name in sites.graph.type_names:
+            order = name if self.bonds is None else known.get(name)
+            if order not in BOND_ORDERS:
+                hint = "Say what they mean: bonds=('aromatic', 'single', 'double', 'triple')."
                 raise UnfitError("threat", f"have types of edges out of {', '.join(map(str, BOND_ORDERS))}", name, hint)
-        return np.array([0, *(BOND_ORDERS[name] for name in names)] if names else [0, 1])
+            orders.append(BOND_ORDERS[order])
+        return np.array(orders)
 
     def _symbols(self, sites: Sites) -> list[str]:
         data = sites.frame.node_data
