@@ -23,6 +23,7 @@ from starcert.objects.threats import (
     Rewire,
     Swap,
     Threat,
+    UnfitError,
     Valence,
     Where,
     attackable,
@@ -229,16 +230,18 @@ def test_attacks_on_everything_follow_one_another():
     )
 
 
-def test_an_attacker_who_cannot_start_there_does_nothing():
-    """After any flip the molecule may exceed valences, and `Valence` leads nowhere from there."""
+def test_an_attacker_who_does_not_fit_an_object_in_between_is_refused():
+    """After any flip the molecule may exceed valences: `Valence` says nothing about such, and nothing is left out."""
     world = worlds.plain(3, node_data={"element": ["F", "F", "O"]})
-    kept = worlds.keeping_valences([1, 1, 2], [0, 1])
-    oracle = worlds.then(worlds.steps(worlds.flips, 1), worlds.pairs(kept, 1))
-    for clean in ((0, 0, 0), (0, 1, 0), (1, 0, 0)):
-        assert worlds.fits(Valence(1), world, clean)
-        expected = oracle(world, clean)
+    kept, flipped = worlds.pairs(worlds.keeping_valences([1, 1, 2], [0, 1]), 1), worlds.steps(worlds.flips, 1)
+    with pytest.raises(
+        UnfitError, match=r"keep valences, also after the first part of any 1 flip, then 1 flipped bond"
+    ):
+        (AnyFlips(1) + Valence(1)).attacks(world.sites((0, 1, 0)), 2)
+    for clean in ((0, 0, 0), (0, 1, 0)):
+        expected = worlds.then(kept, flipped)(world, clean)
         for size in (1, 2):
-            found = worlds.listed(AnyFlips(1) + Valence(1), world, clean, size)
+            found = worlds.listed(Valence(1) + AnyFlips(1), world, clean, size)
             assert set(found) == {y for y, d in expected.items() if d == size}
 
 

@@ -66,10 +66,9 @@ class Threat(ABC):
         ...     most: int = 1
         ...     label = "two bits side by side"
         ...     def attacks(self, sites, size):
-        ...         flipped = [[(i, not bits[i]), (i + 1, not bits[i + 1])] for i in range(len(bits) - 1)]
-        ...         return Attacks.from_lists(flipped if size == 1 else [])
-        >>> bits = [0, 1, 1]
-        >>> sites, threat = Sites.everything(Bits(bits), "all"), Neighbours()
+        ...         new = list(enumerate(1 - sites.clean.row))
+        ...         return Attacks.from_lists(zip(new, new[1:]) if size == 1 else [])
+        >>> sites, threat = Sites.everything(Bits([0, 1, 1]), "all"), Neighbours()
         >>> threat.count(sites, 1), threat.levels(sites, Noise(all=0.1), 1), threat.anchored[:20]
         (2, {(2,)}, 'It is not known from')
     """
@@ -283,8 +282,9 @@ def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Threat, 
     for attack in (row for block in first.blocks for row in block):
         try:
             second = then.attacks(after(sites, attack), size)
-        except UnfitError:  # from there this attacker can do nothing
-            continue
+        except UnfitError as error:  # to leave such objects out would list less than the attacker can do
+            parameter, requirement, *rest = error.args
+            raise UnfitError(parameter, f"{requirement}, also after the first part of {whole.label}", *rest) from None
         for block in second.blocks:
             parts += net_changes(attack, block, clean)
         total += len(second)

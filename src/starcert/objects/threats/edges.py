@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import VALUES, Attacks, Ground, Rows, ground_of
+from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Ground, Rows, ground_of
 from starcert.objects.threats.base import (
     CountedThreat,
     Threat,
@@ -29,6 +29,9 @@ from starcert.system.errors import InvalidParameterError, did_you_mean, whole_nu
 
 Predicate = Callable[..., Any]
 """From the frame and the coordinates of sites, one array each, to whether each site may be attacked."""
+
+
+NAMED = 5  # nodes that a label names
 
 
 class EdgeThreat(SiteThreat):
@@ -75,7 +78,8 @@ class Controlled(EdgeThreat):
     @property
     @override
     def label(self) -> str:
-        return f"{at_most(self.most, 'flip')} at {', '.join(self.nodes)}"
+        more = f" and {len(self.nodes) - NAMED:,} more" if len(self.nodes) > NAMED else ""
+        return f"{at_most(self.most, 'flip')} at {', '.join(self.nodes[:NAMED])}{more}"
 
     @override
     def check(self, sites: Sites) -> None:
@@ -277,7 +281,7 @@ class Rewire(StepThreat):
     @override
     def steps(self, sites: Sites) -> Attacks:
         ground = ground_of(sites)
-        if (total := self._n_units(sites)) > MAX_WORK // 4:
+        if (total := self._n_units(sites)) > MAX_ATTACKS:
             refuse_many(self, 1, total)
         ends, pairs = _ends(ground, sites), np.flatnonzero(ground.is_edge)
         present, absent = pairs[ground.values[pairs] > 0], pairs[ground.values[pairs] == 0]

@@ -105,19 +105,15 @@ class SiteThreat(CountedThreat):
         if not number:
             return Attacks()
         changes = self.changes(sites)
-        if not self.limited:
-            if (total := self.count(sites, size)) > MAX_ATTACKS:
-                refuse_many(self, size, total)
-            rows = changes[list_sets(self, changes // VALUES, number)]
-            return Attacks((rows,) if len(rows) else ())
-        limits = self.limits(sites, changes)
-        if limits.weight.min(initial=1) > 0:
-            rows = changes[list_sets(self, changes // VALUES, number, limits)]
-            return Attacks((rows,) if len(rows) else ())
-        order = np.argsort(limits.weight > 0, kind="stable")
-        limits = limits._replace(ends=limits.ends[order], weight=limits.weight[order])
-        rows = changes[order][list_sets(self, changes[order] // VALUES, number, limits)]
-        return Attacks.of([rows])
+        limits = self.limits(sites, changes) if self.limited else None
+        if limits is None and (total := self.count(sites, size)) > MAX_ATTACKS:
+            refuse_many(self, size, total)
+        if limits is not None and limits.weight.min(initial=1) <= 0:
+            order = np.argsort(limits.weight > 0, kind="stable")
+            limits = limits._replace(ends=limits.ends[order], weight=limits.weight[order])
+            return Attacks.of([changes[order][list_sets(self, changes[order] // VALUES, number, limits)]])
+        rows = changes[list_sets(self, changes // VALUES, number, limits)]
+        return Attacks((rows,) if len(rows) else ())
 
     @override
     def count(self, sites: Sites, size: int) -> int:
@@ -190,14 +186,11 @@ def _joined(one: Mapping[Level, int], other: Mapping[Level, int], most: int) -> 
 def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None = None) -> Indices:
     """All sets of `size` choices with different owners, as ascending rows of their numbers, in lexicographic order."""
     n = len(owners)
-    numbers = np.arange(n)
-    last_places = np.zeros(n, dtype=np.bool_)
-    last_places[n - 1 - np.unique(owners[::-1], return_index=True)[1]] = True
-    owners_from = np.cumsum(last_places[::-1], dtype=np.int64)[
-        ::-1
-    ]  # how many different owners there are from each choice on
+    last_places = np.zeros(n, dtype=np.int64)
+    last_places[n - 1 - np.unique(owners[::-1], return_index=True)[1]] = 1
+    owners_from = np.cumsum(last_places[::-1])[::-1]  # how many different owners there are from each choice on
     shared = len(np.unique(owners)) < n
-    rows = numbers[:, None]
+    rows = np.arange(n)[:, None]
     for column in range(size):
         last = int(np.searchsorted(-owners_from, column - size, side="right"))  # choices beyond leave too few owners
         if column:
