@@ -57,7 +57,7 @@ def mutag(with_noise: bool, samples: int = 2000) -> tuple[float, float, float]:
         )
         judged = data.all[test]
         right += round(accuracy(model, judged.graphs, judged.labels) * len(judged))
-        found = smoothed.certify(judged.graphs, samples=samples, seed=fold, max_radius=(0, 0))
+        found = smoothed.certify(judged.graphs, samples=samples, seed=fold, threat=sc.threats.Box((0, 0)))
         smoothed_right += int(sc.metrics.right(found, judged.labels).sum())
         answers += found.labels.tolist()
     n = len(data.all)

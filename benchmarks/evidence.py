@@ -79,14 +79,16 @@ def own_votes(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Cl
     base.classify(copies.draw(attacks, 1))
     ours = time.process_time() - start
     start = time.process_time()
-    smoothed.vote([graph], samples=OWN_CHUNK * len(attacks), selection_samples=1, seed=1, progress=False)
+    smoothed.vote(
+        [graph], samples=OWN_CHUNK * len(attacks), voting=sc.Voting(selection_samples=1, progress=False), seed=1
+    )
     shared = time.process_time() - start
     edges = {tuple(pair) for pair in graph.edges.tolist()}
     start = time.process_time()
     for attack in attacks[:50]:
         flipped = {tuple(map(int, pair)) for pair in zip(*sites.coordinates(list(attack)), strict=True)}
         attacked = graph.frame.with_edges(sorted(edges ^ flipped))
-        smoothed.vote([attacked], samples=OWN_CHUNK, selection_samples=1, seed=1, progress=False)
+        smoothed.vote([attacked], samples=OWN_CHUNK, voting=sc.Voting(selection_samples=1, progress=False), seed=1)
     loop = (time.process_time() - start) / 50 * len(attacks)
     votes = OWN_CHUNK * len(attacks)
     table.add(
@@ -104,18 +106,11 @@ def own_votes(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Cl
 def stopping(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
     """The question (1, 45) at the paper's noise."""
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.02, random=0.45), regions=data.partition)
-    asked = {
-        "samples": 100_000,
-        "seed": 1,
-        "max_radius": (1, 45),
-        "evidence": True,
-        "own_samples": 0,
-        "progress": False,
-    }
+    asked = {"samples": 100_000, "seed": 1, "threat": "box:1,45", "evidence": sc.Evidence(own_samples=0)}
     start = time.process_time()
-    fixed = smoothed.certify(data.test.graphs, **asked)
+    fixed = smoothed.certify(data.test.graphs, **asked, voting=sc.Voting(progress=False))
     middle = time.process_time()
-    early = smoothed.certify(data.test.graphs, **asked, plan="decided")
+    early = smoothed.certify(data.test.graphs, **asked, voting=sc.Voting(plan="decided", progress=False))
     end = time.process_time()
     votes = early.votes.counts.sum(axis=1)
     same = (fixed.certified((1, 45)) == early.certified((1, 45))).sum()

@@ -133,7 +133,7 @@ def voting(base, samples: int, **settings: object) -> tuple[float, float]:
     graphs = data().test.graphs[:GRAPHS]
     smoothed = sc.SmoothedClassifier(base, NOISE, data().partition)
     start, used = time.perf_counter(), processor_seconds()
-    smoothed.vote(graphs, samples=samples, selection_samples=100, seed=1, **settings)
+    smoothed.vote(graphs, samples=samples, voting=sc.Voting(selection_samples=100), seed=1, **settings)
     return time.perf_counter() - start, processor_seconds() - used
 
 

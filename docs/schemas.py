@@ -54,6 +54,13 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 _PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 _LAW = {"$ref": "#/$defs/law"}
+_OUTSIDE = {
+    "type": "object",
+    "properties": {"law": {"type": "string", "description": "The name of a law that another package adds."}},
+    "required": ["law"],
+    "additionalProperties": {"type": "number"},
+}
+"""A law that is not starcert's own, with any numbers."""
 
 
 # What the code says -------------------------------------------------------------------------------------------------
@@ -145,7 +152,7 @@ def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False)
     found = {}
     for key, setting in known.items():
         form = _of_type(types[key])
-        if key in run_file._TABLES and form.get("type") == "array":
+        if form.get("type") == "array":
             form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
         limits, default = _limits(setting), defaults[key]
         help_, shown = setting.help, setting.shown
@@ -162,7 +169,7 @@ def _grid() -> Schema:
     """The levels of each region, as `Grid.of` reads them."""
     several = {"anyOf": [_PROBABILITY, {"type": "array", "items": _PROBABILITY}]}
     apart = _object(dict.fromkeys(grid._FLIPS, _PROBABILITY), ("delete", "add"))
-    level = {"anyOf": [_PROBABILITY, apart]}
+    level = {"anyOf": [_PROBABILITY, apart, _OUTSIDE]}
     levels = {"anyOf": [level, {"type": "array", "items": level}, _object(dict.fromkeys(grid._FLIPS, several))]}
     about = _words((inspect.getdoc(grid.Grid.of) or "").partition("\n\n")[2])
     return {"type": "object", "additionalProperties": levels, "minProperties": 1} | about
@@ -183,13 +190,17 @@ def run_file_schema() -> Schema:
         "expected": _object({key: {"type": "string"} for key in run_file.EXPECTED}) | _words(about["expected"]),
     }
     keys = _settings(SETTINGS, RunSettings)
+    grouped = {name: _object({key: keys[key] for key in parts}) for name, parts in run_file._GROUPS.items()}
+    tables["voting"] = grouped["voting"] | _words("The settings selection_samples, plan and store, as a table.")
+    about_evidence = keys["evidence"].pop("description")
+    keys["evidence"] = _any_of(keys["evidence"], grouped["evidence"]) | _words(about_evidence)
     keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
     return {
         "$schema": _DIALECT,
         "title": "A run file of starcert",
         **_words(get_args(RunArgument)[1].help),
         **_object(keys | tables),
-        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws]}},
+        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws, _OUTSIDE]}},
     }
 
 
@@ -301,8 +312,11 @@ def archive_schema() -> Schema:
         for path in ARCHIVES:
             reading.read_with_claims(path, whole=True)
     meanings = _meanings()
+    exact = {"type": "object", "additionalProperties": {"type": "string"}}
+    region = {"region": {"type": "string"}, **_OUTSIDE["properties"], "exact": exact}
+    outside = _OUTSIDE | {"properties": region, "required": list(region)}
     known = {
-        "noise[]": {"anyOf": [_region(form) for form, _ in _law_forms()]},
+        "noise[]": {"anyOf": [*(_region(form) for form, _ in _law_forms()), outside]},
         "format": {"const": writing.FORMAT},
         "version": {"const": writing.VERSION},
         "graphs[].claims.margin": {"enum": list(MARGINS)},

@@ -32,5 +32,5 @@ smoothed = sc.SmoothedClassifier(
     regions=sc.Partition.from_node_sets({"motif": range(10), "random": range(10, 20)}),
 )
 
-for certificate in smoothed.certify(graphs, samples=20_000, alpha=0.01, seed=1, store=sys.argv[1]):
+for certificate in smoothed.certify(graphs, samples=20_000, alpha=0.01, seed=1, voting=sc.Voting(store=sys.argv[1])):
     print(f"{certificate}\n")

@@ -52,7 +52,8 @@ NEEDS = {
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": (),
 }
-"""What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery."""
+"""What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
+and `test_recipes.py` those about additions of one's own."""
 
 FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in place.iterdir() if path.is_dir()}
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
@@ -65,6 +66,7 @@ NOT_RUN = {
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),
     ("evidence-results", "it takes about an hour on one core."),
+    ("extending", "it installs the package."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
 }
@@ -98,7 +100,7 @@ def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
 
 
 def test_no_block_is_skipped_in_silence():
-    assert {*NEEDS, "gallery"} == set(PAGES)
+    assert {*NEEDS, "gallery", "extending"} == set(PAGES)
     skipped = set()
     for name, text in PAGES.items():
         blocks = examples.blocks_of(text)

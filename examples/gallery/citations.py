@@ -26,7 +26,7 @@ smoothed = sc.SmoothedClassifier(base, noise)
 sc.models.fit_nodes_with_noise(smoothed, papers, data.labels, train=part == 0, validation=part == 1, epochs=60)
 
 print("Votes that one flip needs:", sc.metrics.votes_needed(noise, 0.01, len(topics)))
-result = smoothed.certify([papers], samples=150, selection_samples=50, alpha=0.01, seed=1)
+result = smoothed.certify([papers], samples=150, voting=sc.Voting(selection_samples=50), alpha=0.01, seed=1)
 for links in range(3):
     share = result.certified_accuracy(data.labels, {"links.delete": links, "links.add": 0})
     print(f"Right, and certified if at most {links} links go: {share:.0%} of {len(asked):,} papers.")

@@ -41,7 +41,7 @@ smoothed = sc.SmoothedClassifier(
     regions=sc.Partition.from_node_sets(parts, between={"across": ("commands", "helpers")}),
 )
 problem = smoothed.problem([sc.Graph.from_networkx(calls)])
-certificate = smoothed.certify(problem, samples=10_000, alpha=0.01, seed=1, evidence=True, max_flips=2)[0]
+certificate = smoothed.certify(problem, samples=10_000, alpha=0.01, seed=1, evidence=True, threat="flips:2")[0]
 print(certificate)
 print(f"By p_A alone: {certificate.frontier_by_p_A.radii}. With evidence: any {certificate.any_flips} flips.")
 

@@ -1,71 +1,38 @@
-"""STructure-Aware Robustness CERTificates for graph classifiers.
-
-The public names, each imported when it is first used: numba and scipy take their time.
-"""
+"""STructure-Aware Robustness CERTificates for graph classifiers: the catalogue of public names."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from starcert import classifiers, datasets, models, transforms
+from starcert import files as archive
+from starcert import pages as report
+from starcert.certificates import metrics
+from starcert.certificates.certificate import Certificate
+from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.estimator import ABSTAIN
+from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
+from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.classifiers.base import Classifier
+from starcert.math.bounds import Anytime, Bound, ClopperPearson
+from starcert.math.confidence import Bounds, Votes, clopper_pearson
+from starcert.math.frontier import Frontier
+from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
+from starcert.objects.binding import Problem
+from starcert.objects.laws import Categorical, Edges, Flip, Law
+from starcert.objects.noise import Noise
+from starcert.objects.threats import Threat
+from starcert.pages import plots as display
+from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
+from starcert.system.stages import stages
+from starcert.voting.options import Evidence, Voting
+from starcert.voting.plans import Plan
+
 if TYPE_CHECKING:
-    from starcert import classifiers, datasets, models, transforms
-    from starcert import files as archive
-    from starcert import pages as report
-    from starcert.certificates import metrics
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.certify import Certificates, certify
-    from starcert.certificates.estimator import ABSTAIN
-    from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
-    from starcert.certificates.smoothing import SmoothedClassifier
     from starcert.classifiers import kernels
-    from starcert.math.bounds import Anytime, Bound, ClopperPearson
-    from starcert.math.confidence import Bounds, Votes, clopper_pearson
-    from starcert.math.frontier import Frontier
-    from starcert.objects import Bits, Categories, Graph, Partition, regions
-    from starcert.objects.binding import Problem
-    from starcert.objects.laws import Categorical, Edges, Flip, Law
-    from starcert.objects.noise import Noise
-    from starcert.pages import plots as display
-    from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-    from starcert.system.stages import stages
 
 __version__ = "0.1.0"
-
-_HOME = {
-    "starcert.certificates.slack": ("rho_lower", "rho_upper", "slack", "slack_table"),
-    "starcert.objects.binding": ("Problem",),
-    "starcert.certificates.certificate": ("Certificate",),
-    "starcert.certificates.certify": ("Certificates", "certify"),
-    "starcert.math.bounds": ("Anytime", "Bound", "ClopperPearson"),
-    "starcert.math.confidence": ("Bounds", "Votes", "clopper_pearson"),
-    "starcert.math.frontier": ("Frontier",),
-    "starcert.system.errors": (
-        "ArchiveError",
-        "ClassifierError",
-        "InvalidParameterError",
-        "StarcertError",
-        "StoreError",
-    ),
-    "starcert.objects": ("Bits", "Categories", "Graph", "Partition"),
-    "starcert.objects.laws": ("Categorical", "Edges", "Flip", "Law"),
-    "starcert.objects.noise": ("Noise",),
-    "starcert.certificates.smoothing": ("ABSTAIN", "SmoothedClassifier"),
-    "starcert.system.stages": ("stages",),
-}
-
-_MODULES = {
-    "archive": "starcert.files",
-    "classifiers": "starcert.classifiers",
-    "datasets": "starcert.datasets",
-    "display": "starcert.pages.plots",
-    "kernels": "starcert.classifiers.kernels",
-    "metrics": "starcert.certificates.metrics",
-    "models": "starcert.models",
-    "regions": "starcert.objects.regions",
-    "report": "starcert.pages",
-    "transforms": "starcert.transforms",
-}
 
 __all__ = [
     "ABSTAIN",
@@ -78,21 +45,30 @@ __all__ = [
     "Categories",
     "Certificate",
     "Certificates",
+    "Classifier",
     "ClassifierError",
+    "CleanObject",
     "ClopperPearson",
     "Edges",
+    "Evidence",
     "Flip",
     "Frontier",
     "Graph",
     "InvalidParameterError",
+    "Kind",
     "Law",
+    "Layer",
     "Noise",
     "Partition",
+    "Plan",
     "Problem",
+    "Region",
     "SmoothedClassifier",
     "StarcertError",
     "StoreError",
+    "Threat",
     "Votes",
+    "Voting",
     "archive",
     "certify",
     "classifiers",
@@ -109,16 +85,14 @@ __all__ = [
     "slack",
     "slack_table",
     "stages",
+    "threats",
     "transforms",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    for module, names in _HOME.items():
-        if name in names:
-            return getattr(import_module(module), name)
+    if name == "kernels":  # they are estimators of scikit-learn, which is optional and takes its time
+        return import_module("starcert.classifiers.kernels")
     raise AttributeError(f"module 'starcert' has no attribute {name!r}")
 
 

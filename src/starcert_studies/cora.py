@@ -131,7 +131,8 @@ def vote_on_nodes(study: Cora, name: str) -> dict[str, Any]:
     smoothed, graph = study.smoothed(name)
     trained = time.perf_counter()
     problem = smoothed.problem([graph])
-    votes = smoothed.vote(problem, samples=study.samples, selection_samples=1_000, seed=study.seed, progress=False)
+    voting = sc.Voting(selection_samples=1_000, progress=False)
+    votes = smoothed.vote(problem, samples=study.samples, seed=study.seed, voting=voting)
     labels = cora().labels[split_nodes(cora().labels, study.seed)[2]].tolist()
     clean = answers_on(smoothed.classifier, problem.sites[0]).reshape(-1).tolist()
     return plain(problem, votes, labels, clean=clean) | {

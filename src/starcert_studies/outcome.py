@@ -145,12 +145,14 @@ def published(study: str) -> dict[str, Any]:
 
 
 @cache
+def all_texts() -> dict[str, Any]:
+    """`studies.toml`: by study its title, captions and claims."""
+    return tomllib.loads(resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8"))
+
+
 def texts_of(study: str) -> dict[str, Any]:
-    """The title, captions and claims of a study in `studies.toml`."""
-    found: dict[str, Any] = tomllib.loads(
-        resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8")
-    )
-    return dict(found[study])
+    """The title, captions and claims of a study in `studies.toml`; a new study may have them in its class."""
+    return dict(all_texts()[study])
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,22 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, cast
 
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, versions, write_whole
 from starcert.system.output import progress_bar
+from starcert.system.plugins import PluginError, plugins
 from starcert.system.processes import Pending, worker_processes
-from starcert_studies.outcome import Finished, Report, study_page, texts_of
+from starcert_studies.outcome import Finished, Report, all_texts, study_page
 
 if TYPE_CHECKING:
     from starcert_studies.study import Study
@@ -111,18 +113,31 @@ class StudyParts:
 
 @dataclass(frozen=True)
 class ListedStudy:
-    """A study in the list of all, which is loaded when it is run."""
+    """A study of starcert's own, which is loaded when it is run."""
 
     name: str  # what it is called on the command line
     place: str  # where it is, as "module:class"
-    about: str  # what it shows, for a list of studies
-    alone: str = ""  # why it is run by itself only, and not with all others; "" if it is one of all
-    needs: Sequence[str] = ("matplotlib",)  # packages that are looked for before hours of votes, not after
+    words: Mapping[str, Any] | None = None  # its texts where they are known beforehand; None: the class has them
+
+    @property
+    def texts(self) -> Mapping[str, Any]:
+        """Its title, captions and claims."""
+        return self.load().texts if self.words is None else self.words
+
+    @property
+    def about(self) -> str:
+        """What it shows, for a list of studies."""
+        return str(self.texts.get("about", ""))
+
+    @property
+    def alone(self) -> str:
+        """Why it is run by itself only, and not with all others; "" if it is one of all."""
+        return str(self.texts.get("alone", ""))
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""
         try:
-            for package in self.needs:
+            for package in ("matplotlib", *(self.words or {}).get("needs", ())):  # before hours of votes, not after
                 import_module(package)
             module, _, study = self.place.partition(":")
             return cast("type[Study]", getattr(import_module(module), study))
@@ -132,15 +147,30 @@ class ListedStudy:
             ) from error
 
 
-_NAMES = ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora")
+_OTHERS = {"figures", "outcome", "reproduce", "study", "voted"}
+"""The modules of this package that are no studies: every other one, `arcs`, has one, `Arcs`."""
+
+_MODULES = {each.name for each in iter_modules([str(Path(__file__).parent)])} - _OTHERS
 STUDIES = {
-    name: ListedStudy(
-        name, f"starcert_studies.{name}:{name.capitalize()}", texts_of(name)["about"], texts_of(name).get("alone", ""),
-        ("matplotlib", *texts_of(name).get("needs", ())),
-    )
-    for name in _NAMES
-}  # fmt: skip
-"""All studies by name."""
+    name: ListedStudy(name, f"starcert_studies.{name}:{name.capitalize()}", all_texts().get(name))
+    for name in [name for name in all_texts() if name in _MODULES] + sorted(_MODULES - set(all_texts()))
+}
+"""Starcert's own studies by name: first those in `studies.toml`, in its order."""
+
+
+def find_study(name: str, parameter: str = "name", *more: str) -> type[Study]:
+    """The study of this name, starcert's own or another distribution's, loaded; `more` are other words to propose."""
+    if name in STUDIES:
+        return STUDIES[name].load()
+    added = plugins("studies", STUDIES)
+    if name not in added:
+        raise InvalidParameterError(parameter, f"be one of {', '.join([*STUDIES, *added, *more])}", name)
+    from starcert_studies.study import Study  # noqa: PLC0415  (which imports this module)
+
+    found = added[name].load()
+    if not (isinstance(found, type) and issubclass(found, Study)):
+        raise PluginError(f"{added[name].origin}: {added[name].place!r} is no Study.")
+    return found
 
 
 def reproduce(
@@ -156,7 +186,7 @@ def reproduce(
     """Runs or continues a study, and writes figures, tables, `results.json` and `index.html`.
 
     Args:
-        name: one of `STUDIES`.
+        name: one of `STUDIES`, or of those that other distributions add.
         out: the folder; if it holds the same study with the same settings, that is continued.
         samples: estimation votes for each graph; by default as in the paper.
         seed: of all votes.
@@ -164,12 +194,11 @@ def reproduce(
         quick: fewer votes and levels.
         progress: whether to draw progress bars; None: on a terminal only.
     """
-    if name not in STUDIES:
-        raise InvalidParameterError("name", f"be one of {', '.join(STUDIES)}", name)
+    found = find_study(name)
     for parameter, value, least in (("samples", samples, 10), ("seed", seed, 0), ("workers", workers, 1)):
         if value is not None and value < least:
             raise InvalidParameterError(parameter, f"be {least} or more", value)
-    study = STUDIES[name].load().from_options(samples, seed, quick)
+    study = found.from_options(samples, seed, quick)
     _claim(out, {"study": name, **asdict(study)})
     start = time.perf_counter()
     report = study.report(*study.votes(StudyParts(out / "parts", workers=workers, progress=progress)))
@@ -187,7 +216,7 @@ def reproduce(
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
     write_whole(out / "index.html", [study_page(report, results)])
-    return Finished(name, STUDIES[name].about, out, report.checks, seconds, peak_bytes)
+    return Finished(name, study.texts.get("about", ""), out, report.checks, seconds, peak_bytes)
 
 
 def _claim(out: Path, settings: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
 from starcert.system.processes import one_torch_thread
 from starcert.voting.counting import answers_on
+from starcert.voting.options import Voting
 from starcert_studies.outcome import Report
 from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge
@@ -218,7 +219,9 @@ def vote_on_block(study: TrialStudy, trial: Trial, at: int) -> dict[str, Any]:
         problem = replace(tested.problem, noise=trial.noise, sites=tested.problem.sites[some])
         smoothed = SmoothedClassifier(base, trial.noise, tested.regions)
         record = trial.question is not None
-        votes = smoothed.vote(problem, samples=trial.samples, seed=trial.seed, record=record, progress=False)
+        votes = smoothed.vote(
+            problem, samples=trial.samples, seed=trial.seed, record=record, voting=Voting(progress=False)
+        )
         labels = tested.labels[some].tolist()
         return plain(
             problem, votes, labels, numbers=list(tested.numbers[some]),

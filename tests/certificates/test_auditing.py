@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.certificates.auditing import COPIES, AuditSize
@@ -34,7 +35,7 @@ class Rare(Classifier):
 
 def is_found(base, *, samples=20_000, seed, graphs=BITS, noise=EVEN, **more) -> bool:
     try:
-        sc.SmoothedClassifier(base, noise).vote(graphs, samples=samples, seed=seed, **more)
+        sc.SmoothedClassifier(base, noise).vote(graphs, **how_to(samples=samples, seed=seed, **more))
     except ClassifierError:
         return True
     return False
@@ -133,14 +134,14 @@ def test_votes_at_attacked_graphs_are_audited():
     smoothed = sc.SmoothedClassifier(Forgets(), STILL, HALVES)
     assert smoothed.vote([GRAPH], samples=3_000, seed=1).audit.attacked > 0  # these attacks are such as noise shows
     with pytest.raises(ClassifierError, match=r"copy \d+ of graph 0 attacked on \d+ sites? \(.*class 1 alone"):
-        smoothed.certify([GRAPH], samples=3_000, seed=1, evidence=True, own_samples=50_000)
+        smoothed.certify([GRAPH], samples=3_000, seed=1, evidence=sc.Evidence(own_samples=50_000))
 
 
 def test_the_audit_of_votes_at_attacked_graphs_is_added():
     base = sc.classifiers.from_callable(worlds.parity)
     smoothed = sc.SmoothedClassifier(base, STILL, HALVES)
     asked = {"samples": 3_000, "seed": 1, "evidence": True}
-    without, some = (smoothed.certify([GRAPH], own_samples=own, **asked).audit for own in (0, 10_000))
+    without, some = (smoothed.certify([GRAPH], **how_to(own_samples=own, **asked)).audit for own in (0, 10_000))
     assert (some.clean, some.clean_alone) == (without.clean, without.clean_alone)
     assert some.attacked > without.attacked
     assert some.attacked_alone > without.attacked_alone
@@ -152,7 +153,7 @@ def test_the_audit_of_votes_at_attacked_graphs_is_added():
 def audit_of(base=None, **more) -> Audit:
     base = base or sc.classifiers.from_callable(worlds.dense_core, on="batch", description="core")
     smoothed = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
-    return smoothed.vote(worlds.graphs(), **({"samples": 20_000, "seed": 7} | more)).audit
+    return smoothed.vote(worlds.graphs(), **how_to(**({"samples": 20_000, "seed": 7} | more))).audit
 
 
 def test_the_audit_does_not_depend_on_batches_workers_or_interruptions(tmp_path):
@@ -211,7 +212,7 @@ def test_who_fails_at_an_attacked_graph_is_named(executor):
     with ThreadPoolExecutor(1) as pool:
         more = {"executor": pool} if executor else {}
         with pytest.raises(ClassifierError, match="failed on audited noisy copies of graph 0: RuntimeError: too dense"):
-            smoothed.vote([graph], samples=30_000, seed=1, **more)
+            smoothed.vote([graph], **how_to(samples=30_000, seed=1, **more))
 
 
 # ---- how large it is
@@ -256,7 +257,7 @@ def test_a_fault_of_one_graph_is_found_as_often_as_is_said():
 
     def vote(bad: int, seed: int) -> sc.Votes:
         smoothed = sc.SmoothedClassifier(OneBad(bad), sc.Noise(noisy=0.5), {"noisy": range(7, 12)})
-        return smoothed.vote(rows, samples=300, selection_samples=10, seed=seed)
+        return smoothed.vote(rows, samples=300, voting=sc.Voting(selection_samples=10), seed=seed)
 
     def found(bad: int, seed: int) -> bool:
         try:

@@ -270,6 +270,6 @@ def test_a_certificate_speaks_of_what_is_attacked(objects, word):
     assert repr(result).startswith(f"Certificates(1 {word}, ")
     assert repr(smoothed.certify(objects * 2, samples=300, seed=1)).startswith(f"Certificates(2 {word}s, ")
     assert f"<th>{word}</th>" in result._repr_html_()
-    weighed = smoothed.certify(objects, samples=300, seed=1, evidence=True, own_samples=0, max_flips=1)
+    weighed = smoothed.certify(objects, samples=300, seed=1, evidence=sc.Evidence(own_samples=0), threat="flips:1")
     assert f"every {word} that" in str(weighed.within({"all": 1})[0])
     assert f"this {word} itself" in str(result.within({"all": 0})[0])

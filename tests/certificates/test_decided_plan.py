@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from asking import how_to
 from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 
 import starcert as sc
 from starcert.certificates.decided_plan import MAX_LEVELS, DecidedPlan
 from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.limits import AlphaShares
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted
@@ -43,11 +44,11 @@ ASKED = {"samples": 40 * 1024, "seed": 1, "max_radius": 2}
 @pytest.mark.parametrize("evidence", [False, True])
 def test_a_graph_has_no_more_votes_than_it_takes(evidence):
     own = {"evidence": True, "own_samples": 0} if evidence else {}
-    early = SMOOTHED.certify(GRAPHS, **ASKED, **own, plan="decided")
-    fixed = SMOOTHED.certify(GRAPHS, **ASKED, **own)
+    early = SMOOTHED.certify(GRAPHS, **how_to(**ASKED, **own, plan="decided"))
+    fixed = SMOOTHED.certify(GRAPHS, **how_to(**ASKED, **own))
     votes = early.votes.counts.sum(axis=1)
     assert votes[0] <= 4096  # far from the border
-    assert early.votes.stopped
+    assert early.votes.history == "stopped"
     assert (votes <= ASKED["samples"]).all()
     assert (early.certified(2) <= fixed.certified(2)).all()
     assert early[0].certified(2)
@@ -56,8 +57,8 @@ def test_a_graph_has_no_more_votes_than_it_takes(evidence):
 
 def test_evidence_may_say_yes_where_p_a_alone_says_no():
     asked = {"samples": 40 * 1024, "seed": 1, "max_radius": 1, "plan": "decided"}
-    plain = SMOOTHED.certify(GRAPHS[1:], **asked)
-    evidence = SMOOTHED.certify(GRAPHS[1:], **asked, evidence=True, own_samples=0)
+    plain = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked))
+    evidence = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, evidence=sc.Evidence(own_samples=0)))
     assert not plain.certified(1).any()
     assert evidence.certified(1).all()
     assert plain.votes.counts.sum() <= 1024
@@ -66,7 +67,7 @@ def test_evidence_may_say_yes_where_p_a_alone_says_no():
 
 def test_each_chunk_has_its_own_stream():
     """Votes are a function of seed, graph and chunk numbers: the first copies of each chunk, as any plan has them."""
-    votes = SMOOTHED.certify(GRAPHS[1:], **ASKED, plan="decided", evidence=True, own_samples=0).votes
+    votes = SMOOTHED.certify(GRAPHS[1:], **how_to(**ASKED, plan="decided", evidence=sc.Evidence(own_samples=0))).votes
     job = Job(SMOOTHED.classifier, SMOOTHED.problem(GRAPHS[1:]), seed=1)
     sizes = [64, 64, 128, 256, 512] + [1024] * 39
     chunks = [Chunk(0, "estimation", number, size) for number, size in enumerate(sizes)]
@@ -78,10 +79,12 @@ def test_each_chunk_has_its_own_stream():
 
 def test_stopping_depends_neither_on_workers_nor_on_interruptions(tmp_path):
     asked = {**ASKED, "evidence": True, "own_samples": 0, "plan": "decided"}
-    expected = SMOOTHED.certify(GRAPHS, **asked)
-    SMOOTHED.vote(GRAPHS, samples=3 * 1024, selection_samples=409, seed=1, store=tmp_path / "votes.db")
+    expected = SMOOTHED.certify(GRAPHS, **how_to(**asked))
+    SMOOTHED.vote(
+        GRAPHS, samples=3 * 1024, voting=sc.Voting(selection_samples=409, store=tmp_path / "votes.db"), seed=1
+    )
     with ThreadPoolExecutor(3) as executor:
-        again = SMOOTHED.certify(GRAPHS, **asked, store=tmp_path / "votes.db", executor=executor)
+        again = SMOOTHED.certify(GRAPHS, **how_to(**asked, store=tmp_path / "votes.db", executor=executor))
     np.testing.assert_array_equal(expected.votes.counts, again.votes.counts)
     assert [one.verdicts for one in again] == [one.verdicts for one in expected]
 
@@ -97,16 +100,16 @@ def test_what_will_abstain_is_not_voted_on_for_long():
 
 
 def test_without_a_question_all_votes_are_drawn():
-    votes = SMOOTHED.certify(GRAPHS, samples=3000, seed=1, plan="decided").votes
+    votes = SMOOTHED.certify(GRAPHS, samples=3000, seed=1, voting=sc.Voting(plan="decided")).votes
     assert votes.counts.sum(axis=1).tolist() == [3000, 3000]
 
 
 @pytest.mark.parametrize("chunk_size", [50, 64, 1000, 1024])
 def test_what_cannot_be_certified_takes_one_chunk(chunk_size):
     asked = {"samples": 10_000, "seed": 1, "plan": "decided", "chunk_size": chunk_size}
-    votes = SMOOTHED.certify(GRAPHS[:1], **asked, max_radius=28).votes
+    votes = SMOOTHED.certify(GRAPHS[:1], **how_to(**asked, threat=sc.threats.Box(28))).votes
     assert votes.counts.sum() == min(64, chunk_size)
-    assert votes.stopped
+    assert votes.history == "stopped"
 
 
 def test_small_questions_take_few_selection_votes():
@@ -119,7 +122,9 @@ def test_small_questions_take_few_selection_votes():
     assert selection(max_radius=(1,), evidence=True) == 1000  # with evidence as well
     assert selection(max_radius=(0,), samples=2000) == 100
     assert selection(max_radius=(1,), given=300) == 300
-    votes = SMOOTHED.certify(GRAPHS, samples=100_000, seed=1, max_radius=1, plan="decided").votes
+    votes = SMOOTHED.certify(
+        GRAPHS, samples=100_000, seed=1, threat=sc.threats.Box(1), voting=sc.Voting(plan="decided")
+    ).votes
     assert votes.selection.sum(axis=1).tolist() == [64, 64]
 
 
@@ -130,9 +135,9 @@ LARGE, GRAPH = sc.SmoothedClassifier(ByEdges(208), NOISE), sc.Graph(64, [])
 @pytest.mark.parametrize(
     ("world", "asked", "first"),
     [
-        ((SMOOTHED, GRAPHS[1]), {"samples": 40 * 1024, "max_flips": 2}, (2,)),
+        ((SMOOTHED, GRAPHS[1]), {"samples": 40 * 1024, "threat": "flips:2"}, (2,)),
         ((SMOOTHED, GRAPHS[1]), {"samples": 40 * 1024, "max_radius": 2}, (2,)),
-        ((SMOOTHED, GRAPHS[1]), {"samples": 400, "max_flips": 2}, None),  # 406 attacks cost more than 300 votes
+        ((SMOOTHED, GRAPHS[1]), {"samples": 400, "threat": "flips:2"}, None),  # 406 attacks cost more than 300 votes
         ((LARGE, GRAPH), {"samples": 16 * 1024, "max_radius": MAX_LEVELS}, (MAX_LEVELS,)),
         ((LARGE, GRAPH), {"samples": 16 * 1024, "max_radius": MAX_LEVELS + 1}, None),
     ],
@@ -146,9 +151,11 @@ def test_the_cost_of_looks_at_evidence_is_bounded(world, asked, first, monkeypat
         assert 4 * evidence.n_votes >= asked["samples"] > 2 * evidence.n_votes
         return False
 
-    monkeypatch.setattr(Evidence, "proves", proves)
+    monkeypatch.setattr(FlipEvidence, "proves", proves)
     smoothed, graph = world
-    votes = smoothed.certify([graph], **asked, seed=1, evidence=True, own_samples=0, plan="decided").votes
+    votes = smoothed.certify(
+        [graph], **how_to(**asked, seed=1, evidence=sc.Evidence(own_samples=0), plan="decided")
+    ).votes
     assert votes.counts.sum() == asked["samples"]
     assert looked == ([] if first is None else [first])
 
@@ -163,15 +170,15 @@ def test_with_evidence_a_yes_by_counts_needs_their_quarter_of_alpha():
 
 def test_any_flips_are_a_question_of_their_own():
     asked = {"samples": 40 * 1024, "seed": 1, "evidence": True, "own_samples": 0, "plan": "decided"}
-    one = SMOOTHED.certify(GRAPHS[:1], **asked, max_flips=1)
-    two = SMOOTHED.certify(GRAPHS[:1], **asked, max_flips=3)
+    one = SMOOTHED.certify(GRAPHS[:1], **how_to(**asked, threat="flips:1"))
+    two = SMOOTHED.certify(GRAPHS[:1], **how_to(**asked, threat="flips:3"))
     assert one[0].any_flips >= 1
     assert one.votes.counts.sum() <= two.votes.counts.sum()
 
 
 def test_plans_that_are_none_are_refused():
     with pytest.raises(sc.InvalidParameterError, match="plan"):
-        SMOOTHED.certify(GRAPHS, **ASKED, plan="lucky")
+        SMOOTHED.certify(GRAPHS, **ASKED, voting=sc.Voting(plan="lucky"))
 
 
 def test_bounds_for_any_time_need_votes_that_chose_the_class():

@@ -10,12 +10,13 @@ from multiprocessing import get_context
 import networkx as nx
 import numpy as np
 import pytest
+from asking import how_to
 from evidence_worlds import World, symmetric
 
 import starcert as sc
 from starcert.certificates import evidence as module
 from starcert.math.attacked_sites import ListedAxis, attack_number
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.voting.store import VoteStore
 
@@ -57,7 +58,7 @@ def graphs():
 
 @pytest.fixture(scope="module")
 def result(smoothed, graphs):
-    return smoothed.certify(graphs, samples=4_000, seed=1, evidence=True, own_samples=40_000)
+    return smoothed.certify(graphs, samples=4_000, seed=1, evidence=sc.Evidence(own_samples=40_000))
 
 
 def truth(smoothed, graph, attack):
@@ -132,16 +133,20 @@ def test_any_flips_is_the_largest_number_wherever_they_are(result):
 def test_verdicts_do_not_depend_on_workers_or_batches(smoothed, graphs, result, pool):
     with pool(3) as executor:
         again = smoothed.certify(
-            graphs, samples=4_000, seed=1, evidence=True, own_samples=40_000, executor=executor, batch_size=100
+            graphs,
+            samples=4_000,
+            seed=1,
+            evidence=sc.Evidence(own_samples=40_000),
+            voting=sc.Voting(executor=executor, batch_size=100),
         )
     assert [one.verdicts for one in again] == [one.verdicts for one in result]
 
 
 def test_a_store_keeps_votes_at_attacked_graphs(smoothed, graphs, tmp_path):
     asked = {"samples": 2_000, "seed": 1, "evidence": True, "own_samples": 8_000}
-    expected = smoothed.certify(graphs, **asked)
+    expected = smoothed.certify(graphs, **how_to(**asked))
     for _ in range(2):
-        again = smoothed.certify(graphs, **asked, store=tmp_path / "votes.db")
+        again = smoothed.certify(graphs, **how_to(**asked, store=tmp_path / "votes.db"))
         assert [one.verdicts for one in again] == [one.verdicts for one in expected]
 
 
@@ -158,7 +163,7 @@ def test_a_store_is_read_once_for_each_attack(tmp_path, monkeypatch):
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.2))
     for _ in range(2):  # fresh votes, and stored ones
         (one,) = smoothed.certify(
-            [sc.Graph(4, [(0, 1)])], samples=4000, evidence=True, seed=1, store=tmp_path / "votes.db"
+            [sc.Graph(4, [(0, 1)])], samples=4000, evidence=True, seed=1, voting=sc.Voting(store=tmp_path / "votes.db")
         )
         assert max(map(len, one.verdicts.grounds.own.values())) > 2
         assert set(asked.values()) == {1}
@@ -166,7 +171,7 @@ def test_a_store_is_read_once_for_each_attack(tmp_path, monkeypatch):
 
 
 def test_without_votes_of_their_own_attacks_stay_open(smoothed, graphs):
-    result = smoothed.certify(graphs, samples=4_000, seed=1, evidence=True, own_samples=0)
+    result = smoothed.certify(graphs, samples=4_000, seed=1, evidence=sc.Evidence(own_samples=0))
     kinds = {verdict.kind for one in result for verdict in one.verdicts.levels.values()}
     assert kinds <= {"certified", "open"}
     assert all(one.broken == () for one in result)
@@ -187,7 +192,7 @@ def test_an_abstention_has_no_verdicts(smoothed):
 def test_three_classes(graphs):
     base = ByEdges(5, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
-    result = smoothed.certify(graphs, samples=2_000, seed=1, evidence=True, max_radius=2)
+    result = smoothed.certify(graphs, samples=2_000, seed=1, evidence=True, threat=sc.threats.Box(2))
     for one in result:
         for level in one.broken:
             votes = one.attack(level).votes
@@ -196,22 +201,23 @@ def test_three_classes(graphs):
 
 
 def test_two_families_of_alpha(smoothed, graphs):
-    each = smoothed.certify(graphs, samples=2_000, seed=1, evidence=True, own_samples=0)
-    together = smoothed.certify(graphs, samples=2_000, seed=1, evidence=True, own_samples=0, family="all")
+    each = smoothed.certify(graphs, samples=2_000, seed=1, evidence=sc.Evidence(own_samples=0))
+    together = smoothed.certify(graphs, samples=2_000, seed=1, evidence=sc.Evidence(own_samples=0), family="all")
     for one, other in zip(each, together, strict=True):
         assert set(other.verdicts.certified) <= {*one.verdicts.certified}
         assert other.together == len(graphs)
     assert "all 3 certificates together" in str(together[0])
 
 
-def test_own_samples_without_evidence_is_refused(smoothed, graphs):
-    with pytest.raises(sc.InvalidParameterError, match="own_samples"):
-        smoothed.certify(graphs, samples=100, seed=1, own_samples=5)
+@pytest.mark.parametrize("given", [-1, 0.5, True, "many"])
+def test_own_samples_are_a_whole_number(given):
+    with pytest.raises(sc.InvalidParameterError, match="'own_samples' must be a whole number, 0 or more"):
+        sc.Evidence(own_samples=given)
 
 
 def test_a_search_that_is_too_long_says_so(smoothed, graphs, monkeypatch):
     monkeypatch.setattr(module, "MAX_LEVELS", 1)
-    one = smoothed.certify(graphs[1:2], samples=4_000, seed=1, evidence=True, own_samples=0)[0]
+    one = smoothed.certify(graphs[1:2], samples=4_000, seed=1, evidence=sc.Evidence(own_samples=0))[0]
     assert "1 levels" in one.verdicts.incomplete or not one.verdicts.certified
 
 
@@ -251,7 +257,11 @@ def test_one_way_noise_and_no_noise_are_decided_by_votes_of_their_own():
     base = ByEdges(3)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.1, add=0)))
     (one,) = smoothed.certify(
-        [sc.Graph(4, [(0, 1)])], samples=500, seed=1, evidence=True, own_samples=20_000, max_radius=(1, 1)
+        [sc.Graph(4, [(0, 1)])],
+        samples=500,
+        seed=1,
+        evidence=sc.Evidence(own_samples=20_000),
+        threat=sc.threats.Box((1, 1)),
     )
     assert one.verdict((0, 1)) == "certified"
     assert one.verdict((1, 1)) == "certified"
@@ -260,10 +270,14 @@ def test_one_way_noise_and_no_noise_are_decided_by_votes_of_their_own():
 
 def test_any_flips_ends_where_nobody_asked(smoothed, graphs):
     """A box, or a number of flips, is an end: what lies beyond was not looked at."""
-    boxed = smoothed.certify(graphs[:1], samples=2_000, seed=1, max_radius=(1, 3), evidence=True, own_samples=0)[0]
+    boxed = smoothed.certify(
+        graphs[:1], samples=2_000, seed=1, threat=sc.threats.Box((1, 3)), evidence=sc.Evidence(own_samples=0)
+    )[0]
     assert boxed.frontier.covers((1, 0))
     assert boxed.any_flips <= 1
-    counted = smoothed.certify(graphs[:1], samples=400, seed=1, evidence=True, own_samples=20_000, max_flips=2)[0]
+    counted = smoothed.certify(
+        graphs[:1], samples=400, seed=1, evidence=sc.Evidence(own_samples=20_000), threat="flips:2"
+    )[0]
     assert "more than 2 flips" in counted.frontier.incomplete
     assert counted.any_flips == 2
 
@@ -282,7 +296,7 @@ def test_a_level_is_asked_about_only_when_every_level_within_it_is_certified(mon
     """The theorem about alpha rests on it: whatever the verdicts are, those that certify are closed downwards."""
     rng = np.random.default_rng(3)
     world = World((symmetric(0.2), symmetric(0.3)), (3, 3), np.zeros((2,) * 6))
-    evidence = Evidence(world.votes(rng, 64), world.axes, alpha=Fraction(1, 10), failure=0.1)
+    evidence = FlipEvidence(world.votes(rng, 64), world.axes, alpha=Fraction(1, 10), failure=0.1)
     frontier = Frontier(((0, 0),), ((0, 1), (1, 0)), verified=True)
     for _ in range(50):
         kinds = {level: rng.choice(["certified", "certified", "open"]) for level in product(range(4), repeat=2)}

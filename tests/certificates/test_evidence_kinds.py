@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 from evidence_worlds import ValuedWorld
 
 import starcert as sc
@@ -29,7 +30,7 @@ KINDS = {
         ROW,
     ),
 }
-HOW = {"samples": 4_000, "seed": 2, "evidence": True, "chunk_size": 256, "max_flips": 2, "own_samples": 20_000}
+HOW = {"samples": 4_000, "seed": 2, "evidence": True, "chunk_size": 256, "threat": "flips:2", "own_samples": 20_000}
 
 
 class Many(Classifier):
@@ -56,7 +57,7 @@ class Many(Classifier):
 def certify(name, base=None, **options):
     noise, thing, regions, _ = KINDS[name]
     smoothed = sc.SmoothedClassifier(base or Many(), noise, regions)
-    return smoothed.certify([thing], **HOW | options)
+    return smoothed.certify([thing], **how_to(**HOW | options))
 
 
 def truth(name, one):
@@ -158,6 +159,6 @@ def test_stopping_early_looks_at_every_target():
 
 def test_levels_without_an_attack_are_certified():
     """Two edges cannot go and one of them change besides."""
-    (one,) = certify("typed edges", own_samples=40_000, samples=8_000, max_radius=(2, 0, 2), max_flips=None)
+    (one,) = certify("typed edges", own_samples=40_000, samples=8_000, max_radius=(2, 0, 2), threat=None)
     certified = {level for level in one.verdicts.levels if one.verdicts.levels[level].kind == "certified"}
     assert all("there is no such attack" in one.why(level) for level in certified if level[0] + level[2] > 2)

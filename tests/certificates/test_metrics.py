@@ -294,7 +294,7 @@ def test_the_votes_needed_under_a_plan_that_stops_are_the_fewest_that_certify_a_
         for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
             row = [[n] + [0] * (n_classes - 1)]
             bounds = anytime_bounds(
-                sc.Votes(row, row, stopped=True), alpha=0.0025 if evidence else 0.01, family_size=together
+                sc.Votes(row, row, history="stopped"), alpha=0.0025 if evidence else 0.01, family_size=together
             )
             assert sc.certify(bounds, noise)[0].certified(radius) is enough
 

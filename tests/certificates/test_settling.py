@@ -11,7 +11,7 @@ from starcert.certificates.evidence import find_verdicts
 from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import FRACTIONS, RESERVE, SCALE, count_capital
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.sampling.sampler import OWN_CHUNK
 
@@ -36,7 +36,7 @@ def judged(own, sizes, ps, **options):
     ends = np.cumsum([0, *sizes])
     axes = [AttackAxis(symmetric(p), np.arange(*ends[i : i + 2])) for i, p in enumerate(ps)]
     flips = Votes(np.full(16, 1024), np.zeros(16, dtype=np.int64), np.zeros((0, sum(sizes)), dtype=np.bool_))
-    evidence = Evidence(flips, axes, alpha=Fraction(1, 200), failure=0.01, **options.pop("evidence", {}))
+    evidence = FlipEvidence(flips, axes, alpha=Fraction(1, 200), failure=0.01, **options.pop("evidence", {}))
     zero = (0,) * len(sizes)
     units = tuple(tuple(int(i == axis) for i in range(len(sizes))) for axis in range(len(sizes)))
     frontier = Frontier((zero,), units, verified=True)
@@ -109,7 +109,7 @@ def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
     for votes in range(60, 300, 10):
         flips = Votes(np.array([votes]), np.array([against]), np.ones((against, 2), dtype=np.bool_))
         axes = [AttackAxis(symmetric(p), np.arange(2))]
-        evidence = Evidence(flips, axes, alpha=delta * 8 / 7, failure=0.01, box=(1,))
+        evidence = FlipEvidence(flips, axes, alpha=delta * 8 / 7, failure=0.01, box=(1,))
         shared = won(p, votes, against)
         kept = (1 - RESERVE) * shared + RESERVE
         for lost in (None, *range(16)):
@@ -129,6 +129,6 @@ def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
 @pytest.mark.parametrize(("p", "complete", "capital"), [(0, True, 1), (0, False, 1), (0.1, False, RESERVE)])
 def test_without_a_bet_on_shared_votes_nothing_was_lost_and_without_their_flips_all_may_have_been(p, complete, capital):
     flips = Votes(np.array([64]), np.array([2]), np.ones((2, 2), dtype=np.bool_), complete=complete)
-    evidence = Evidence(flips, [AttackAxis(symmetric(p), np.arange(2))], alpha=Fraction(1, 100), failure=0.01)
+    evidence = FlipEvidence(flips, [AttackAxis(symmetric(p), np.arange(2))], alpha=Fraction(1, 100), failure=0.01)
     weighed = evidence.weighed((1,), evidence.schemes((1,))[1])
     assert weighed.weights.capital / SCALE == pytest.approx([math.log(capital)] * 2, abs=1e-9)

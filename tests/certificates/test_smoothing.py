@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import (
@@ -26,7 +27,7 @@ from starcert.system.errors import (
 )
 from starcert.voting.store import VoteStore
 
-WANTED = {"samples": 3000, "selection_samples": 200, "seed": 7}
+WANTED = how_to(samples=3000, selection_samples=200, seed=7)
 
 
 def same(one: sc.Votes, other: sc.Votes) -> bool:
@@ -54,7 +55,9 @@ def test_a_graph_with_more_pairs_than_any_radius_counts():
     path = sc.Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-9)))
-    (one,) = smoothed.certify([path], samples=100, selection_samples=5, chunk_size=10, alpha=0.1, seed=1)
+    (one,) = smoothed.certify(
+        [path], samples=100, voting=sc.Voting(selection_samples=5, chunk_size=10), alpha=0.1, seed=1
+    )
     assert one.capacity == (n_nodes - 1, n_nodes * (n_nodes - 1) // 2 - n_nodes + 1)
     assert one.frontier.radii[-1][0] >= 1
 
@@ -64,10 +67,10 @@ def test_graphs_too_large_for_evidence_are_named_before_the_first_vote(tmp_path,
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-7)))
     graphs = [sc.Graph(2_900, [(0, 1)]), sc.Graph(5, [(0, 1)])]
-    how = {"samples": 100, "selection_samples": 5, "alpha": 0.1, "seed": 1, "evidence": True, "max_flips": 1}
+    how = {"samples": 100, "selection_samples": 5, "alpha": 0.1, "seed": 1, "evidence": True, "threat": "flips:1"}
     words = r"Evidence is left out for 1 of 2 objects \(it looks at objects of at most 4,194,304 sites\)"
     with pytest.warns(StarcertWarning, match=words):
-        certificates = smoothed.certify(graphs, own_samples=0, **how)
+        certificates = smoothed.certify(graphs, **how_to(own_samples=0, **how))
     assert [one.verdicts is None for one in certificates] == [True, False]
     assert "no evidence" in certificates[0].why((0, 1))
     sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(certificates))
@@ -78,7 +81,7 @@ def test_graphs_too_large_for_evidence_are_named_before_the_first_vote(tmp_path,
 
     monkeypatch.setattr("starcert.certificates.smoothing.count_votes", drawn)
     with pytest.warns(StarcertWarning, match=words), pytest.raises(AssertionError, match="a vote was drawn"):
-        smoothed.certify(graphs, **how)
+        smoothed.certify(graphs, **how_to(**how))
 
 
 def test_what_a_certificate_says_is_what_enumeration_finds():
@@ -140,19 +143,19 @@ def test_a_rule_is_asked_once_for_each_graph(tmp_path, store):
     wanted = WANTED | ({"store": tmp_path / "votes.db"} if store else {})
     for _ in range(2):
         asked.clear()
-        smoothed.certify(graphs, **wanted)
+        smoothed.certify(graphs, **how_to(**wanted))
         assert asked == [12, 13, 14]
     problem = smoothed.problem(graphs)
     asked.clear()
-    certificates = smoothed.certify(problem, **wanted)
-    smoothed.predict(problem, **wanted)
+    certificates = smoothed.certify(problem, **how_to(**wanted))
+    smoothed.predict(problem, **how_to(**wanted))
     sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(certificates))
     assert asked == []
 
 
 def test_an_option_that_is_none_is_refused_by_name():
     with pytest.raises(TypeError, match="workers"):
-        worlds.smoothed().certify(worlds.graphs(1), workers=2, **WANTED)
+        worlds.smoothed().certify(worlds.graphs(1), **how_to(workers=2, **WANTED))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,11 @@ def test_bad_parts_are_refused(arguments, named):
         ({"graphs": [sc.Graph(5, [])]}, "without a node 5"),
         ({"alpha": 0.99}, "confidence level"),
         ({"family": "every"}, "'family' must be"),
-        ({"max_radius": (1,)}, "max_radius"),
+        ({"max_radius": (1,)}, "'threat' must have 2 counts, one for each of core, rest"),
+        ({"threat": 2}, "'threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 2 instead"),
+        ({"evidence": 1}, r"'evidence' must be True, False or Evidence\(own_samples=…\)\. Got 1 instead"),
+        ({"plan": "decide"}, "'plan' must be \"fixed\" or \"decided\"\\. Got 'decide' instead"),
+        ({"executor": 4}, "'executor' must be a concurrent.futures.Executor"),
     ],
 )
 def test_bad_questions_are_refused_before_anything_is_counted(arguments, named):
@@ -194,7 +201,20 @@ def test_bad_questions_are_refused_before_anything_is_counted(arguments, named):
 
     arguments = {"graphs": worlds.graphs(1)} | WANTED | arguments
     with pytest.raises(InvalidParameterError, match=named):
-        worlds.smoothed(never).certify(arguments.pop("graphs"), **arguments)
+        worlds.smoothed(never).certify(arguments.pop("graphs"), **how_to(**arguments))
+
+
+@pytest.mark.parametrize("method", ["certify", "vote", "predict"])
+def test_how_votes_are_drawn_is_a_voting(method):
+    with pytest.raises(
+        InvalidParameterError, match=r"'voting' must be a Voting\. Got \{'store': 'votes.db'\} instead\."
+    ):
+        getattr(worlds.smoothed(), method)(worlds.graphs(1), samples=100, seed=1, voting={"store": "votes.db"})
+
+
+def test_votes_alone_have_no_question_that_could_be_decided():
+    with pytest.raises(InvalidParameterError, match=r"'plan' must be \"fixed\".*certify takes it"):
+        worlds.smoothed().vote(worlds.graphs(1), samples=100, seed=1, voting=sc.Voting(plan="decided"))
 
 
 def test_regions_that_do_not_fit_the_noise_are_refused():
@@ -226,12 +246,12 @@ def test_a_store_is_continued_and_counts_nothing_twice(tmp_path):
         return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
 
     with pytest.raises(ClassifierError, match="lost the connection"):
-        named(failing).vote(worlds.graphs(), store=file, **WANTED)
+        named(failing).vote(worlds.graphs(), **how_to(store=file, **WANTED))
     with VoteStore.read(file) as store:
         kept = store.counts("estimation").sum() + store.counts("selection").sum()
     assert 0 < kept < 3 * 3200
     calls.clear()
-    votes = named(patient).vote(worlds.graphs(), store=file, **WANTED)
+    votes = named(patient).vote(worlds.graphs(), **how_to(store=file, **WANTED))
     assert same(votes, reference)
     assert votes.audit == reference.audit
     audited = 2 * (votes.audit.clean + votes.audit.attacked)
@@ -239,7 +259,7 @@ def test_a_store_is_continued_and_counts_nothing_twice(tmp_path):
     # What was kept is not asked again, but for one chunk of each graph as a check; the audit is of all votes.
     assert sum(n for n in calls if n > 1) == 3 * 3200 - kept + 200 * kept_graphs + audited
     calls.clear()
-    votes = named(patient).vote(worlds.graphs(), store=file, **WANTED)
+    votes = named(patient).vote(worlds.graphs(), **how_to(store=file, **WANTED))
     assert same(votes, reference)
     assert votes.audit == reference.audit
     assert sum(n for n in calls if n > 1) == 3 * 200 + audited
@@ -253,9 +273,11 @@ def test_a_classifier_that_changed_its_answers_cannot_continue(tmp_path):
         return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
 
     file = tmp_path / "votes.db"
-    smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(), store=file, **WANTED)
+    smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(), **how_to(store=file, **WANTED))
     with pytest.raises(StoreError, match="has changed, or it is not deterministic"):
-        smoothed(lambda batch: np.ones(len(batch))).vote(worlds.graphs(), store=file, **(WANTED | {"samples": 5000}))
+        smoothed(lambda batch: np.ones(len(batch))).vote(
+            worlds.graphs(), **how_to(store=file, **(WANTED | {"samples": 5000}))
+        )
 
 
 @pytest.mark.parametrize("executor", [None, "threads"])
@@ -272,12 +294,12 @@ def test_every_graph_that_is_continued_is_counted_again(tmp_path, changed, execu
     base = sc.classifiers.from_callable(dense_core, on="batch", description="dense core")
     smoothed = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
     file = tmp_path / "votes.db"
-    smoothed.vote(graphs, store=file, **WANTED)
+    smoothed.vote(graphs, **how_to(store=file, **WANTED))
     limit = 28
     with VoteStore.read(file) as store:
         before = store.counts("estimation"), store.counts("selection")
     with ThreadPoolExecutor(2) as pool, pytest.raises(StoreError, match=rf"graph {changed}, selection.*another file"):
-        smoothed.vote(graphs, store=file, executor=pool if executor else None, **(WANTED | {"samples": 9000}))
+        smoothed.vote(graphs, **how_to(store=file, executor=pool if executor else None, **(WANTED | {"samples": 9000})))
     with VoteStore.read(file) as store:  # and nothing was added
         np.testing.assert_array_equal(store.counts("estimation"), before[0])
         np.testing.assert_array_equal(store.counts("selection"), before[1])
@@ -285,7 +307,7 @@ def test_every_graph_that_is_continued_is_counted_again(tmp_path, changed, execu
 
 def test_counting_again_is_no_progress(tmp_path, monkeypatch):
     file = tmp_path / "votes.db"
-    worlds.smoothed().vote(worlds.graphs(), store=file, **WANTED)
+    worlds.smoothed().vote(worlds.graphs(), **how_to(store=file, **WANTED))
     advanced = []
 
     @contextmanager
@@ -293,7 +315,7 @@ def test_counting_again_is_no_progress(tmp_path, monkeypatch):
         yield advanced.append
 
     monkeypatch.setattr("starcert.certificates.smoothing.progress_bar", bar)
-    worlds.smoothed().vote(worlds.graphs(), store=file, **WANTED)
+    worlds.smoothed().vote(worlds.graphs(), **how_to(store=file, **WANTED))
     assert sum(advanced) == 3 * 3200
 
 
@@ -325,53 +347,55 @@ def test_a_store_serves_no_other_model(tmp_path, kind):
         )
 
     file = tmp_path / "votes.db"
-    (one,) = smoothed(net).certify(graphs, store=file, **wanted)
+    (one,) = smoothed(net).certify(graphs, voting=sc.Voting(store=file), **wanted)
     assert one.label == 1
     assert one.certified((1, 1))
-    assert smoothed(Net(np.ones(12))).predict(graphs, store=file, **wanted).tolist() == [1]  # an equal one goes on
+    assert smoothed(Net(np.ones(12))).predict(graphs, voting=sc.Voting(store=file), **wanted).tolist() == [
+        1
+    ]  # an equal one goes on
     for other in (Net(-np.ones(12)), net):
         net.weights = -np.ones(12)  # trained further, in place
         assert smoothed(other).predict(graphs, **wanted).tolist() == [0]
         with pytest.raises(StoreSettingsError, match="classifier: stored"):
-            smoothed(other).certify(graphs, store=file, **wanted)
+            smoothed(other).certify(graphs, voting=sc.Voting(store=file), **wanted)
 
 
 def test_one_graph_and_a_number_of_workers_are_common_slips():
     with pytest.raises(InvalidParameterError, match=r"Wrap a single one in a list: \[graph\]"):
         worlds.smoothed().certify(worlds.graphs(1)[0], **WANTED)
     with pytest.raises(InvalidParameterError, match=r"ProcessPoolExecutor\(4\)"):
-        worlds.smoothed().vote(worlds.graphs(1), executor=4, **WANTED)
+        worlds.smoothed().vote(worlds.graphs(1), **how_to(executor=4, **WANTED))
 
 
 def test_a_store_may_grow_in_samples_and_graphs(tmp_path):
     file = tmp_path / "votes.db"
     smoothed = worlds.smoothed()
-    smoothed.vote(worlds.graphs(2), store=file, samples=1500, selection_samples=200, seed=7)
-    longer = smoothed.vote(worlds.graphs(3), store=file, **WANTED)
+    smoothed.vote(worlds.graphs(2), voting=sc.Voting(store=file, selection_samples=200), samples=1500, seed=7)
+    longer = smoothed.vote(worlds.graphs(3), **how_to(store=file, **WANTED))
     assert same(longer, smoothed.vote(worlds.graphs(3), **WANTED))
-    shorter = smoothed.vote(worlds.graphs(2), store=file, samples=1500, selection_samples=200, seed=7)
-    assert same(shorter, smoothed.vote(worlds.graphs(2), samples=1500, selection_samples=200, seed=7))
-    assert same(smoothed.vote(worlds.graphs(3), store=file, **WANTED), longer)
+    shorter = smoothed.vote(worlds.graphs(2), voting=sc.Voting(store=file, selection_samples=200), samples=1500, seed=7)
+    assert same(shorter, smoothed.vote(worlds.graphs(2), samples=1500, voting=sc.Voting(selection_samples=200), seed=7))
+    assert same(smoothed.vote(worlds.graphs(3), **how_to(store=file, **WANTED)), longer)
 
 
 def test_other_settings_are_refused_with_the_difference_named(tmp_path):
     file = tmp_path / "votes.db"
-    worlds.smoothed().vote(worlds.graphs(), store=file, **WANTED)
+    worlds.smoothed().vote(worlds.graphs(), **how_to(store=file, **WANTED))
     with pytest.raises(StoreSettingsError, match="seed: stored 7, now 8"):
-        worlds.smoothed().vote(worlds.graphs(), store=file, **(WANTED | {"seed": 8}))
+        worlds.smoothed().vote(worlds.graphs(), **how_to(store=file, **(WANTED | {"seed": 8})))
     with pytest.raises(StoreSettingsError, match="classifier"):
-        worlds.smoothed(worlds.parity, "networkx").vote(worlds.graphs(), store=file, **WANTED)
+        worlds.smoothed(worlds.parity, "networkx").vote(worlds.graphs(), **how_to(store=file, **WANTED))
     with pytest.raises(StoreSettingsError, match="chunk_size: stored 1024, now 512"):
-        worlds.smoothed().vote(worlds.graphs(), store=file, chunk_size=512, **WANTED)
+        worlds.smoothed().vote(worlds.graphs(), **how_to(store=file, chunk_size=512, **WANTED))
     with pytest.raises(StoreSettingsError, match="0"):
-        worlds.smoothed().vote(worlds.graphs()[::-1], store=file, **WANTED)
+        worlds.smoothed().vote(worlds.graphs()[::-1], **how_to(store=file, **WANTED))
 
 
 def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, monkeypatch):
     """A limit on the file's size stands for the full disk."""
     file = tmp_path / "votes.db"
     smoothed, graphs = worlds.smoothed(), worlds.graphs()
-    smoothed.vote(graphs, store=file, samples=100, selection_samples=10, seed=7, chunk_size=10)
+    smoothed.vote(graphs, voting=sc.Voting(store=file, selection_samples=10, chunk_size=10), samples=100, seed=7)
     opened = VoteStore.open
 
     def small(*arguments, **keywords):
@@ -382,10 +406,14 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, monkeypatch):
 
     monkeypatch.setattr(VoteStore, "open", small)
     with pytest.raises(StoreError, match="full"):
-        smoothed.vote(graphs, store=file, samples=20_000, selection_samples=10, seed=7, chunk_size=10)
+        smoothed.vote(graphs, voting=sc.Voting(store=file, selection_samples=10, chunk_size=10), samples=20_000, seed=7)
     monkeypatch.undo()
-    again = smoothed.vote(graphs, store=file, samples=3000, selection_samples=10, seed=7, chunk_size=10)
-    assert same(again, smoothed.vote(graphs, samples=3000, selection_samples=10, seed=7, chunk_size=10))
+    again = smoothed.vote(
+        graphs, voting=sc.Voting(store=file, selection_samples=10, chunk_size=10), samples=3000, seed=7
+    )
+    assert same(
+        again, smoothed.vote(graphs, samples=3000, voting=sc.Voting(selection_samples=10, chunk_size=10), seed=7)
+    )
 
 
 SCRIPT = """
@@ -441,7 +469,7 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     assert final.wait(timeout=120) == 0, final.stderr.read().decode()
     final.stderr.close()
     reference = worlds.smoothed(worlds.slow_dense_core).vote(
-        worlds.graphs(), samples=3000, selection_samples=200, seed=7, chunk_size=100
+        worlds.graphs(), samples=3000, voting=sc.Voting(selection_samples=200, chunk_size=100), seed=7
     )
     with VoteStore.read(file) as store:
         np.testing.assert_array_equal(store.counts("estimation"), reference.counts)
@@ -470,7 +498,7 @@ def test_two_million_samples_take_no_more_memory_than_a_fifth_of_them():
     peaks = []
     for samples in (400_000, 2_000_000):
         tracemalloc.start()
-        smoothed.vote(graphs, samples=samples, selection_samples=100, seed=1)
+        smoothed.vote(graphs, samples=samples, voting=sc.Voting(selection_samples=100), seed=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] + 100_000
@@ -493,7 +521,7 @@ def cluster():
 def test_dask_gives_the_same_votes(cluster):
     reference = worlds.smoothed().vote(worlds.graphs(), **WANTED)
     with cluster.get_executor() as pool:
-        assert same(worlds.smoothed().vote(worlds.graphs(), executor=pool, **WANTED), reference)
+        assert same(worlds.smoothed().vote(worlds.graphs(), **how_to(executor=pool, **WANTED)), reference)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning")
@@ -502,7 +530,7 @@ def test_a_dask_worker_that_dies_in_mid_run_changes_nothing(cluster, tmp_path):
     marker = str(tmp_path / "died")
     reference = worlds.smoothed().vote(worlds.graphs(), **WANTED)
     with cluster.get_executor(retries=3) as pool:
-        votes = worlds.smoothed(worlds.Suicidal(marker)).vote(worlds.graphs(), executor=pool, **WANTED)
+        votes = worlds.smoothed(worlds.Suicidal(marker)).vote(worlds.graphs(), **how_to(executor=pool, **WANTED))
     assert Path(marker).exists()
     assert same(votes, reference)
 
@@ -511,10 +539,10 @@ def test_a_dask_worker_that_dies_in_mid_run_changes_nothing(cluster, tmp_path):
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_classifier_is_unpickled_once_in_each_worker_of_a_cluster(cluster, tmp_path, dies):
     """Also in the one that Dask starts in the place of another: it knows nothing, and says so."""
-    base, many = worlds.Heavy(str(tmp_path), dies=dies), WANTED | {"chunk_size": 100}
+    base, many = worlds.Heavy(str(tmp_path), dies=dies), how_to(**WANTED, chunk_size=100)
     expected = worlds.smoothed().vote(worlds.graphs(), **many)
     with cluster.get_executor(retries=3) as pool:
-        assert same(worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **many), expected)
+        assert same(worlds.smoothed(base).vote(worlds.graphs(), **how_to(executor=pool, **many)), expected)
     assert len(base.unpickled()) == len(set(base.unpickled())) <= 2 + 2 * dies
     assert (tmp_path / "died").exists() == dies
 
@@ -539,7 +567,7 @@ def test_nearly_unanimous_votes_are_counted_again_at_several_places(tmp_path):
     base = sc.classifiers.from_callable(rarely, on="batch", description="always the same name")
     smoothed = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
     asked = {"samples": 102_400, "selection_samples": 10, "seed": 1, "store": tmp_path / "votes.db"}
-    smoothed.vote(worlds.graphs(1), **asked)
+    smoothed.vote(worlds.graphs(1), **how_to(**asked))
     changed = True
     with pytest.raises(StoreError, match="has changed, or it is not deterministic"):
-        smoothed.vote(worlds.graphs(1), **asked)
+        smoothed.vote(worlds.graphs(1), **how_to(**asked))

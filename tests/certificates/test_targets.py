@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from asking import how_to
 from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nodes
 
 import starcert as sc
@@ -37,7 +38,7 @@ def test_certificates_are_those_of_the_targets():
     assert [one.capacity for one in result] == [(10,)] * 5 + [(3,)] * 3 + [(15,)] * 6
     assert [(row["graph"], row["target"]) for row in result.rows()][4:7] == [(0, 4), (1, 0), (1, 1)]
     assert nodes().predict(graphs(), **WANTED).shape == (14,)
-    assert nodes().certify(graphs(), family="all", **WANTED).bounds.family_size == 14
+    assert nodes().certify(graphs(), **how_to(family="all", **WANTED)).bounds.family_size == 14
 
 
 def test_the_smoothed_probability_of_a_node_is_what_enumeration_finds():
@@ -50,14 +51,15 @@ def test_the_smoothed_probability_of_a_node_is_what_enumeration_finds():
 @pytest.mark.parametrize("batch_size", [1, 13])
 def test_they_do_not_depend_on_batches(batch_size):
     np.testing.assert_array_equal(
-        nodes().vote(graphs(), batch_size=batch_size, **WANTED).counts, nodes().vote(graphs(), **WANTED).counts
+        nodes().vote(graphs(), **how_to(batch_size=batch_size, **WANTED)).counts,
+        nodes().vote(graphs(), **WANTED).counts,
     )
 
 
 def test_a_store_keeps_them_and_continues(tmp_path):
     file = tmp_path / "votes.db"
-    nodes().vote(graphs()[:2], store=file, **(WANTED | {"samples": 1500}))
-    votes = nodes().vote(graphs(), store=file, **WANTED)
+    nodes().vote(graphs()[:2], **how_to(store=file, **(WANTED | {"samples": 1500})))
+    votes = nodes().vote(graphs(), **how_to(store=file, **WANTED))
     np.testing.assert_array_equal(votes.counts, nodes().vote(graphs(), **WANTED).counts)
     with VoteStore.read(file) as store:
         assert [record.n_targets for record in store.graphs] == [5, 3, 6]
@@ -70,9 +72,9 @@ def test_a_store_keeps_them_and_continues(tmp_path):
 
 def test_a_store_serves_no_other_number_of_targets(tmp_path):
     file = tmp_path / "votes.db"
-    nodes(FirstNode()).vote(graphs(), store=file, **WANTED)
+    nodes(FirstNode()).vote(graphs(), **how_to(store=file, **WANTED))
     with pytest.raises(StoreSettingsError, match="graph 0 n_targets: stored 1, now 5"):
-        nodes().vote(graphs(), store=file, **WANTED)
+        nodes().vote(graphs(), **how_to(store=file, **WANTED))
 
 
 def test_a_classifier_that_changed_on_one_target_cannot_continue(tmp_path):
@@ -83,9 +85,9 @@ def test_a_classifier_that_changed_on_one_target_cannot_continue(tmp_path):
             return answers
 
     file = tmp_path / "votes.db"
-    nodes().vote(graphs(), store=file, **WANTED)
+    nodes().vote(graphs(), **how_to(store=file, **WANTED))
     with pytest.raises(StoreError, match="other votes on graph 0, selection, chunk 0, target 2"):
-        nodes(Changed()).vote(graphs(), store=file, **WANTED)
+        nodes(Changed()).vote(graphs(), **how_to(store=file, **WANTED))
 
 
 def test_answers_of_another_shape_are_refused():
@@ -122,7 +124,7 @@ def test_an_archive_names_graph_and_target(tmp_path):
 
 def test_the_commands_tell_graph_and_target(tmp_path, here):
     file = str(tmp_path / "votes.db")
-    nodes().vote(graphs(), store=file, **WANTED)
+    nodes().vote(graphs(), **how_to(store=file, **WANTED))
     for command in (["votes", file], ["frontier", "--store", file]):
         rows = json.loads(here(*command, "--json")[1])["graphs"]
         assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]

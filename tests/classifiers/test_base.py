@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import from_callable
@@ -29,7 +30,9 @@ class Dense(Classifier):
 
 
 def vote(base, n=3, **options):
-    return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(n), **WANTED | options)
+    return sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(
+        worlds.graphs(n), **how_to(**WANTED | options)
+    )
 
 
 def test_three_parts_are_enough():
@@ -94,7 +97,7 @@ def test_every_graph_is_checked_by_its_scores_too():
     graphs = [sc.Graph(12 + i, graph.edges) for i, graph in enumerate(worlds.graphs())]
     smoothed = sc.SmoothedClassifier(LaterCentred(), worlds.NOISE, worlds.PARTITION)
     with pytest.raises(ClassifierError, match="of graph 2 with class"):
-        smoothed.vote(graphs, samples=500, selection_samples=1, seed=7)
+        smoothed.vote(graphs, samples=500, voting=sc.Voting(selection_samples=1), seed=7)
 
 
 def test_memory_is_the_classifiers_to_tell():
@@ -227,10 +230,10 @@ def test_what_cannot_be_told_needs_a_description_where_votes_are_stored(tmp_path
     assert repr(smoothed).startswith("SmoothedClassifier(CallableClassifier, ")
     votes = smoothed.vote(worlds.graphs(1), **wanted)  # nothing is stored: nobody needs to know
     with pytest.raises(InvalidParameterError, match=r"'description' must name .*lock, in the function .*locked"):
-        smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+        smoothed.vote(worlds.graphs(1), voting=sc.Voting(store=tmp_path / "votes.db"), **wanted)
     base = sc.classifiers.from_callable(locked, description="locked parity")
     named = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
-    again = named.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+    again = named.vote(worlds.graphs(1), voting=sc.Voting(store=tmp_path / "votes.db"), **wanted)
     np.testing.assert_array_equal(again.counts, votes.counts)
 
 

@@ -316,7 +316,7 @@ def test_ready_made_features_are_descriptions_that_travel():
 def test_votes_do_not_depend_on_the_batch_size(what):
     votes = [
         sc.SmoothedClassifier(many_edges(11, way, what), sc.Noise(all=0.1)).vote(
-            [CYCLE, PATH], samples=150, seed=1, batch_size=batch_size
+            [CYCLE, PATH], samples=150, seed=1, voting=sc.Voting(batch_size=batch_size)
         )
         for way in (from_pyg, from_dense)
         for batch_size in (None, 1, 37)

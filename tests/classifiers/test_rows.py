@@ -66,7 +66,7 @@ def test_votes_are_those_of_the_table_whatever_the_batches_and_workers():
     base = sc.classifiers.from_callable(head_or_tail, on="vectors")
     one = smoothed(base).vote(ROWS[:4], samples=3000, seed=5)
     with ThreadPoolExecutor(2) as pool:
-        other = smoothed(base).vote(ROWS[:4], samples=3000, seed=5, batch_size=37, executor=pool)
+        other = smoothed(base).vote(ROWS[:4], samples=3000, seed=5, voting=sc.Voting(batch_size=37, executor=pool))
     assert one.counts.tolist() == other.counts.tolist()
     assert one.counts.min() > 0
 
@@ -104,13 +104,13 @@ def test_rows_that_do_not_fit_are_refused(p, device):
 
 def test_what_is_stored_serves_the_same_classifier(tmp_path):
     base = sc.classifiers.from_callable(head_or_tail, on="vectors")
-    first = smoothed(base).vote(ROWS[:2], samples=1500, seed=5, store=tmp_path / "votes.db")
-    again = smoothed(base).vote(ROWS[:2], samples=1500, seed=5, store=tmp_path / "votes.db")
+    first = smoothed(base).vote(ROWS[:2], samples=1500, seed=5, voting=sc.Voting(store=tmp_path / "votes.db"))
+    again = smoothed(base).vote(ROWS[:2], samples=1500, seed=5, voting=sc.Voting(store=tmp_path / "votes.db"))
     assert first.counts.tolist() == again.counts.tolist()
     batches = sc.classifiers.from_callable(head_or_tail, on="batch")
     assert base.description != batches.description
     with pytest.raises(sc.StarcertError, match="votes of another run"):
-        smoothed(batches).vote(ROWS[:2], samples=1500, seed=5, store=tmp_path / "votes.db")
+        smoothed(batches).vote(ROWS[:2], samples=1500, seed=5, voting=sc.Voting(store=tmp_path / "votes.db"))
 
 
 @pytest.mark.parametrize("rows", [ROWS[:3], LETTERS[:3]])

@@ -331,7 +331,7 @@ def voted(estimator, graph, **settings):
     smoothed = sc.SmoothedClassifier(from_sklearn(estimator), sc.Noise(all=0.2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # GraKeL's
-        return smoothed.vote([graph], samples=10, selection_samples=20, seed=1, **settings)
+        return smoothed.vote([graph], samples=10, seed=1, voting=sc.Voting(selection_samples=20, **settings))
 
 
 @pytest.mark.parametrize(

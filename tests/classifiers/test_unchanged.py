@@ -6,12 +6,13 @@ import threading
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import ClassifierError, StoreError, StoreSettingsError
 from starcert.voting.store import VoteStore
 
-ASKED = {"samples": 3000, "selection_samples": 100, "seed": 7}
+ASKED = how_to(samples=3000, selection_samples=100, seed=7)
 
 HALVES = sc.Partition.from_node_sets({"noisy": range(3), "still": range(3, 6)})
 
@@ -37,11 +38,11 @@ def test_a_classifier_that_changes_while_it_votes_is_refused(how, description):
 
 def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path):
     file = tmp_path / "votes.db"
-    worlds.smoothed(description="dense core").vote(worlds.graphs(1), store=file, **ASKED)
+    worlds.smoothed(description="dense core").vote(worlds.graphs(1), **how_to(store=file, **ASKED))
     with pytest.raises(ClassifierError, match="changed while it voted"):
-        worlds.smoothed(Counting(60), description="dense core").vote(worlds.graphs(), store=file, **ASKED)
+        worlds.smoothed(Counting(60), description="dense core").vote(worlds.graphs(), **how_to(store=file, **ASKED))
     for use in (
-        lambda: worlds.smoothed(description="dense core").certify(worlds.graphs(), store=file, **ASKED),
+        lambda: worlds.smoothed(description="dense core").certify(worlds.graphs(), **how_to(store=file, **ASKED)),
         lambda: VoteStore.read(file),
     ):
         with pytest.raises(StoreError, match="cannot be used: the base classifier changed while it voted"):
@@ -58,7 +59,7 @@ def test_votes_of_a_run_that_was_interrupted_after_a_change_serve_nobody(tmp_pat
 
     file = tmp_path / "votes.db"
     with pytest.raises(KeyboardInterrupt):
-        worlds.smoothed(Failing(10)).vote(worlds.graphs(), store=file, batch_size=500, **ASKED)
+        worlds.smoothed(Failing(10)).vote(worlds.graphs(), **how_to(store=file, batch_size=500, **ASKED))
     with pytest.raises(StoreError, match="changed while it voted"):
         VoteStore.read(file)
 
@@ -75,9 +76,9 @@ def test_votes_at_attacked_graphs_are_votes_too(tmp_path):
     smoothed = sc.SmoothedClassifier(base, sc.Noise(noisy=0.1, still=0.0), HALVES)
     path = sc.Graph(6, [(i, i + 1) for i in range(5)])
     asked = {"samples": 3_000, "seed": 1, "store": tmp_path / "votes.db", "evidence": True}
-    smoothed.certify([path], own_samples=0, **asked)
+    smoothed.certify([path], **how_to(own_samples=0, **asked))
     with pytest.raises(ClassifierError, match="changed while it voted"):
-        smoothed.certify([path], own_samples=10_000, **asked)
+        smoothed.certify([path], **how_to(own_samples=10_000, **asked))
     with pytest.raises(StoreError, match="changed while it voted"):
         VoteStore.read(tmp_path / "votes.db")
 
@@ -158,9 +159,9 @@ def remembering(batch):
 )
 def test_honest_lazy_classifiers_may_vote_and_be_continued(tmp_path, make):
     base, file = make(), tmp_path / "votes.db"
-    first = worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+    first = worlds.smoothed(base).vote(worlds.graphs(), **how_to(store=file, **ASKED))
     for again in (base, make()):  # filled, and new
-        votes = worlds.smoothed(again).vote(worlds.graphs(), store=file, **ASKED)
+        votes = worlds.smoothed(again).vote(worlds.graphs(), **how_to(store=file, **ASKED))
         np.testing.assert_array_equal(votes.counts, first.counts)
     np.testing.assert_array_equal(first.counts, worlds.smoothed().vote(worlds.graphs(), **ASKED).counts)
 
@@ -179,25 +180,25 @@ def test_a_lazy_module_may_vote_and_be_continued(tmp_path):
     torch.manual_seed(0)
     base = sc.classifiers.from_dense(Net(), n_classes=2, features=sc.classifiers.features.constant())
     smoothed = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
-    first = smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **ASKED)
-    again = smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **ASKED)
+    first = smoothed.vote(worlds.graphs(1), **how_to(store=tmp_path / "votes.db", **ASKED))
+    again = smoothed.vote(worlds.graphs(1), **how_to(store=tmp_path / "votes.db", **ASKED))
     np.testing.assert_array_equal(first.counts, again.counts)
 
 
 def test_a_cached_table_that_was_changed_in_place_is_another_classifier(tmp_path):
     base, file = Cached(), tmp_path / "votes.db"
-    worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+    worlds.smoothed(base).vote(worlds.graphs(), **how_to(store=file, **ASKED))
     base.table[3:7] = 0
     with pytest.raises(StoreSettingsError, match="classifier: stored"):
-        worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+        worlds.smoothed(base).vote(worlds.graphs(), **how_to(store=file, **ASKED))
 
 
 def test_a_remembered_table_that_was_changed_in_place_does_not_answer(tmp_path):
     file, reference = tmp_path / "votes.db", worlds.smoothed().vote(worlds.graphs(), **ASKED)
-    worlds.smoothed(remembering).vote(worlds.graphs(), store=file, **ASKED)
+    worlds.smoothed(remembering).vote(worlds.graphs(), **how_to(store=file, **ASKED))
     limits(1)[3] = 0
     for store in (file, None):
-        votes = worlds.smoothed(remembering).vote(worlds.graphs(), store=store, **ASKED)
+        votes = worlds.smoothed(remembering).vote(worlds.graphs(), **how_to(store=store, **ASKED))
         np.testing.assert_array_equal(votes.counts, reference.counts)
     assert limits(1)[3] == 20
 
@@ -210,11 +211,11 @@ def test_a_hook_of_all_modules_is_another_classifier(tmp_path):
         return linear(torch.from_numpy(batch.degrees()).float()).argmax(dim=1).numpy()
 
     file = tmp_path / "votes.db"
-    worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
+    worlds.smoothed(answer).vote(worlds.graphs(1), **how_to(store=file, **ASKED))
     handle = torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: -output)
     try:
         with pytest.raises(StoreSettingsError, match="classifier: stored"):
-            worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
+            worlds.smoothed(answer).vote(worlds.graphs(1), **how_to(store=file, **ASKED))
     finally:
         handle.remove()
-    worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
+    worlds.smoothed(answer).vote(worlds.graphs(1), **how_to(store=file, **ASKED))

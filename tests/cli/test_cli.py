@@ -180,13 +180,12 @@ def test_help_has_examples_and_the_version_is_told(starcert):
     assert starcert("--version").stdout.startswith("starcert 0.")
 
 
-HEAVY = ["numba", "scipy", "flint", "networkx", "torch"]
+HEAVY = ["networkx", "torch", "sklearn", "matplotlib", "pandas", "rdkit", "sqlite3", "jinja2"]
 
 
-@pytest.mark.parametrize(
-    "command", ["import starcert", "import starcert.cli", "import starcert; starcert.Noise(a=0.1)"]
-)
-def test_importing_starcert_loads_nothing_heavy(command):
+@pytest.mark.parametrize("command", ["from starcert import *", "import starcert.cli"])
+def test_importing_starcert_loads_nothing_that_is_optional_or_slow(command):
+    command = command.replace("*", "SmoothedClassifier, threats, report, display, models, datasets, archive")
     code = f"import sys; {command}; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -295,12 +295,12 @@ def test_runs_are_compared_under_a_threat(project, here):
     assert plain[5:7] == ["–", "–"]
     status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
     assert (status, err.count("\n")) == (2, 1)
-    assert "'--threat' must be flips:K, for at most K flips anywhere. Got 'two' instead." in err
+    assert "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 'two' instead." in err
 
 
 def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
     words = ("certify", "run.toml", "--samples", 20000, "--own-samples", 0, *EVIDENCE)
-    status, _, err = here(*words, "--plan", "decided", "--max-radius", "motif=0,rest=1", "--out", "soon")
+    status, _, err = here(*words, "--plan", "decided", "--threat", "box:motif=0,rest=1", "--out", "soon")
     assert (status, err) == (0, "")
     with open(project / "soon" / "results.csv", encoding="utf-8", newline="") as file:
         totals = [sum(int(row[f"votes_{label}"]) for label in range(3)) for row in csv.DictReader(file)]
@@ -392,10 +392,39 @@ def test_an_abstention_is_not_right(project, here):
     assert f"│ {sum(abstained)} of 6" in out
 
 
+@pytest.mark.filterwarnings("always")
+def test_the_old_max_radius_certifies_the_same_and_says_what_to_write(project, here):
+    words = ("certify", "run.toml", "--samples", 300, "--limit", 2, "--out")
+    status, _, err = here(*words, "old", "--max-radius", "1,1,1,1,1")
+    told = "--max-radius is deprecated: write --threat 'box:hub=1,motif=1,rest.delete=1,rest.add=1,bridge=1'."
+    assert (status, err) == (0, f"Note: {told}\n")
+    assert here(*words, "new", "--threat", "box:1,1,1,1,1")[0::2] == (0, "")
+    file = project / "run.toml"
+    file.write_text("max_radius = [1, 1, 1, 1, 1]\n" + file.read_text())
+    status, _, err = here(*words, "filed")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith('Note: max_radius is deprecated: write threat = "box:hub=1,')
+    files = [(project / each / "certificates.json").read_bytes() for each in ("old", "new", "filed")]
+    assert files[0] == files[1] == files[2]
+
+
+def test_tables_of_a_run_file_give_the_same_archive(project, here):
+    file, words = project / "run.toml", ("certify", "run.toml", "--samples", 300, "--limit", 2, "--out")
+    text = file.read_text()
+    file.write_text("selection_samples = 64\nevidence = true\nown_samples = 640\n" + text)
+    assert here(*words, "flat")[0] == 0
+    file.write_text(text + "\n[voting]\nselection_samples = 64\n[evidence]\nown_samples = 640\n")
+    assert here(*words, "tables")[0] == 0
+    for name in ("certificates.json", "certificates.evidence", "results.csv", "run.toml"):
+        flat, tables = (project / each / name for each in ("flat", "tables"))
+        assert flat.exists() == tables.exists()
+        assert not flat.exists() or flat.read_bytes() == tables.read_bytes()
+
+
 def test_options_go_before_the_file(project, here):
     noise = "hub=0.02,motif=0.03,rest=0.3/0.2,bridge=0.45"
     words = ["--samples", 300, "--alpha", 0.05, "--seed", 9, "--limit", 2, "--noise", noise, "--out", "deep/er"]
-    status, *_ = here("certify", "run.toml", *words, "--max-radius", "1,1,1,1,1", "--regions", "model.py:four")
+    status, *_ = here("certify", "run.toml", *words, "--threat", "box:1,1,1,1,1", "--regions", "model.py:four")
     assert status == 0
     kept = json.loads((project / "deep" / "er" / "certificates.json").read_text())
     assert (kept["alpha"], kept["max_radius"], len(kept["graphs"])) == (0.05, [1, 1, 1, 1, 1], 2)
@@ -435,11 +464,11 @@ BAD = [
     (("run.toml", "--family", "every"), '\'--family\' must be "each" or "all"'),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
-    (("run.toml", "--threat", "2"), "'--threat' must be flips:K, for at most K flips anywhere. Got '2' instead. For"),
     (
-        ("run.toml", "--threat", "flips:2", "--max-radius", "hub=1,motif=2,rest.delete=2,rest.add=2,bridge=2"),
-        "'max_radius' must hold any 2 flips, at least 2 on every axis. Got (1, 2, 2, 2, 2) instead. Leave",
+        ("run.toml", "--threat", "2"),
+        "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got '2' instead. For",
     ),
+    (("run.toml", "--threat", "flips:2 & box:hub=1"), "'threat' must have the axes hub, motif, "),
     (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),
     (("run.toml", "--plan", "sometimes"), "'--plan' must be one of fixed, decided. Got 'sometimes'"),
     (("run.toml", "--limit", "0"), "'--limit'"),

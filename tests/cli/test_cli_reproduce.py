@@ -23,7 +23,7 @@ def _tiny():
     """Only small studies: `tiny`, and `again`, which is the same."""
     known = dict(STUDIES)
     STUDIES.clear()
-    STUDIES.update({name: ListedStudy(name, "study_worlds:Tiny", f"the study {name}") for name in ("tiny", "again")})
+    STUDIES.update({name: ListedStudy(name, "study_worlds:Tiny") for name in ("tiny", "again")})
     yield
     STUDIES.clear()
     STUDIES.update(known)  # in their order
@@ -92,7 +92,7 @@ def test_all_studies_go_into_folders_of_one(here, tmp_path):
 
 
 def test_a_study_that_is_run_by_itself_is_left_out_of_all_and_that_is_said(here, tmp_path, monkeypatch):
-    monkeypatch.setitem(STUDIES, "again", replace(STUDIES["again"], alone="It needs a file."))
+    monkeypatch.setitem(STUDIES, "again", replace(STUDIES["again"], words={"alone": "It needs a file."}))
     status, out, _ = here("all", "--out", tmp_path / "paper", "--workers", 1)
     assert status == 0
     assert "Left out: again. It needs a file." in out

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import InvalidParameterError
@@ -13,7 +14,7 @@ from starcert.voting.store import VoteStore
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     file = tmp_path_factory.mktemp("votes") / "votes.db"
-    worlds.smoothed().vote(worlds.graphs(), samples=2000, seed=7, store=file)
+    worlds.smoothed().vote(worlds.graphs(), samples=2000, seed=7, voting=sc.Voting(store=file))
     return file
 
 
@@ -70,7 +71,7 @@ def test_a_run_that_has_not_come_to_every_graph_is_not_certified(starcert, tmp_p
 
     file = tmp_path / "votes.db"
     with pytest.raises(sc.ClassifierError):
-        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
+        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, voting=sc.Voting(store=file))
     done = starcert("frontier", "--store", str(file))
     assert done.returncode == 2
     assert "none of 3" in done.stderr
@@ -88,7 +89,7 @@ def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
 
     file = tmp_path / "votes.db"
     with pytest.raises(sc.ClassifierError):
-        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
+        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, voting=sc.Voting(store=file))
     shown = starcert("frontier", "--store", str(file)).stdout
     assert "No votes yet: " in shown
     assert "│     0 │" in shown
@@ -99,18 +100,18 @@ def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
 
 def test_certificates_from_a_store_are_a_look(starcert, tmp_path):
     file = tmp_path / "votes.db"
-    worlds.smoothed().vote(worlds.graphs(1), samples=2000, seed=7, store=file)
+    worlds.smoothed().vote(worlds.graphs(1), samples=2000, seed=7, voting=sc.Voting(store=file))
     for _ in range(2):  # the same call again is none
         assert starcert("frontier", "--store", str(file)).returncode == 0
         with VoteStore.read(file) as store:
             assert len(store.looks) == 1
     with pytest.raises(InvalidParameterError, match="'samples' must be 2000"):
-        worlds.smoothed().certify(worlds.graphs(1), samples=3000, seed=7, store=file)
+        worlds.smoothed().certify(worlds.graphs(1), samples=3000, seed=7, voting=sc.Voting(store=file))
 
 
 def test_certificates_from_a_store_that_was_looked_at_otherwise_are_refused(starcert, tmp_path):
     file, asked = tmp_path / "votes.db", {"samples": 2000, "seed": 7, "max_radius": (1, 1)}
-    worlds.smoothed().certify(worlds.graphs(1), store=file, evidence=True, own_samples=0, **asked)
+    worlds.smoothed().certify(worlds.graphs(1), **how_to(store=file, evidence=sc.Evidence(own_samples=0), **asked))
     done = starcert("frontier", "--store", str(file))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "'evidence' must be True" in done.stderr

@@ -89,7 +89,7 @@ def test_the_names_of_regions_are_not_broken(project, here, monkeypatch):
 
 def test_everything_can_stand_on_the_command_line(project, here):
     words = ["--model", "model.py:plain", "--data", "graphs", "--grid", "all.delete=0.02,0.1", "--grid", "all.add=0.01"]
-    status, out, _ = here("sweep", *words, "--samples", 50, "--max-radius", "all.delete=1,all.add=1", "--seed", 5)
+    status, out, _ = here("sweep", *words, "--samples", 50, "--threat", "box:all.delete=1,all.add=1", "--seed", 5)
     assert status == 0
     assert "all=0.02/0.01" in out
     assert (project / "sweep" / "sweep.html").exists()

@@ -160,7 +160,7 @@ def test_local_copies_are_read_without_torch_or_grakel_being_imported(tmp_path):
     write(tmp_path / "data")
     script = (
         "import sys; from starcert.datasets import tu; tu('TINY', root=sys.argv[1])\n"
-        "loaded = {'torch', 'torch_geometric', 'grakel', 'sklearn', 'networkx', 'scipy'} & set(sys.modules)\n"
+        "loaded = {'torch', 'torch_geometric', 'grakel', 'sklearn', 'networkx'} & set(sys.modules)\n"
         "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "data")], check=True)

@@ -132,7 +132,7 @@ def test_votes_are_equal_when_they_are_counted_again(dense, device):
         model = network("gin", graph, noise, device)
         base = from_dense(model.dense(), n_classes=2) if dense else from_pyg(model, n_classes=2)
         smoothed = sc.SmoothedClassifier(base, noise)
-        counts.append(smoothed.vote([graph], samples=4096, seed=3, chunk_size=2048).counts.tolist())
+        counts.append(smoothed.vote([graph], samples=4096, seed=3, voting=sc.Voting(chunk_size=2048)).counts.tolist())
     assert counts[0] == counts[1] == counts[2]
     assert min(counts[0][0]) > 100
 
@@ -204,7 +204,7 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
     noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.01))
     base = from_pyg(network("gin", graphs[1], noise, device), n_classes=2)
     smoothed, asked = sc.SmoothedClassifier(base, noise), worlds.Calls()
-    wanted = {"samples": 700, "selection_samples": 100, "seed": 3, "record": record}
+    wanted = {"samples": 700, "seed": 3, "record": record, "voting": sc.Voting(selection_samples=100)}
     forward = base.model.forward
 
     def counted(*given):

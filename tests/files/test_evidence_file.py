@@ -71,7 +71,7 @@ def test_verdicts_are_made_again_from_what_was_written(tmp_path, name):
     again = archives.read(path)
     assert again == archive
     assert (again.alpha, again.counts_alpha) == (0.01, 0.0025)
-    assert again.votes.stopped is (name == "stopped")
+    assert (again.votes.history == "stopped") is (name == "stopped")
     for mine, theirs in zip(archive.certificates, again.certificates, strict=True):
         assert mine.verdicts == theirs.verdicts
         assert (mine.alpha, mine.any_flips, mine.frontier) == (theirs.alpha, theirs.any_flips, theirs.frontier)
@@ -144,7 +144,7 @@ def test_stopped_votes_without_evidence(tmp_path):
     assert json.loads(path.read_text())["bounds"] == "anytime"
     again = archives.read(path)
     assert again == archive
-    assert again.votes.stopped
+    assert again.votes.history == "stopped"
     assert again.bounds.agrees_with(archive.certificates.bounds)
     assert archives.verify(path).verdict == "proved"
     bold = archive.certificates[2].p_lower + 1e-6

@@ -20,19 +20,26 @@ ARCHIVES = Path(__file__).with_name("archives")
 
 def _with_evidence() -> sc.archive.Archive:
     smoothed = verdicts.counting(sc.Noise(core=0.1, rest=0.4), verdicts.REGIONS)
-    how = {"evidence": True, "max_flips": 2, "own_samples": 4_000}
+    how = {"evidence": sc.Evidence(own_samples=4_000), "threat": "flips:2"}
     return sc.archive.Archive.from_result(smoothed.certify(verdicts.graphs(), samples=1_000, seed=1, **how))
 
 
 def _decided() -> sc.archive.Archive:
     smoothed = verdicts.counting(sc.Noise(all=0.1))
-    how = {"plan": "decided", "evidence": True, "max_flips": 1, "own_samples": 2_000, "family": "all"}
+    how = {
+        "voting": sc.Voting(plan="decided"),
+        "evidence": sc.Evidence(own_samples=2_000),
+        "threat": "flips:1",
+        "family": "all",
+    }
     return sc.archive.Archive.from_result(smoothed.certify(verdicts.graphs(), samples=1_500, seed=2, **how))
 
 
 def _stopped() -> sc.archive.Archive:
     smoothed = verdicts.counting(sc.Noise(all=0.1), limits=(4, 9), classes=3)
-    result = smoothed.certify(verdicts.graphs(), samples=2_000, seed=3, plan="decided", max_radius=1)
+    result = smoothed.certify(
+        verdicts.graphs(), samples=2_000, seed=3, voting=sc.Voting(plan="decided"), threat=sc.threats.Box(1)
+    )
     return sc.archive.Archive.from_result(result, labels=[0, 1, 1, 1, 2, 2], class_names=["few", "some", "many"])
 
 
@@ -43,7 +50,7 @@ def _categories() -> sc.archive.Archive:
     )
     noise = sc.Noise(left=sc.Categorical(0.2), right=sc.Categorical(0.3))
     smoothed = sc.SmoothedClassifier(base, noise, {"left": [0, 1, 2], "right": [3, 4, 5]})
-    how = {"evidence": True, "max_flips": 1, "own_samples": 4_000}
+    how = {"evidence": sc.Evidence(own_samples=4_000), "threat": "flips:1"}
     return sc.archive.Archive.from_result(smoothed.certify(rows, samples=1_000, seed=3, **how))
 
 
@@ -57,7 +64,7 @@ def _typed() -> sc.archive.Archive:
     ]
     base = sc.classifiers.from_callable(heavy, on="batch", n_classes=2, description="heavy")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(bonds=sc.Edges(delete=0.2, add=0.05, change=0.1)))
-    how = {"evidence": True, "max_flips": 1, "own_samples": 4_000}
+    how = {"evidence": sc.Evidence(own_samples=4_000), "threat": "flips:1"}
     return sc.archive.Archive.from_result(smoothed.certify(graphs, samples=1_000, seed=3, **how))
 
 
@@ -66,7 +73,7 @@ def _nodes() -> sc.archive.Archive:
     asked = [True] * 3 + [False] * 3
     graph = sc.Graph(6, [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5)], node_data={"asked": asked})
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
-    how = {"evidence": True, "max_flips": 1, "own_samples": 3_000}
+    how = {"evidence": sc.Evidence(own_samples=3_000), "threat": "flips:1"}
     return sc.archive.Archive.from_result(smoothed.certify([graph], samples=1_000, seed=3, **how))
 
 
@@ -197,9 +204,9 @@ def runs() -> dict[str, object]:
     with project() as folder:
         for name, words in {
             "graphs": ("graphs.toml",),
-            "evidence": ("graphs.toml", "--evidence", "--max-radius", "motif=1,rest.delete=1,rest.add=1"),
-            "decided": ("graphs.toml", "--plan", "decided", "--max-radius", "motif=1,rest.delete=0,rest.add=0"),
-            "words": ("words.toml", "--evidence", "--max-radius", "box=1,flank=1"),
+            "evidence": ("graphs.toml", "--evidence", "--threat", "box:motif=1,rest.delete=1,rest.add=1"),
+            "decided": ("graphs.toml", "--plan", "decided", "--threat", "box:motif=1,rest.delete=0,rest.add=0"),
+            "words": ("words.toml", "--evidence", "--threat", "box:box=1,flank=1"),
         }.items():
             command("certify", *words, "--out", name)
             out = folder / name
@@ -213,7 +220,7 @@ def runs() -> dict[str, object]:
 def sweeps() -> dict[str, object]:
     """`starcert sweep`: the table of its levels."""
     found = {}
-    box = ("--max-radius", "motif=1,rest=1")
+    box = ("--threat", "box:motif=1,rest=1")
     with project() as folder:
         for name, words in {
             "graphs": ("graphs.toml", "--grid", "motif=0.03,0.3,rest=0.2,0.45"),

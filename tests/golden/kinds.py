@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+from asking import how_to
 
 import starcert as sc
 from golden.pinning import FINGERPRINTS, copies, plain, votes_of, weighed
@@ -13,7 +14,7 @@ def asked(answers, objects, noise, regions=None, **changes) -> dict[str, object]
     """Certificates with evidence, of a function from a batch of copies to truth values."""
     base = sc.classifiers.from_callable(answers, on="batch", n_classes=2, description="counts")
     how = EVIDENCE | changes
-    return weighed(sc.SmoothedClassifier(base, noise, regions).certify(objects, **how), how["max_flips"])
+    return weighed(sc.SmoothedClassifier(base, noise, regions).certify(objects, **how_to(**how)), how["max_flips"])
 
 
 def fingerprints_of_edges(batch) -> np.ndarray:
@@ -169,7 +170,7 @@ def nodes() -> dict[str, object]:
     return {
         "together": {"votes": votes_of(together.votes), "certificates": plain(together)},
         "chosen": {"votes": votes_of(chosen.votes), "certificates": plain(chosen), "nodes": [o.node for o in chosen]},
-        "evidence": weighed(smoothed.certify([graph], **EVIDENCE), 2),
+        "evidence": weighed(smoothed.certify([graph], **how_to(**EVIDENCE)), 2),
     }
 
 

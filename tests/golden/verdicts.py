@@ -3,6 +3,7 @@
 from functools import partial
 
 import networkx as nx
+from asking import how_to
 
 import starcert as sc
 from golden.pinning import plain, votes_of, weighed
@@ -50,7 +51,7 @@ def evidence() -> dict[str, object]:
         ("three classes", three, {}),
     ):
         how = {"samples": 2_000, "seed": 1, "evidence": True, "max_flips": 2, "own_samples": 8_000} | changes
-        found[name] = weighed(smoothed.certify(graphs(), **how), how["max_flips"])
+        found[name] = weighed(smoothed.certify(graphs(), **how_to(**how)), how["max_flips"])
     found["undefended"] = [one.kind for one in all_pairs.undefended(graphs(), 1)]
     return found
 
@@ -67,12 +68,12 @@ def decided() -> dict[str, object]:
         ("three classes", three, {"max_radius": 1}),
         ("small chunks", apart, {"max_radius": (2, 0), "chunk_size": 64}),
     ):
-        result = smoothed.certify(graphs(), samples=4_000, seed=6, plan="decided", **asked)
+        result = smoothed.certify(graphs(), **how_to(samples=4_000, seed=6, plan="decided", **asked))
         found[name] = {"votes": votes_of(result.votes), "certificates": plain(result)}
-    weigh = partial(apart.certify, graphs(), samples=4_000, seed=6, plan="decided", evidence=True, own_samples=3_000)
-    found["evidence"] = weighed(weigh(max_flips=1), 1)
-    found["evidence in a box"] = weighed(weigh(max_radius=(2, 1)), 3)
-    found["evidence in small chunks"] = weighed(weigh(max_flips=2, chunk_size=64), 2)
+    how = partial(how_to, samples=4_000, seed=6, plan="decided", evidence=True, own_samples=3_000)
+    found["evidence"] = weighed(apart.certify(graphs(), **how(max_flips=1)), 1)
+    found["evidence in a box"] = weighed(apart.certify(graphs(), **how(max_radius=(2, 1))), 3)
+    found["evidence in small chunks"] = weighed(apart.certify(graphs(), **how(max_flips=2, chunk_size=64)), 2)
     return found
 
 

@@ -74,8 +74,8 @@ def continued() -> dict[str, object]:
     smoothed = sc.SmoothedClassifier(base, sc.Noise(core=0.1, rest=0.4), regions)
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "votes.db")
-        first = smoothed.vote(graphs, samples=2_500, seed=5, store=store)
-        second = smoothed.certify(graphs, samples=6_000, seed=5, store=store)
+        first = smoothed.vote(graphs, samples=2_500, seed=5, voting=sc.Voting(store=store))
+        second = smoothed.certify(graphs, samples=6_000, seed=5, voting=sc.Voting(store=store))
     large = [sc.Graph.from_networkx(nx.gnm_random_graph(300, 900, seed=0))]
 
     def more_than(edges: int):

@@ -7,6 +7,7 @@ from typing import ClassVar
 import networkx as nx
 import numpy as np
 import pytest
+from asking import how_to
 from typing_extensions import override
 
 import starcert as sc
@@ -20,7 +21,7 @@ class Hoeffding(sc.Bound):
 
     @override
     def supports(self, votes):
-        return not votes.stopped
+        return votes.history == "fixed"
 
     @override
     def bounds(self, votes, alpha, family):
@@ -37,7 +38,7 @@ SMOOTHED = sc.SmoothedClassifier(BASE, sc.Noise(all=0.1))
 
 
 def certified(**more):
-    return SMOOTHED.certify(GRAPHS, samples=2000, alpha=0.01, seed=1, **more)
+    return SMOOTHED.certify(GRAPHS, **how_to(samples=2000, alpha=0.01, seed=1, **more))
 
 
 @pytest.mark.parametrize("family", ["each", "all"])
@@ -52,7 +53,7 @@ def test_the_bounds_of_each_plan_are_those_of_its_function(family):
 
 def test_fixed_votes_may_be_bounded_at_any_time():
     result = certified(bound=sc.Anytime())
-    assert result.votes.stopped
+    assert result.votes.history == "looked"
     assert (result.bounds.failure > certified().bounds.failure).all()
 
 
@@ -146,7 +147,7 @@ def test_what_a_bound_owes():
         certified(bound=sc.ClopperPearson(), plan="decided", max_radius=2)
     with pytest.raises(sc.InvalidParameterError, match="class that leads in the selection votes"):
         certified(bound=ForOtherClass())
-    assert certified(bound=AnyVotes(), plan="decided", max_radius=2).votes.stopped
+    assert certified(bound=AnyVotes(), plan="decided", max_radius=2).votes.history == "stopped"
     for disguised in (Disguised(), Derived()):
         with pytest.raises(sc.InvalidParameterError, match="have a name of its own"):
             certified(bound=disguised)

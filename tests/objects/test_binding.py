@@ -100,7 +100,7 @@ def test_a_rule_is_asked_once_for_every_graph(how, tmp_path):
     if how == "score":
         smoothed.score(GRAPHS, [0, 1, 0])
     else:
-        getattr(smoothed, how)(GRAPHS, samples=150, seed=1, store=tmp_path / "votes.db")
+        getattr(smoothed, how)(GRAPHS, samples=150, seed=1, voting=sc.Voting(store=tmp_path / "votes.db"))
     assert len(calls) == len(GRAPHS)
     # One that reads edges sees each graph itself once; that it does is found out on a graph without any.
     rule, calls = counting(by_hubs)
@@ -137,7 +137,7 @@ def test_a_rule_that_remembers_keeps_its_mark_from_call_to_call(tmp_path):
     base = sc.classifiers.from_callable(worlds.dense_core, on="batch")
     smoothed = sc.SmoothedClassifier(base, NOISE, memoised)
     for _ in range(2):  # the second time from the store, which knows the regions by their mark too
-        certificates = smoothed.certify(GRAPHS, samples=150, seed=1, store=tmp_path / "votes.db")
+        certificates = smoothed.certify(GRAPHS, samples=150, seed=1, voting=sc.Voting(store=tmp_path / "votes.db"))
         assert all(certificates.anchored)
         assert all("anchored" in str(one) for one in certificates)
 

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 import tracemalloc
 
@@ -304,9 +303,3 @@ def test_a_missing_package_is_named(monkeypatch, module, advice):
     convert = {"networkx": Graph.to_networkx, "torch_geometric": Graph.to_pyg}[module]
     with pytest.raises(StarcertError, match=f"needs {module}.*pip install .*{advice}"):
         convert(Graph(1, []))
-
-
-def test_importing_graphs_needs_numpy_only():
-    code = "import sys, starcert.objects; print(sorted({'networkx', 'scipy', 'torch', 'numba'} & set(sys.modules)))"
-    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert printed.stdout.strip() == "[]"

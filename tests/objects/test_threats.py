@@ -1,6 +1,8 @@
 """Threats: how they are written, what they ask, and what becomes of graphs under them, checked level by level."""
 
 import itertools
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from report_worlds import FOUR, ONE, STARS, weighed
 import starcert as sc
 from starcert.certificates import metrics
 from starcert.math.frontier import levels_of
-from starcert.objects.noise import AnyFlips, threat_of
+from starcert.objects import threats
+from starcert.objects.threats import AnyFlips, Box, Threat, threat_of
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(core=0.1, rest=0.2)
@@ -27,61 +30,126 @@ SMOOTHED = sc.SmoothedClassifier(
 ASKED = {"samples": 2_000, "seed": 1}
 
 
-def test_a_threat_is_written_as_it_is_read():
-    for most in (1, 2, 10, 10**9 - 1):
-        assert threat_of(str(AnyFlips(most))) == AnyFlips(most)
-    assert threat_of(AnyFlips(2)) is not None
-    assert threat_of(" flips:2 ") == AnyFlips(np.int64(2))
+@pytest.mark.parametrize(
+    "threat",
+    [
+        *map(AnyFlips, (1, 2, 10, 10**9 - 1)),
+        Box(3),
+        Box((3, 45)),
+        Box({"motif": 3, "bonds.add": 0}),
+        Box((3, 45)) & AnyFlips(2),
+        Box({"a&b:c": 3}) & AnyFlips(2) & Box(1),
+    ],
+    ids=str,
+)
+def test_a_threat_is_written_as_it_is_read(threat):
+    assert threat_of(str(threat)) == threat == threat_of(threat)
+    assert hash(threat_of(f"  {threat} ")) == hash(threat)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert AnyFlips(np.int64(2)) == AnyFlips(2)
+    assert Box(np.array([3, 45])) == Box([3.0, 45]) == threat_of("box: 3, 45")
+    assert Box(np.int64(3)) == Box((3,))
 
 
 @pytest.mark.parametrize(
-    "given", ["flips", "flips:0", "flips:-1", "flips:2.0", "flips:1e3", "flips:02", "flips:²", "bonds:2", "", 2, None]
+    "given",
+    [
+        *("flips", "flips:0", "flips:-1", "flips:2.0", "flips:1e3", "flips:02", "flips:²", "bonds:2", "", 2, None),
+        *("box:", "box:core", "box:core=", "box:core=-1", "box:core=1,2", "box:core=1,core=2", "box:1.5", "box:²"),
+        *("flips:2 &", "& flips:2", "flips:2 & 3", "flips:2&box:3", "flips:2 | box:3", (3, 45)),
+    ],
 )
 def test_what_is_no_threat_is_refused_in_one_sentence(given):
     with pytest.raises(InvalidParameterError) as refused:
         threat_of(given)
-    assert str(refused.value).startswith("'threat' must be flips:K, for at most K flips anywhere. Got ")
+    assert str(refused.value).startswith(
+        "'threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got "
+    )
     with pytest.raises(InvalidParameterError, match="threat"):
         SMOOTHED.certify(GRAPHS, **ASKED, threat=0 if given is None else given)
 
 
-def test_max_flips_is_the_short_form_of_a_threat():
-    asked = ASKED | {"evidence": True, "own_samples": 0}
-    short = SMOOTHED.certify(GRAPHS, **asked, max_flips=2)
-    for threat, also in (("flips:2", {}), (AnyFlips(2), {"max_flips": 2})):
-        found = SMOOTHED.certify(GRAPHS, **asked, threat=threat, **also)
-        assert found.verdicts == short.verdicts
-        assert found.verdicts[0].grounds.max_flips == 2
-    assert SMOOTHED.certify(GRAPHS, **asked).verdicts != short.verdicts
+@pytest.mark.parametrize("given", [-1, 1.5, (1, None), (), {}, {"core": -1}, "12", None, 10**9 + 1, True])
+def test_a_box_has_whole_numbers(given):
+    with pytest.raises(InvalidParameterError, match="'radius"):
+        Box(given)
 
 
-def test_a_threat_that_max_flips_contradicts_is_refused():
-    for evidence in (False, True):
-        with pytest.raises(
-            InvalidParameterError,
-            match=r"^'max_flips' must agree with threat 'flips:2', or be left out\. Got 3 instead\.$",
-        ):
-            SMOOTHED.certify(GRAPHS, **ASKED, evidence=evidence, threat="flips:2", max_flips=3)
-    with pytest.raises(InvalidParameterError, match="'max_flips' must be a whole number, 1 or more"):
-        SMOOTHED.certify(GRAPHS, **ASKED, evidence=True, max_flips=0)
-
-
-def test_a_box_that_cuts_a_threat_is_refused_before_the_first_vote(monkeypatch):
+@pytest.mark.parametrize(
+    ("threat", "words"),
+    [
+        (Box((1,)), "'threat' must have 2 counts, one for each of core, rest"),
+        ("box:core=1", "'threat' must have the axes core, rest.*Missing: rest"),
+        ("box:core=1,rest=2,ring=3 & flips:2", "Unknown: ring"),
+    ],
+)
+def test_a_box_of_other_axes_is_refused_before_the_first_vote(threat, words, monkeypatch):
     monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
-    with pytest.raises(
-        InvalidParameterError,
-        match=r"'max_radius' must hold any 2 flips, at least 2 on every axis\. Got \(2, 1\) instead\.",
-    ):
-        SMOOTHED.certify(GRAPHS, **ASKED, threat="flips:2", max_radius=(2, 1))
+    with pytest.raises(InvalidParameterError, match=words):
+        SMOOTHED.certify(GRAPHS, **ASKED, threat=threat)
 
 
-def test_a_box_that_holds_a_threat_is_looked_at():
-    assert SMOOTHED.certify(GRAPHS, **ASKED, threat="flips:5", max_radius=(5, 5))[0].capacity == (3, 3)
+def test_pages_have_words_for_threats():
+    box = Box({"motif": 3, "random": 4500})
+    assert box.label == "at most 3 in motif, 4,500 in random"
+    assert (box & AnyFlips(2)).label == "at most 3 in motif, 4,500 in random, and any 2 flips"
+    assert Box((3, 45)).label == "at most 3, 45 by axis"
+    assert str(Box((3, 45)).for_noise(sc.Noise(motif=0.1, random=0.2))) == "box:motif=3,random=45"
+
+
+def test_both_of_two_threats_is_the_smaller_of_each_limit():
+    both = AnyFlips(3) & Box({"rest": 2, "core": 5}) & Box((4, 4)) & AnyFlips(7)
+    assert (both.limits(NOISE), both.flips) == ((4, 2), 3)
+    assert (AnyFlips(3).limits(NOISE), AnyFlips(3).flips) == (None, 3)
+    assert (Box((1, 2)).limits(NOISE), Box((1, 2)).flips) == ((1, 2), None)
+    assert (AnyFlips(3) & AnyFlips(2)).limits(NOISE) is None
+    with pytest.raises(TypeError):
+        AnyFlips(3) & "flips:2"
+
+
+def test_a_threat_of_your_own_is_one_class():
+    @dataclass(frozen=True)
+    class Rest(Threat):
+        form: ClassVar[str] = "rest:K"
+        most: int
+
+        @classmethod
+        def parse(cls, text):
+            return cls(int(text)) if text.isdigit() else None
+
+        def __str__(self):
+            return f"rest:{self.most}"
+
+        @property
+        def label(self):
+            return f"at most {self.most} in rest"
+
+        def limits(self, noise):
+            return tuple(self.most if axis == "rest" else 0 for axis in noise.axes)
+
+    asked = ASKED | {"evidence": sc.Evidence(own_samples=0)}
+    try:
+        found = SMOOTHED.certify(GRAPHS, **asked, threat="rest:2 & flips:1")
+        assert found.max_radius == (0, 2)
+        assert found.verdicts[0].grounds.max_flips == 1
+        assert found.verdicts == SMOOTHED.certify(GRAPHS, **asked, threat=Box((0, 2)) & AnyFlips(1)).verdicts
+    finally:
+        del threats._KINDS["rest"]
+
+
+def test_a_box_and_a_number_of_flips_are_asked_together():
+    asked = ASKED | {"evidence": sc.Evidence(own_samples=0)}
+    for threat in (Box((2, 1)) & AnyFlips(2), "box:rest=1,core=2 & flips:2"):
+        found = SMOOTHED.certify(GRAPHS, **asked, threat=threat)
+        assert (found.max_radius, found.verdicts[0].grounds.max_flips) == ((2, 1), 2)
+    assert SMOOTHED.certify(GRAPHS, **asked, threat="flips:2").max_radius is None
 
 
 def test_a_threat_without_evidence_is_a_question_to_the_counts():
     """It stops votes early, and the certificate is that of the counts."""
-    asked = {"samples": 40 * 1024, "seed": 1, "plan": "decided"}
+    asked = {"samples": 40 * 1024, "seed": 1, "voting": sc.Voting(plan="decided")}
     one = SMOOTHED.certify(GRAPHS, **asked, threat="flips:1")
     assert one.verdicts is None
     assert one[0].any_flips >= 1
@@ -160,23 +228,25 @@ def test_votes_that_are_predicted_to_settle_open_graphs_do():
     estimator = pytest.importorskip("sklearn") and sc.models.vertex_histogram_svm()
     base = sc.classifiers.from_sklearn(estimator.fit(data.train.graphs, data.train.labels))
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
-    asked = {"samples": 5_000, "seed": 1, "evidence": True, "threat": "flips:1"}
-    (few,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:10], **asked, own_samples=640), most=1)
+    asked = {"samples": 5_000, "seed": 1, "threat": "flips:1"}
+    (few,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:10], **asked, evidence=sc.Evidence(640)), most=1)
     assert few.n_open >= len(few.own_samples) > 0
     assert list(few.own_samples) == sorted(few.own_samples)
     assert few.own_samples[0] > 640
     enough = few.own_samples[-1] * 3 // 2  # it is right within 50%
-    (more,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:10], **asked, own_samples=enough), most=1)
+    (more,) = metrics.flip_verdicts(
+        smoothed.certify(data.test.graphs[:10], **asked, evidence=sc.Evidence(enough)), most=1
+    )
     assert few.n_open - more.n_open >= 0.75 * len(few.own_samples)
     (less,) = metrics.flip_verdicts(
-        smoothed.certify(data.test.graphs[:10], **asked, own_samples=few.own_samples[0] // 2), most=1
+        smoothed.certify(data.test.graphs[:10], **asked, evidence=sc.Evidence(few.own_samples[0] // 2)), most=1
     )
     assert few.n_open - less.n_open <= 0.25 * len(few.own_samples)
 
 
 def test_more_votes_are_predicted_than_there_were():
     for own in (64, 640, 2_000):
-        data = SMOOTHED.certify(GRAPHS, samples=300, seed=1, evidence=True, own_samples=own, threat="flips:3")
+        data = SMOOTHED.certify(GRAPHS, samples=300, seed=1, evidence=sc.Evidence(own_samples=own), threat="flips:3")
         for row in metrics.flip_verdicts(data, most=3):
             assert all(need > own for need in row.own_samples)
         known = [one.more_votes for one in data.verdicts[0].levels.values() if one.kind == "open"]

@@ -13,7 +13,7 @@ from starcert import files as archives
 from starcert.certificates.metrics import flip_verdicts, has_sites, right, shares_by_axis
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
-from starcert.objects.noise import AnyFlips
+from starcert.objects.threats import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
 from starcert.pages.compared_runs import paired_difference, run_pairs
 from starcert.pages.findings import VerdictRow

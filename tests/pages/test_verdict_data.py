@@ -11,7 +11,7 @@ import starcert as sc
 from starcert.certificates.attack_axes import axes_of, influences
 from starcert.certificates.metrics import flip_verdicts
 from starcert.files import Archive
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.pages import write_report
 from starcert.pages.drawings import verdict_data
 from starcert.pages.findings import verdict_rows
@@ -89,7 +89,7 @@ def test_an_attack_on_typed_edges_says_what_they_become():
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Edges(delete=0.02, add=0.01, change=0.02)))
     problem = smoothed.problem([graph])
     for axis, named in (((0, 1, 0), "a–c (d)"), ((0, 0, 1), "a–b (d)")):
-        result = smoothed.certify(problem, samples=500, seed=1, evidence=True, max_radius=axis)
+        result = smoothed.certify(problem, samples=500, seed=1, evidence=True, threat=sc.threats.Box(axis))
         data = verdict_data(Archive.from_result(result), problem.sites, [True])
         assert data["graphs"][0]["attack"]["named"] == [named]
 
@@ -100,7 +100,7 @@ def test_influences_are_the_scores_of_evidence_where_they_stand_out():
     for row, each in enumerate(sites):
         record = certificates.votes.records[row]
         found, axes = influences(record, each, noise), axes_of(each, noise)
-        evidence = Evidence(record, axes, alpha=0.01, failure=0.1)
+        evidence = FlipEvidence(record, axes, alpha=0.01, failure=0.1)
         base = record.against.sum() / record.samples.sum()
         for number, axis in enumerate(axes):
             there = found[axis.sites]

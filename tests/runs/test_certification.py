@@ -283,9 +283,7 @@ def test_data_without_classes_are_certified_too(run):
 
 
 def test_a_box_of_radii(run):
-    outcome = certify_run(
-        settings_of(run, max_radius={"hub": 1, "motif": 0, "rest.delete": 1, "rest.add": 1, "bridge": 2})
-    )
+    outcome = certify_run(settings_of(run, threat="box:hub=1,motif=0,rest.delete=1,rest.add=1,bridge=2"))
     assert outcome.archive.max_radius == (1, 0, 1, 1, 2)
 
 

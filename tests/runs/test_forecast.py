@@ -82,10 +82,10 @@ def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(pr
     noise = sc.Noise(hub=0.001, motif=0.0015, rest=sc.Flip(delete=0.0008, add=0.0012), bridge=0.0)
     if evidence:
         settings["own_samples"] = 0
-    asked = {axis: int(axis != "hub") for axis in noise.axes}
+    asked = sc.threats.Box({axis: int(axis != "hub") for axis in noise.axes})
     heard = []
     run = certify_settings(
-        read_run_file(project / "run.toml"), {**settings, "noise": noise, "max_radius": asked, "limit": 3}
+        read_run_file(project / "run.toml"), {**settings, "noise": noise, "threat": asked, "limit": 3}
     )
     done = certify_run(run, before=lambda *lines: heard.extend(lines))
     (before,) = (line for line in heard if line.startswith("Votes before one flip"))

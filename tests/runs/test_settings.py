@@ -8,11 +8,11 @@ import typer
 
 import starcert as sc
 from starcert.cli import app
-from starcert.objects.noise import AnyFlips
-from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, run_file_text
+from starcert.objects.threats import AnyFlips
+from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, rewritten, run_file_text
 from starcert.runs.setting_values import check_options, check_values, option_name
 from starcert.runs.settings import SETTINGS, RunSettings, run_settings
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 
 @pytest.fixture
@@ -41,7 +41,11 @@ def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_
 
 def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
     noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-300, "add": 1 / 3}, "ü": 0.5}
-    values = read_run_file(run).values | {"max_radius": (3, 1, 4, 1), "alpha": 1e-9, "noise": sc.Noise.from_dict(noise)}
+    values = read_run_file(run).values | {
+        "threat": "box:3,1,4,1 & flips:5",
+        "alpha": 1e-9,
+        "noise": sc.Noise.from_dict(noise),
+    }
     values |= {"seed": 2**63, "limit": 5, "device": "cuda:1", "store": tmp_path / "votes.db"}
     (tmp_path / "s.json").touch()
     values |= {"splits": tmp_path / "s.json", "columns": {"part": "the split", "label": 'a "y"'}}
@@ -213,9 +217,7 @@ def test_a_threat_is_read_written_and_compared(run, tmp_path):
     assert differences(read_run_file(again), RunRecord(run_settings(file.values), {})) == [
         "threat: there flips:2, now None"
     ]
-    with pytest.raises(
-        InvalidParameterError, match=r"'--threat' must be flips:K, for at most K flips anywhere\. Got 'two'"
-    ):
+    with pytest.raises(InvalidParameterError, match=r"'--threat' must be flips:K, box:AXIS=COUNT,…, .*\. Got 'two'"):
         check_options({"threat": "two"}, SETTINGS)
 
 
@@ -281,3 +283,83 @@ def test_columns_of_an_option_and_of_a_run_file(run):
     run.write_text(run.read_text().replace('label = "y"', "label = 3"))
     with pytest.raises(RunFileError, match=r"'columns.label' must be text"):
         read_run_file(run)
+
+
+def in_tables(run, lines, tables):
+    """The run file with more lines above its tables, and more tables at its end."""
+    run.write_text(lines + run.read_text() + tables)
+    return read_run_file(run).values
+
+
+def test_settings_in_tables_are_the_settings_above_them(run):
+    text, plain = run.read_text(), read_run_file(run).values
+    flat = in_tables(
+        run, 'selection_samples = 50\nplan = "decided"\nstore = "v.db"\nevidence = true\nown_samples = 9\n', ""
+    )
+    for tables in (
+        '\n[voting]\nselection_samples = 50\nplan = "decided"\nstore = "v.db"\n[evidence]\nown_samples = 9\n',
+        '\n[evidence]\nown_samples = 9\n[voting]\nplan = "decided"\nstore = "v.db"\nselection_samples = 50\n',
+    ):
+        run.write_text(text)
+        assert run_settings(in_tables(run, "", tables)) == run_settings(flat)
+    run.write_text(text)
+    short = in_tables(run, 'evidence = { own_samples = 9 }\nvoting = { selection_samples = 50, store = "v.db" }\n', "")
+    assert run_settings(short | {"plan": "decided"}) == run_settings(flat)
+    run.write_text(text)
+    assert run_settings(in_tables(run, "", "\n[evidence]\n")) == run_settings(plain | {"evidence": True})
+
+
+@pytest.mark.parametrize(
+    ("lines", "tables", "words"),
+    [
+        ("plan = 'fixed'\n", "\n[voting]\nplan = 'decided'\n", r"'voting\.plan' must be left out beside plan\. Got "),
+        ("own_samples = 1\n", "\n[evidence]\nown_samples = 1\n", r"'evidence\.own_samples' must be left out beside"),
+        (
+            "",
+            "\n[voting]\nstores = 'v.db'\n",
+            r"There is no setting 'voting\.stores'\. There are selection",
+        ),
+        ("", "\n[voting]\nworkers = 2\n", r"There is no setting 'voting\.workers'\."),
+        ("voting = 3\n", "", r"'voting' must be a table\. Got 3 instead\. Write a table: \[voting\], and below it"),
+        ("evidence = 3\n", "", r"'evidence' must be true or false\. Got 3"),
+        ("", "\n[voting]\nselection_samples = 0\n", "'selection_samples' must be a whole number from 1"),
+    ],
+)
+def test_a_table_with_something_else_is_one_clear_message(run, lines, tables, words):
+    with pytest.raises(RunFileError, match=words):
+        in_tables(run, lines, tables)
+
+
+AXES = '"hub" = 1\nmotif = 2\n"rest.delete" = 3\n"rest.add" = 3\nbridge = 4\n'
+BOX = "box:hub=1,motif=2,rest.delete=3,rest.add=3,bridge=4"
+
+
+@pytest.mark.parametrize(
+    ("lines", "tables", "threat"),
+    [
+        ("", f"\n[max_radius]\n{AXES}", BOX),
+        ("max_radius = [1, 2, 3, 3, 4]\n", "", BOX),
+        ('threat = "flips:2"\n', f"\n[max_radius]\n{AXES}", f"{BOX} & flips:2"),
+    ],
+)
+def test_the_old_max_radius_is_a_threat(run, tmp_path, lines, tables, threat):
+    text = run.read_text()
+    with pytest.warns(StarcertWarning, match=f'^max_radius is deprecated: write threat = "{threat}"\\.$'):
+        old = run_settings(in_tables(run, lines, tables))
+    assert (old.max_radius, str(old.threat), old.limits) == (None, threat, (1, 2, 3, 3, 4))
+    run.write_text(text)
+    assert run_settings(in_tables(run, f'threat = "{threat}"\n', "")) == old
+    written = run_file_text(RunRecord(old, {}), folder=tmp_path)
+    assert f'threat = "{threat}"' in written
+    assert "max_radius" not in rewritten(text + tables, written)
+    (run.parent / "old.toml").write_text(lines + text + tables)  # an output folder of an earlier version goes on
+    assert differences(read_run_file(run.parent / "old.toml"), RunRecord(old, read_run_file(run).expected)) == []
+
+
+def test_tables_of_an_output_folder_become_what_is_written(run):
+    there = run.read_text() + "\n[voting]\nselection_samples = 50\n[evidence]\nown_samples = 9\n"
+    values = read_run_file(run).values
+    text = run_file_text(RunRecord(run_settings(values | {"evidence": True}), {}), folder=run.parent)
+    run.write_text(rewritten(there, text))
+    assert "[voting]" not in run.read_text()
+    assert read_run_file(run).values["evidence"] is True

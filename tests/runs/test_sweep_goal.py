@@ -52,7 +52,7 @@ def test_a_goal_is_read_as_it_is_written(text):
         ("accuracy@2", "'best' must say against how many flips on which axes"),
         ("accuracy@motif=few", "'best motif' must be a whole number"),
         ("accuracy@motif=-1", "'best[motif]' must be a whole number"),
-        ("accuracy@motif=3", "'best' must stay within max_radius, motif=2, random=9."),
+        ("accuracy@motif=3", "'best' must stay within the threat, motif=2, random=9."),
     ],
 )
 def test_bad_goals_get_one_message(text, said):

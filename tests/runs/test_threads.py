@@ -9,7 +9,7 @@ import pytest
 from runs_worlds import environment
 
 import starcert as sc
-from starcert.runs.user_code import voting_workers
+from starcert.runs.user_code import Reference, voting_workers
 from starcert.system.processes import one_thread
 
 
@@ -39,7 +39,7 @@ def test_who_says_how_many_is_obeyed(torch, monkeypatch):
 
 def test_votes_in_this_process_are_counted_with_one(torch):
     base = sc.classifiers.from_callable(lambda graph: torch.get_num_threads() == 1, description="f")
-    with voting_workers(base, Path("unused.py"), 1, print) as executor:
+    with voting_workers(base, Reference(Path("unused.py"), "f"), 1, print) as executor:
         assert executor is None
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 3

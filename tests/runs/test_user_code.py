@@ -85,7 +85,7 @@ def test_what_is_no_reference_is_refused(tmp_path, text):
 def classifier_in(folder, text):
     (folder / "code.py").write_text(text)
     reference = Reference(folder / "code.py", "f")
-    return sc.classifiers.from_callable(reference.load(), description="f"), reference.file
+    return sc.classifiers.from_callable(reference.load(), description="f"), reference
 
 
 GRAPHS = [sc.Graph(5, [(0, 1), (1, 2)])]
@@ -93,38 +93,38 @@ GRAPHS = [sc.Graph(5, [(0, 1), (1, 2)])]
 
 def certify(classifier, executor):
     smoothed = sc.SmoothedClassifier(classifier, sc.Noise(all=0.1))
-    return smoothed.certify(GRAPHS, samples=3000, seed=1, executor=executor)
+    return smoothed.certify(GRAPHS, samples=3000, seed=1, voting=sc.Voting(executor=executor))
 
 
 def test_a_worker_that_dies_is_told_in_one_sentence(tmp_path):
-    base, file = classifier_in(
+    base, model = classifier_in(
         tmp_path, f"import os\ndef f(graph):\n    if os.getpid() != {os.getpid()}: os._exit(9)\n    return 0"
     )
     with (
         pytest.raises(StarcertError, match=r"A worker process died.*fewer workers"),
-        voting_workers(base, file, 2, print) as executor,
+        voting_workers(base, model, 2, print) as executor,
     ):
         certify(base, executor)
 
 
 def test_a_file_that_workers_cannot_import(tmp_path):
-    base, file = classifier_in(tmp_path, f"import os\nif os.getpid() != {os.getpid()}: 1 / 0\ndef f(graph): return 0")
+    base, model = classifier_in(tmp_path, f"import os\nif os.getpid() != {os.getpid()}: 1 / 0\ndef f(graph): return 0")
     with (
         pytest.raises(StarcertError, match=r"A worker process cannot import.*code\.py, line 2: ZeroDivisionError"),
-        voting_workers(base, file, 2, print) as executor,
+        voting_workers(base, model, 2, print) as executor,
     ):
         certify(base, executor)
 
 
 def test_errors_in_workers_come_back(tmp_path):
-    base, file = classifier_in(tmp_path, "def f(graph): return [][graph.number_of_nodes()]")
-    with pytest.raises(sc.ClassifierError, match="IndexError"), voting_workers(base, file, 2, print) as executor:
+    base, model = classifier_in(tmp_path, "def f(graph): return [][graph.number_of_nodes()]")
+    with pytest.raises(sc.ClassifierError, match="IndexError"), voting_workers(base, model, 2, print) as executor:
         certify(base, executor)
 
 
 def test_one_worker_is_this_process(tmp_path):
-    base, file = classifier_in(tmp_path, "def f(graph): return 0")
+    base, model = classifier_in(tmp_path, "def f(graph): return 0")
     notes = []
-    with voting_workers(base, file, 1, notes.append) as executor:
+    with voting_workers(base, model, 1, notes.append) as executor:
         assert executor is None
     assert notes == []

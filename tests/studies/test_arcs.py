@@ -63,7 +63,7 @@ def test_only_direction_tells(rows):
 def test_shares_are_those_of_certificates(folder, rows):
     data = TINY.graph_data("arcs")
     smoothed = sc.SmoothedClassifier(TINY.model(("cycles", "arcs")), arcs.NOISE, data.partition)
-    found = smoothed.certify(data.test.graphs, samples=200, alpha=ALPHA, seed=1, progress=False)
+    found = smoothed.certify(data.test.graphs, samples=200, alpha=ALPHA, seed=1, voting=sc.Voting(progress=False))
     kept = [worlds.part(folder, f"cycles-arcs-{at}") for at in (0, 25)]
     assert found.votes.counts.tolist() == kept[0]["estimation"] + kept[1]["estimation"]
     right = sc.metrics.right(found, data.test.labels)

@@ -57,7 +57,9 @@ def test_verdicts_are_those_of_a_certificate(folder):
     smoothed = sc.SmoothedClassifier(TINY.model("network"), digits.NOISE, digits.REGIONS)
     kept = worlds.part(folder, "network-10")
     assert len(kept["judged"]) == 2
-    found = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1, evidence=True, own_samples=1_000, max_flips=2)
+    found = smoothed.certify(
+        rows, samples=1_000, alpha=ALPHA, seed=1, evidence=sc.Evidence(own_samples=1_000), threat="flips:2"
+    )
     for one, told in zip(found, kept["judged"], strict=True):
         assert one.label == told["class"]
         assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in TWO_FLIPS]

@@ -107,10 +107,8 @@ def test_verdicts_are_those_of_a_certificate(folder):
     base = sc.classifiers.from_sklearn(machine)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
     for own, name in ((0, "shared"), (5_000, "own")):
-        found = smoothed.certify(
-            data.test.graphs[:3], samples=1_000, alpha=ALPHA, seed=1, max_radius=(2, 2), max_flips=2, evidence=True,
-            own_samples=own,
-        )  # fmt: skip
+        asked = {"threat": "box:2,2 & flips:2", "evidence": sc.Evidence(own_samples=own)}
+        found = smoothed.certify(data.test.graphs[:3], samples=1_000, alpha=ALPHA, seed=1, **asked)
         for one, told in zip(found, kept(folder, 0), strict=True):
             assert (one.label, one.p_lower <= told["p_lower"]) == (told["class"], True)
             assert [kind == "certified" for kind in told[name]] == [one.certified(r) for r in TWO_FLIPS]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+from asking import how_to
 
 import starcert as sc
 from starcert.files import Archive, Verification, verify, write
@@ -106,7 +107,7 @@ def small(function: Callable[[nx.Graph], int], noise: sc.Noise, n_classes: int =
     base = sc.classifiers.from_callable(function, n_classes=n_classes)
     smoothed = sc.SmoothedClassifier(base, noise)
     how = {"samples": 2_000, "seed": 3, "evidence": True} | how
-    return Archive.from_result(smoothed.certify([sc.Graph.from_networkx(g) for g in graphs], **how))
+    return Archive.from_result(smoothed.certify([sc.Graph.from_networkx(g) for g in graphs], **how_to(**how)))
 
 
 def typed(noise: sc.Noise, **how: object) -> Archive:
@@ -121,7 +122,7 @@ def typed(noise: sc.Noise, **how: object) -> Archive:
         return ((values == 2).sum(axis=1) + 2 * (values[:, 0] == 1) > 4).astype(int)
 
     base = sc.classifiers.from_callable(heavy, on="batch", n_classes=2)
-    how = {"samples": 2_000, "seed": 3, "evidence": True, "max_flips": 2} | how
+    how = {"samples": 2_000, "seed": 3, "evidence": True, "threat": "flips:2"} | how
     return Archive.from_result(sc.SmoothedClassifier(base, noise).certify(graphs, **how))
 
 
@@ -156,8 +157,8 @@ def nodes(**how: object) -> Archive:
     """Three targets: a node of degree 4, one of degree 1 and one of degree 2."""
     smoothed = sc.SmoothedClassifier(_Degrees(), sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
     graph = sc.Graph(6, [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5)])
-    how = {"samples": 3_000, "seed": 3, "evidence": True, "max_flips": 2, "own_samples": 9_000} | how
-    return Archive.from_result(smoothed.certify([graph], **how))
+    how = {"samples": 3_000, "seed": 3, "evidence": True, "threat": "flips:2", "own_samples": 9_000} | how
+    return Archive.from_result(smoothed.certify([graph], **how_to(**how)))
 
 
 def motif() -> Archive:
@@ -166,7 +167,9 @@ def motif() -> Archive:
     base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.3), regions=data.partition)
     graphs = [data.test.graphs[i] for i in (0, 1, 50)]
-    result = smoothed.certify(graphs, samples=2_000, seed=1, max_radius=(1, 3), evidence=True, own_samples=20_000)
+    result = smoothed.certify(
+        graphs, samples=2_000, seed=1, threat=sc.threats.Box((1, 3)), evidence=sc.Evidence(own_samples=20_000)
+    )
     return Archive.from_result(result)
 
 

@@ -17,7 +17,7 @@ from starcert.sampling.sampler import OWN_CHUNK
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes as `Evidence` asks for them, kept in the plainest way there is."""
+    """Votes as `FlipEvidence` asks for them, kept in the plainest way there is."""
 
     samples: np.ndarray
     against: np.ndarray

@@ -286,7 +286,7 @@ def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, o
     from starcert.cli import main  # noqa: PLC0415
     from starcert_studies.reproduce import STUDIES, ListedStudy, reproduce  # noqa: PLC0415
 
-    STUDIES["tiny"] = ListedStudy("tiny", "study_worlds:Tiny", "a tiny study")
+    STUDIES["tiny"] = ListedStudy("tiny", "study_worlds:Tiny")
 
     def command(*words):
         def work() -> None:

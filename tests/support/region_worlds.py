@@ -52,4 +52,6 @@ def many_edges(batch) -> np.ndarray:
 def certify(rule, graphs, **noise: float):
     base = sc.classifiers.from_callable(many_edges, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(noise), rule)
-    return smoothed.certify(graphs, samples=200, selection_samples=50, seed=1, max_radius=(1,) * len(noise))
+    return smoothed.certify(
+        graphs, samples=200, voting=sc.Voting(selection_samples=50), seed=1, threat=sc.threats.Box((1,) * len(noise))
+    )

@@ -89,5 +89,5 @@ def weighed(noise=STARS):
     found = [sc.Graph.from_networkx(nx.disjoint_union(shape, nx.path_graph(3))) for shape in shapes]
     base = sc.classifiers.from_callable(star, n_classes=2, on="batch", description="stars")
     smoothed = sc.SmoothedClassifier(base, noise, rule)
-    made = smoothed.certify(found, samples=2000, own_samples=2000, seed=1, evidence=True)
+    made = smoothed.certify(found, samples=2000, seed=1, evidence=sc.Evidence(own_samples=2000))
     return made, [smoothed.sites(graph) for graph in found]

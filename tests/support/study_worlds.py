@@ -27,6 +27,7 @@ CLAIMS = (True, False, None)
 class Tiny(Study):
     texts: ClassVar = {
         "title": "A tiny <study> & 'so on'",
+        "about": "a tiny study <one>",
         "summary": ["It says: <b>nothing</b> & more."],
         "pictures": {"bars": 'Bars, "so to speak" <one>.'},
         "tables": {"shown": "Some numbers <shown>.", "linked": "The same."},

@@ -2,12 +2,13 @@
 
 import networkx as nx
 import numpy as np
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import Classifier
 
 NOISE = sc.Noise(all=0.2)
-WANTED = {"samples": 2000, "selection_samples": 200, "seed": 3}
+WANTED = how_to(samples=2000, selection_samples=200, seed=3)
 
 
 class Busy(Classifier):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
+from asking import how_to
 from worlds import graphs, smoothed
 
 import starcert as sc
@@ -146,10 +147,10 @@ def test_nothing_was_counted():
 
 @pytest.mark.parametrize("plan", ["fixed", "decided"])
 def test_votes_and_certificates_are_the_same_with_a_clock(tmp_path, plan):
-    asked = {"samples": 3000, "seed": 2, "plan": plan, "evidence": True, "own_samples": 640, "max_flips": 1}
-    plain = smoothed().certify(graphs(), **asked, store=tmp_path / "plain.db")
+    asked = {"samples": 3000, "seed": 2, "plan": plan, "evidence": True, "own_samples": 640, "threat": "flips:1"}
+    plain = smoothed().certify(graphs(), **how_to(**asked, store=tmp_path / "plain.db"))
     with stages() as clock:
-        timed = smoothed().certify(graphs(), **asked, store=tmp_path / "timed.db")
+        timed = smoothed().certify(graphs(), **how_to(**asked, store=tmp_path / "timed.db"))
         frontiers = timed.frontiers()
     assert (timed.votes.counts == plain.votes.counts).all()
     assert frontiers == plain.frontiers()
@@ -165,7 +166,7 @@ def test_votes_and_certificates_are_the_same_with_a_clock(tmp_path, plan):
 def test_the_seconds_of_workers_travel_back_with_their_votes():
     plain = smoothed().vote(graphs(), samples=3000, seed=2)
     with ThreadPoolExecutor(2) as pool, stages() as clock:
-        votes = smoothed().vote(graphs(), samples=3000, seed=2, executor=pool)
+        votes = smoothed().vote(graphs(), samples=3000, seed=2, voting=sc.Voting(executor=pool))
     times = clock.times()
     assert (votes.counts == plain.counts).all()
     assert times.votes == 3100 * len(graphs())
@@ -173,7 +174,9 @@ def test_the_seconds_of_workers_travel_back_with_their_votes():
     there = times.seconds["drawing"] + times.seconds["model"]  # and some counting, there and here
     assert there < times.worker_seconds < there + times.seconds["counting"]
     with ThreadPoolExecutor(2) as pool:
-        assert (smoothed().vote(graphs(), samples=3000, seed=2, executor=pool).counts == plain.counts).all()
+        assert (
+            smoothed().vote(graphs(), samples=3000, seed=2, voting=sc.Voting(executor=pool)).counts == plain.counts
+        ).all()
 
 
 def test_it_is_a_public_name():

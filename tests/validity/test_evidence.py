@@ -25,7 +25,7 @@ import starcert as sc
 from starcert.certificates.evidence import find_verdicts
 from starcert.math.attacked_sites import SiteLaw
 from starcert.math.bets import FRACTIONS, capital_of, needed, stakes
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 
 ALPHA = 0.1
@@ -93,7 +93,7 @@ def tempted(law, wanted, seed=0):
 
 
 def certifies(world, votes, level):
-    evidence = Evidence(votes, world.axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
+    evidence = FlipEvidence(votes, world.axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
     return any(evidence.weighed(level, scheme).proved for scheme in evidence.schemes(level))
 
 
@@ -113,7 +113,7 @@ def false_verdicts(law, seed, runs):
             continue
         done += 1
         votes = world.votes(rng, 2_048)
-        evidence = Evidence(votes, world.axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=(2, 2))
+        evidence = FlipEvidence(votes, world.axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=(2, 2))
         frontier = Frontier(((0, 0),), ((0, 1), (1, 0)), verified=True)
         verdicts = find_verdicts(
             evidence,
@@ -267,7 +267,7 @@ def valued_runs(name, wanted, seed, axes_of=lambda world: world.axes):
 
 
 def certifies_valued(axes, votes, level):
-    evidence = Evidence(votes, axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
+    evidence = FlipEvidence(votes, axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
     return any(evidence.weighed(level, scheme).proved for scheme in evidence.schemes(level))
 
 
@@ -295,7 +295,7 @@ def valued_verdicts(name, seed, runs):
         done += 1
         axes = world.axes
         box = tuple(min(2, len(axis.sites)) for axis in axes)
-        evidence = Evidence(world.votes(rng, 2_048), axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=box)
+        evidence = FlipEvidence(world.votes(rng, 2_048), axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=box)
         units = tuple(tuple(int(i == axis) for i in range(len(box))) for axis in range(len(box)))
         verdicts = find_verdicts(
             evidence,
@@ -364,7 +364,7 @@ def test_axes_on_the_same_sites_that_are_taken_for_two_pools_break_the_promise()
         edge = valued_near_the_edge(rng, world, level)
         votes = edge.votes(rng, 8_192)
         for apart in (False, True):
-            evidence = Evidence(votes, edge.axes, alpha=Fraction(ALPHA), failure=0.3, box=level)
+            evidence = FlipEvidence(votes, edge.axes, alpha=Fraction(ALPHA), failure=0.3, box=level)
             if apart:
                 evidence.pools, evidence._numbers = (0, 1, 2), votes.numbers([axis.sites for axis in edge.axes])
             proved = evidence.weighed(level, evidence.schemes(level)[0]).proved
@@ -391,7 +391,7 @@ def target_runs(name, seed, runs):
         records = [world.record(drawn) for world in worlds]
         each += [certifies_valued(world.axes, record, level) for world, record in zip(worlds, records, strict=True)]
         evidence = [
-            Evidence(each, worlds[0].axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=level) for each in records
+            FlipEvidence(each, worlds[0].axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=level) for each in records
         ]
         either += any(one.weighed(level, scheme).proved for one in evidence for scheme in one.schemes(level))
     return each, either

@@ -144,7 +144,10 @@ class Pooled(Toy):
 
 
 @pytest.mark.parametrize("law", [Boastful(24 / 64, 3), Pooled()])
-def test_a_law_that_lies_about_its_channel_is_found_out(law):
+def test_a_law_that_lies_about_its_channel_is_refused_and_would_be_found_out(law, monkeypatch):
+    with pytest.raises(InvalidParameterError, match=r"channels are those of their transitions|one channel for all"):
+        _ = sc.Noise(all=law).product
+    monkeypatch.setattr("starcert.objects.noise.LAWS", (type(law),))  # as if it were starcert's own
     with pytest.raises(AssertionError, match="has another label"):
         check_every_certificate(World({"all": law}, ["all"] * 4), 2, how_many=12)
 

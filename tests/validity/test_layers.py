@@ -174,7 +174,7 @@ def test_votes_on_boards_are_certified_and_the_certificates_hold():
 def test_votes_are_a_function_of_the_board_and_the_seed():
     smoothed = sc.SmoothedClassifier(by_table(table(1)), NOISE, columns)
     votes = smoothed.vote([BOARDS[5]], samples=3000, seed=1).counts
-    both = smoothed.vote([BOARDS[7], BOARDS[5]], samples=3000, seed=1, batch_size=17).counts
+    both = smoothed.vote([BOARDS[7], BOARDS[5]], samples=3000, seed=1, voting=sc.Voting(batch_size=17)).counts
     assert votes.tolist() == both[1:].tolist() != smoothed.vote([BOARDS[5]], samples=3000, seed=2).counts.tolist()
 
 

@@ -62,7 +62,7 @@ def runs_of_the_plan(p, runs=RUNS):
     """How many runs of the plan at p_A = p end with a claim, and the mean number of their estimation votes."""
     plan, rng = plan_for_one_flip(20_000, alpha=ALPHA), np.random.default_rng(3)
     found = [drawn(plan, p, rng) for _ in range(runs)]
-    votes = sc.Votes([each[1] for each in found], [each[0] for each in found], stopped=True)
+    votes = sc.Votes([each[1] for each in found], [each[0] for each in found], history="stopped")
     assert (votes.selection.argmax(axis=1) == 0).all()
     claims = anytime_bounds(votes, alpha=ALPHA).failure < SLACK
     return claims.sum(), votes.counts.sum(axis=1).mean()

@@ -14,7 +14,7 @@ from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
 
 from starcert.certificates.evidence import find_verdicts
 from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
 
@@ -121,7 +121,7 @@ def false_certificates(name, runs, seed, own_votes=OwnVotesOf):
         own = own_votes(world, rng, 12_000)
         certified += any(
             find_verdicts(
-                Evidence(
+                FlipEvidence(
                     votes.first(look),
                     world.axes,
                     alpha=Fraction(ALPHA) / level_weight(level, level),

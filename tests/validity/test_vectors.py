@@ -6,6 +6,7 @@ smoothed classifier is known exactly, and so is whether a certificate tells the 
 
 import numpy as np
 import pytest
+from asking import how_to
 from enumerated import check_every_certificate, check_the_bound_is_attained
 
 import starcert as sc
@@ -93,7 +94,7 @@ def test_votes_on_rows_are_certified_and_the_certificates_hold(name, evidence, l
     some = list(range(0, len(world.objects), 5))
     smoothed = world.smoothed(answers)
     options = {"evidence": True, "own_samples": 20_000} if evidence else {}
-    found = smoothed.certify([world.objects[i] for i in some], samples=5_000, seed=3, **options)
+    found = smoothed.certify([world.objects[i] for i in some], **how_to(samples=5_000, seed=3, **options))
     for i, votes in zip(some, found.votes.counts.tolist(), strict=True):
         assert abs(votes[1] / 5_000 - ones[i] / world.one) < 5 * 0.5 / 5_000**0.5
     covered = 0

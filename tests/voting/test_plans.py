@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -34,7 +35,7 @@ class UntilClear(Plan):
 
 def vote(plan, base=None, **options):
     smoothed = worlds.smoothed() if base is None else sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
-    return smoothed.vote(worlds.graphs(5), samples=plan, seed=7, chunk_size=SIZE, **options)
+    return smoothed.vote(worlds.graphs(5), **how_to(samples=plan, seed=7, chunk_size=SIZE, **options))
 
 
 @functools.cache
@@ -68,13 +69,13 @@ class OwnFixed(Plan):
 
 def test_whether_a_plan_looked_is_seen_not_told_by_its_class(tmp_path):
     peeked = vote(PeekingFixed(Wanted(SIZE, 20 * SIZE)), store=tmp_path / "peeked.db")
-    assert peeked.stopped
+    assert peeked.history == "stopped"
     with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
         sc.clopper_pearson(peeked)
     with VoteStore.read(tmp_path / "peeked.db") as store:
         assert store.looks
     fixed = vote(OwnFixed(), store=tmp_path / "fixed.db")
-    assert not fixed.stopped
+    assert fixed.history == "fixed"
     assert same(fixed, vote(1000))
     with VoteStore.read(tmp_path / "fixed.db") as store:
         assert not store.looks
@@ -96,8 +97,8 @@ def test_unmarked_votes_of_a_plan_that_peeks_would_give_false_certificates():
     base = sc.classifiers.from_callable(lambda batch: batch.degrees()[:, 0], on="batch")
     coin = sc.SmoothedClassifier(base, sc.Noise(all=0.5))
     asked = {"samples": UntilCertified(Wanted(SIZE, 20 * SIZE)), "chunk_size": SIZE}
-    found = [coin.vote([sc.Graph(2, [])], seed=seed, **asked) for seed in range(100)]
-    assert all(votes.stopped for votes in found)
+    found = [coin.vote([sc.Graph(2, [])], **how_to(seed=seed, **asked)) for seed in range(100)]
+    assert all(votes.history == "stopped" for votes in found)
     assert sum(is_certified(votes.counts) for votes in found) > 10
 
 
@@ -198,8 +199,8 @@ def test_selection_votes_are_the_plans():
 def test_no_bounds_of_a_fixed_number_are_made_from_votes_that_were_looked_at(tmp_path):
     file = tmp_path / "votes.db"
     votes = vote(UntilClear(), store=file)
-    assert votes.stopped
-    assert votes.row(0).stopped
+    assert votes.history == "stopped"
+    assert votes.row(0).history == "stopped"
     with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
         sc.clopper_pearson(votes)
     told = subprocess.run(
@@ -208,7 +209,7 @@ def test_no_bounds_of_a_fixed_number_are_made_from_votes_that_were_looked_at(tmp
     assert told.returncode == 2
     assert b"fixed in advance" in told.stderr
     again = vote(128, store=file)  # a number that is chosen after a look is not fixed in advance
-    assert again.stopped
+    assert again.history != "fixed"
     np.testing.assert_array_equal(again.counts, vote(128).counts)
     with pytest.raises(InvalidParameterError, match="'samples' must be a whole number"):
         worlds.smoothed().certify(worlds.graphs(1), samples=UntilClear(), seed=1)

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import Classifier
@@ -32,7 +33,9 @@ LAWS = {
 def vote(noise=worlds.NOISE, *, n=3, samples=SAMPLES, base=worlds.dense_core, **options):
     classifier = sc.classifiers.from_callable(base, on="batch", description="dense core")
     smoothed = sc.SmoothedClassifier(classifier, noise, worlds.PARTITION)
-    return smoothed.vote(worlds.graphs(n), samples=samples, seed=7, chunk_size=SIZE, **{"record": True} | options)
+    return smoothed.vote(
+        worlds.graphs(n), **how_to(samples=samples, seed=7, chunk_size=SIZE, **{"record": True} | options)
+    )
 
 
 @functools.cache
@@ -212,7 +215,7 @@ class BusyNode(Busy):
 def vote_nodes(base=None, graphs=1, **options):
     smoothed = sc.SmoothedClassifier(base or Busy(), worlds.NOISE, worlds.PARTITION)
     how = {"samples": 600, "seed": 1, "chunk_size": SIZE, "record": True} | options
-    return smoothed.vote(worlds.graphs(graphs), **how)
+    return smoothed.vote(worlds.graphs(graphs), **how_to(**how))
 
 
 def test_flips_of_several_targets_are_those_of_each_alone():

@@ -11,6 +11,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers.base import Classifier, DrawsItself, Scores
@@ -22,7 +23,7 @@ from starcert.voting.counting import count_chunk, tallies
 from starcert.voting.plans import Chunk, Job, chunks_of, sampler_of
 
 SAMPLES = 5000
-WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
+WANTED = how_to(samples=SAMPLES, selection_samples=300, seed=7)
 
 
 @functools.cache
@@ -42,7 +43,7 @@ def test_the_reference_is_not_trivial():
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64, 100, 100_000])
 def test_votes_do_not_depend_on_the_batch_size(batch_size):
-    assert same(worlds.smoothed().vote(worlds.graphs(), batch_size=batch_size, **WANTED))
+    assert same(worlds.smoothed().vote(worlds.graphs(), **how_to(batch_size=batch_size, **WANTED)))
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +53,19 @@ def spawned():
 
 
 def test_votes_do_not_depend_on_processes(spawned):
-    assert same(worlds.smoothed().vote(worlds.graphs(), executor=spawned, **WANTED))
+    assert same(worlds.smoothed().vote(worlds.graphs(), **how_to(executor=spawned, **WANTED)))
 
 
 def test_votes_do_not_depend_on_threads():
     with ThreadPoolExecutor(4) as pool:
-        assert same(worlds.smoothed().vote(worlds.graphs(), executor=pool, **WANTED))
+        assert same(worlds.smoothed().vote(worlds.graphs(), **how_to(executor=pool, **WANTED)))
 
 
 def test_loky_takes_even_a_lambda():
     loky = pytest.importorskip("loky")
     with loky.ProcessPoolExecutor(1) as pool:
         smoothed = worlds.smoothed(lambda batch: (batch.degrees()[:, :6].sum(axis=1) > 20).astype(int))
-        assert same(smoothed.vote(worlds.graphs(), executor=pool, **WANTED))
+        assert same(smoothed.vote(worlds.graphs(), **how_to(executor=pool, **WANTED)))
 
 
 MANY = WANTED | {"chunk_size": 50}
@@ -75,24 +76,24 @@ MANY = WANTED | {"chunk_size": 50}
 @pytest.mark.parametrize("start", ["spawn", "fork"])
 def test_a_classifier_is_unpickled_once_in_each_worker(start, spawned, tmp_path):
     base = worlds.Heavy(str(tmp_path))
-    expected = worlds.smoothed().vote(worlds.graphs(), **MANY)
+    expected = worlds.smoothed().vote(worlds.graphs(), **how_to(**MANY))
     fork = multiprocessing.get_context("fork")
     with nullcontext(spawned) if start == "spawn" else ProcessPoolExecutor(2, mp_context=fork) as pool:
         for _ in range(2):
-            votes = worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **MANY)
+            votes = worlds.smoothed(base).vote(worlds.graphs(), **how_to(executor=pool, **MANY))
             assert (votes.counts == expected.counts).all()
     assert len(base.unpickled()) == len(set(base.unpickled())) in (1, 2)
 
 
 def test_a_lambda_in_a_process_pool_is_refused_with_advice():
     with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="at the top of a module"):
-        worlds.smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(1), executor=pool, **WANTED)
+        worlds.smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(1), **how_to(executor=pool, **WANTED))
 
 
 def test_votes_depend_on_seed_purpose_and_graph():
-    other_seed = worlds.smoothed().vote(worlds.graphs(), **(WANTED | {"seed": 8}))
+    other_seed = worlds.smoothed().vote(worlds.graphs(), **how_to(**(WANTED | {"seed": 8})))
     assert (other_seed.counts != reference().counts).any()
-    twice = worlds.smoothed().vote(worlds.graphs(1), samples=1000, selection_samples=1000, seed=7)
+    twice = worlds.smoothed().vote(worlds.graphs(1), samples=1000, voting=sc.Voting(selection_samples=1000), seed=7)
     assert (twice.counts != twice.selection).any()
 
 
@@ -169,14 +170,16 @@ def test_a_broken_classifier_is_reported_with_graph_and_chunk(function, problem,
             else ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork"))
         )
     with pytest.raises(ClassifierError, match=r"failed on graph 0, selection chunk 0: .*" + problem):
-        worlds.smoothed(function).vote(worlds.graphs(1), executor=pool, **WANTED)
+        worlds.smoothed(function).vote(worlds.graphs(1), **how_to(executor=pool, **WANTED))
     if pool is not None:
         pool.shutdown()
 
 
 def test_a_pool_that_breaks_is_not_a_silent_one(tmp_path):
     with ProcessPoolExecutor(1) as pool, pytest.raises(BrokenProcessPool):
-        worlds.smoothed(worlds.Suicidal(str(tmp_path / "died"))).vote(worlds.graphs(1), executor=pool, **WANTED)
+        worlds.smoothed(worlds.Suicidal(str(tmp_path / "died"))).vote(
+            worlds.graphs(1), **how_to(executor=pool, **WANTED)
+        )
 
 
 class Deserted:
@@ -199,7 +202,7 @@ def test_an_executor_that_is_gone_is_one_sentence(when):
     with pytest.raises(
         ExecutorError, match=r"^The executor failed \((OSError|CancelledError).*the same call continues\.$"
     ):
-        worlds.smoothed().vote(worlds.graphs(1), executor=Deserted(when), **WANTED)
+        worlds.smoothed().vote(worlds.graphs(1), **how_to(executor=Deserted(when), **WANTED))
 
 
 def test_no_more_is_sent_than_can_soon_begin():
@@ -245,12 +248,12 @@ def forgetful(batch):
 @pytest.mark.parametrize("executor", [None, "threads"])
 def test_copies_asked_alone_must_agree_with_their_batch(function, problem, executor):
     with ThreadPoolExecutor(2) as pool, pytest.raises(ClassifierError, match=problem):
-        worlds.smoothed(function).vote(worlds.graphs(1), executor=pool if executor else None, **WANTED)
+        worlds.smoothed(function).vote(worlds.graphs(1), **how_to(executor=pool if executor else None, **WANTED))
 
 
 def test_randomness_is_noticed_one_copy_at_a_time_too():
     with pytest.raises(ClassifierError, match="asked twice"):
-        worlds.smoothed(forgetful).vote(worlds.graphs(1), batch_size=1, **WANTED)
+        worlds.smoothed(forgetful).vote(worlds.graphs(1), **how_to(batch_size=1, **WANTED))
 
 
 def test_every_graph_is_audited_however_few_selection_votes_it_has():
@@ -260,7 +263,7 @@ def test_every_graph_is_audited_however_few_selection_votes_it_has():
         return batch_rank(batch) if batch.degrees().shape[1] == 14 else worlds.dense_core(batch)
 
     with pytest.raises(ClassifierError, match=r"of graph 2 .*with class"):
-        worlds.smoothed(for_one_graph).vote(graphs, samples=2_000, selection_samples=1, seed=7)
+        worlds.smoothed(for_one_graph).vote(graphs, samples=2_000, voting=sc.Voting(selection_samples=1), seed=7)
 
 
 def test_copies_that_are_asked_alone_are_few_and_no_votes():
@@ -278,7 +281,7 @@ def test_copies_that_are_asked_alone_are_few_and_no_votes():
 
 
 def test_selection_votes_are_counted_exactly_however_few():
-    votes = worlds.smoothed().vote(worlds.graphs(), samples=500, selection_samples=3, seed=7)
+    votes = worlds.smoothed().vote(worlds.graphs(), samples=500, voting=sc.Voting(selection_samples=3), seed=7)
     assert votes.selection.sum(axis=1).tolist() == [3] * 3
 
 
@@ -391,9 +394,11 @@ def different_graphs() -> list[sc.Graph]:
 
 def test_votes_do_not_depend_on_what_is_gathered():
     wanted = {"samples": 300, "selection_samples": 200, "seed": 7}
-    alone = worlds.smoothed().vote(different_graphs(), **wanted)
+    alone = worlds.smoothed().vote(different_graphs(), **how_to(**wanted))
     gathering = Gathering(500 * 12 + 500 * 13)
-    votes = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION).vote(different_graphs(), **wanted)
+    votes = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION).vote(
+        different_graphs(), **how_to(**wanted)
+    )
     np.testing.assert_array_equal(votes.counts, alone.counts)
     np.testing.assert_array_equal(votes.selection, alone.selection)
     assert gathering.groups[:2] == [[12, 12, 13, 13], [14, 14]]
@@ -403,7 +408,7 @@ def test_votes_do_not_depend_on_what_is_gathered():
 def test_nothing_is_gathered_beyond_what_is_wanted_or_with_a_size_of_batches():
     for gathering, more in ((Gathering(1000), {}), (Gathering(10**9), {"batch_size": 50})):
         smoothed = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION)
-        assert same(smoothed.vote(worlds.graphs(), **WANTED, **more))
+        assert same(smoothed.vote(worlds.graphs(), **how_to(**WANTED, **more)))
         assert max(gathering.nodes, default=0) <= 1000
         assert not more or gathering.groups == []
 
@@ -435,7 +440,7 @@ def test_a_classifier_that_looks_beside_a_graph_later_is_refused_too():
 
     smoothed = sc.SmoothedClassifier(BesideLater(10**9), worlds.NOISE, worlds.PARTITION)
     with pytest.raises(ClassifierError, match=r"noisy copy \d+ of graph 0 .* in a batch of \d+, .* alone"):
-        smoothed.vote(different_graphs(), samples=3_000, selection_samples=200, seed=7, record=True)
+        smoothed.vote(different_graphs(), samples=3_000, voting=sc.Voting(selection_samples=200), seed=7, record=True)
 
 
 # ---- samplers are kept for their classifier

@@ -101,7 +101,7 @@ class DecidedPlan(Plan):
 
     def _is_decided(self, so_far: SoFar) -> bool:
         records = so_far.records or (None,) * len(so_far.estimation)
-        votes = Votes(so_far.estimation, so_far.selection, stopped=True, records=records)
+        votes = Votes(so_far.estimation, so_far.selection, history="stopped", records=records)
         axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
         looks = self._looks(so_far.chunk_size)
         weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)

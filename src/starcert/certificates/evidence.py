@@ -22,7 +22,7 @@ from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Ver
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
-from starcert.math.evidence import Evidence, Level, Weighed
+from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
 from starcert.math.limits import AlphaShares
 from starcert.math.pooling import Scheme
@@ -112,16 +112,16 @@ def verdicts_of(
     )
 
 
-def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> Evidence:
+def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
     """One row of votes with their flips, ready to be weighed: `alpha` is the share for what evidence certifies."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    return Evidence(record, axes, alpha=alpha, failure=1 - selection[0].max() / selection[0].sum(), box=box)
+    return FlipEvidence(record, axes, alpha=alpha, failure=1 - selection[0].max() / selection[0].sum(), box=box)
 
 
 def find_verdicts(
-    evidence: Evidence,
+    evidence: FlipEvidence,
     frontier: Frontier,
     *,
     own: AttackVotes | None,
@@ -171,7 +171,7 @@ def find_verdicts(
     return Verdicts(alpha, levels, drawn, incomplete, grounds)
 
 
-def _verdict(evidence: Evidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(evidence: FlipEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", "there is no such attack: its axes have fewer sites together")
@@ -214,7 +214,12 @@ class _OpenLevel:
     """
 
     def __init__(
-        self, evidence: Evidence, level: Level, own: AttackVotes, label: int, known: dict[tuple[object, ...], Attack]
+        self,
+        evidence: FlipEvidence,
+        level: Level,
+        own: AttackVotes,
+        label: int,
+        known: dict[tuple[object, ...], Attack],
     ) -> None:
         self._evidence, self._level, self._own, self._label, self._known = evidence, level, own, label, known
         self._left = own.left

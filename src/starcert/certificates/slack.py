@@ -10,7 +10,7 @@ import numbers
 from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypedDict, Unpack, get_args, overload
+from typing import TypedDict, Unpack, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,10 @@ from starcert.math.limits import counts_alpha, share_of_alpha, upper_limit
 from starcert.math.margins import Slacks, Tradeoff
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
+from starcert.voting.plans import StoppingPlan
 
 MAX_VOTES = 2**53  # more cannot be counted
 MAX_TABLE = 10**8  # entries of a table of slacks
-
-StoppingPlan: TypeAlias = Literal["fixed", "decided"]
-"""All votes, or as many as it takes to decide the question."""
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
-from starcert.certificates.slack import StoppingPlan
+from starcert.certificates.old_keywords import with_old_keywords
 from starcert.classifiers.base import Classifier
 from starcert.math.bounds import Bound, bounds_by, choose_bound
 from starcert.math.confidence import Family, Votes, check_alpha, check_family
@@ -41,12 +41,14 @@ from starcert.objects.binding import (
     noise_for_sites,
     why_no_evidence,
 )
-from starcert.objects.noise import AnyFlips, Noise, RadiusLike, Threat, check_box, threat_of
+from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat, threat_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
 from starcert.system.stages import stage
+from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
-from starcert.voting.vote_loop import VotingOptions, VotingRun, count_votes
+from starcert.voting.vote_loop import VotingRun, count_votes
 
 if TYPE_CHECKING:
     from starcert.voting.store import VoteStore
@@ -115,6 +117,7 @@ class SmoothedClassifier(SmoothedEstimator):
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
 
+    @with_old_keywords
     def vote(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -122,7 +125,7 @@ class SmoothedClassifier(SmoothedEstimator):
         samples: int | Plan,
         seed: int,
         record: bool = False,
-        **voting: Unpack[VotingOptions],
+        voting: Voting | None = None,
     ) -> Votes:
         """The votes of the base classifier on noisy copies of each graph.
 
@@ -137,105 +140,86 @@ class SmoothedClassifier(SmoothedEstimator):
             samples: estimation votes for each graph; or a `Plan`, which says how many as it sees them come.
             seed: a whole number, 0 or more.
             record: whether to keep which sites flipped in the votes against the class of each graph: `Votes.records`.
-            voting: further options.
-                selection_samples: selection votes for each graph; by default a hundredth of `samples`, at least 100.
-                store: a file that keeps the votes as they come, and that a later call continues.
-                executor: where to count: any `concurrent.futures.Executor`, or None for this process.
-                chunk_size: samples in a unit of work with its own random stream; by default as the classifier wants it,
-                    1,024 on a CPU.
-                batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
-                progress: whether to draw a progress bar; by default on a terminal only.
-                title: what the bar is called; by default "votes".
+            voting: how they are drawn: stored where, counted where, in which chunks.
         """
-        plan = _plan(samples, voting.get("selection_samples"))
-        run = VotingRun(self.classifier, self._bound(graphs), seed, **voting)
+        how = Voting.of(voting)
+        if how.plan != "fixed":
+            hint = "It stops by what is asked: certify takes it. Here samples may be a Plan."
+            raise InvalidParameterError("plan", 'be "fixed" where votes are drawn alone', how.plan, hint)
+        plan = _plan(samples, how.selection_samples)
+        run = VotingRun(self.classifier, self._bound(graphs), seed, how)
         with run.opened() as store:
             return _draw_votes(run, plan, store, record=record)
 
+    @with_old_keywords
     def certify(
         self,
         graphs: Sequence[GraphLike] | Problem,
         *,
         samples: int,
+        seed: int,
         alpha: float | None = None,
         family: Family = "each",
-        seed: int,
-        max_radius: RadiusLike | None = None,
-        evidence: bool = False,
-        own_samples: int | None = None,
         threat: Threat | str | None = None,
-        max_flips: int | None = None,
-        plan: StoppingPlan = "fixed",
+        evidence: bool | Evidence = False,
+        voting: Voting | None = None,
         bound: Bound | None = None,
-        **voting: Unpack[VotingOptions],
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph: a number, for the bounds hold where it is fixed in advance.
+            seed: a whole number, 0 or more.
             alpha: the probability that a certificate fails; by default that of the constructor, 0.01.
             family: "each" certificate by itself, or "all" together: alpha is then divided by their number.
-            seed: a whole number, 0 or more.
-            max_radius: the box of radii to look at; by default all that an attacker can flip.
-            evidence: whether to look at where the flips of the votes fell, too: alpha is then shared between counts and
-                evidence (`AlphaShares`). Without it, counts have all of it: the paper's certificate.
-            own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
-                the clean graph leave open; by default as many as `samples`.
-            threat: what the attacker can do, such as "flips:2", at most two flips wherever they are: evidence looks at
-                no level of more flips, and a plan "decided" stops once this is certified. By default the whole box.
-            max_flips: the short form: 2 is the threat "flips:2". Beside a smaller max_radius it means both.
-            plan: "fixed" draws all `samples`. With "decided" they are an upper limit: a graph gets no more votes once
-                all of `max_radius` (or of the threat) is certified, or is unlikely to be. Bounds then hold at all times
-                together, and are a little wider.
+            threat: what the attacker can do, an object or its text (`starcert.threats`): `AnyFlips(2)` or "flips:2" is
+                at most two flips wherever they are, `Box((3, 45))` or "box:3,45" the box of radii to look at. By
+                default all that can be flipped.
+            evidence: whether to look at where the flips of the votes fell, too: True, or `Evidence(own_samples=…)`.
+                alpha is then shared between counts and evidence (`AlphaShares`). Without it, counts have all of it:
+                the paper's certificate.
+            voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
             bound: what makes bounds of the votes; by default `ClopperPearson` with a fixed plan, `Anytime` with
                 "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
-            voting: further arguments of `vote`.
         """
         # Check everything before hours of sampling, not after.
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         check_family(family)
         whole_number("samples", samples, 1)
-        limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
+        asked, how, weighing = None if threat is None else threat_of(threat), Voting.of(voting), Evidence.of(evidence)
+        limits, max_flips = (None, None) if asked is None else (asked.limits(self.noise), asked.flips)
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
-        if not evidence and own_samples is not None:
-            raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
-        attacker = _threat(threat, max_flips)
-        if threat is not None:
-            check_box(limits, threat_of(threat))
-        max_flips = None if attacker is None else attacker.most
-        max_own = whole_number("own_samples", samples if own_samples is None else own_samples, 0)
-        if evidence:
+        weighed = weighing is not None
+        max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
+        if weighed:
             _warn_of_no_evidence(problem)
-        if plan not in ("fixed", "decided"):
-            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
-        selection_samples = voting.get("selection_samples")
-        drawing = _plan(samples, selection_samples)
+        plan, drawing = how.plan, _plan(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
-        run = VotingRun(self.classifier, problem, seed, **voting)
+        run = VotingRun(self.classifier, problem, seed, how)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
-        shares = AlphaShares.of(Fraction(alpha), evidence=evidence, family_size=together)
+        shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
         if plan == "decided":
             drawing = DecidedPlan.of(
-                samples, selection_samples, problem, shares, max_radius=limits, max_flips=max_flips
+                samples, how.selection_samples, problem, shares, max_radius=limits, max_flips=max_flips
             )
         look = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
-            "evidence": evidence,
-            "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
-            "own": evidence and max_own > 0,
+            "evidence": weighed,
+            "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
+            "own": weighed and max_own > 0,
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else used.name,
         }
         with run.opened() as store:
             # Sample, select and audit.
-            votes = _draw_votes(run, drawing, store, record=evidence, look=look)
+            votes = _draw_votes(run, drawing, store, record=weighed, look=look)
             # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
             with stage("certifying"):
                 counts_alpha = float(shares.counts * together)  # of all certificates that share it
                 if plan == "decided":
-                    votes = replace(votes, stopped=True)
+                    votes = replace(votes, history="stopped")
                 bounds = bounds_by(used, votes, counts_alpha, family)
             # Certify, or abstain.
             rows = votes.objects.tolist()
@@ -249,7 +233,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            if not evidence:
+            if not weighed:
                 return certificates
             # Weigh where the flips fell.
             with progress_bar("evidence", len(rows), shown=run.progress) as advance:
@@ -264,6 +248,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     advance=advance,
                 )
 
+    @with_old_keywords
     def predict(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -271,7 +256,7 @@ class SmoothedClassifier(SmoothedEstimator):
         samples: int | None = None,
         alpha: float | None = None,
         seed: int | None = None,
-        **voting: Unpack[VotingOptions],
+        voting: Voting | None = None,
     ) -> npt.NDArray[np.int64]:
         """The smoothed classifier's answer for each graph, `ABSTAIN` where it cannot be shown to be the likeliest.
 
@@ -282,14 +267,14 @@ class SmoothedClassifier(SmoothedEstimator):
             samples: estimation votes for each graph; by default those of the constructor.
             alpha: the probability that an answer is not the likeliest; by default that of the constructor.
             seed: a whole number, 0 or more; by default that of the constructor.
-            voting: further arguments of `vote`.
+            voting: how votes are drawn, as in `certify`.
         """
         certificates = self.certify(
             graphs,
             samples=self.samples if samples is None else samples,
             alpha=alpha,
             seed=self.seed if seed is None else seed,
-            **voting,
+            voting=voting,
         )
         return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
 
@@ -346,17 +331,6 @@ def _plan(samples: object, selection_samples: int | None) -> Plan:
     return FixedPlan(Wanted(whole_number("selection_samples", select, 1), n))
 
 
-def _threat(threat: Threat | str | None, max_flips: int | None) -> Threat | None:
-    """The threat, from both ways to state it; None: the whole box."""
-    stated = None if threat is None else threat_of(threat)
-    if max_flips is None:
-        return stated
-    short = AnyFlips(whole_number("max_flips", max_flips, 1))
-    if stated not in (None, short):
-        raise InvalidParameterError("max_flips", f"agree with threat '{stated}', or be left out", max_flips)
-    return short
-
-
 def _warn_of_no_evidence(problem: Problem) -> None:
     """Warns, before the first vote, if there will be no evidence about some objects."""
     reasons = [reason for each in problem.sites if (reason := why_no_evidence(each, problem.noise))]
@@ -365,5 +339,5 @@ def _warn_of_no_evidence(problem: Problem) -> None:
             f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). Their certificates "
             "rest on the counts of votes alone.",
             StarcertWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

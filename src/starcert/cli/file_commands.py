@@ -81,8 +81,8 @@ def _verification_view(result: Verification) -> list[RenderableType]:
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",
-        f"Each verdict is proved in balls; those on {result.listed:,} of {result.listed + result.enclosed:,} radii "
-        f"once more in whole numbers.",
+        f"{'Given what is stated, each' if archive.stated_by else 'Each'} verdict is proved in balls; those on "
+        f"{result.listed:,} of {result.listed + result.enclosed:,} radii once more in whole numbers.",
         TAKEN_AS_STATED,
         *anchored_notes(archive.anchored),
     ]
@@ -117,7 +117,7 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    from starcert.objects.noise import threat_of  # noqa: PLC0415
+    from starcert.objects.threats import threat_of  # noqa: PLC0415
 
     flips = None if threat is None else threat_of(threat, "--threat")
     from starcert import files as archives  # noqa: PLC0415  (numba and flint: only where they are needed)

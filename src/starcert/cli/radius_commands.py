@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
-    from starcert.math.confidence import Bounds
+    from starcert.math.confidence import Bounds, History
+    from starcert.objects.noise import Noise
     from starcert.voting.store import VoteStore
 
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
@@ -148,14 +149,15 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        stopped = not all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
+        fixed = all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
         rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         must, hint = "hold selection and estimation votes of some graph", "Start the run again: it continues."
         raise InvalidParameterError("--store", must, f"none of {len(graphs)}", hint)
     objects, targets = zip(*(rows[i] for i in voted), strict=True)
-    votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped)
+    history: History = "fixed" if fixed else "looked"
+    votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, history=history)
     bounds = clopper_pearson(votes, alpha=alpha)
     _note_look(stored, counts[voted].sum(axis=1).tolist(), chosen[voted].sum(axis=1).tolist())
     certificates = certify(
@@ -199,7 +201,7 @@ def _frontier_object(certificate: Certificate) -> dict[str, object]:
         "abstained": certificate.abstained,
         "frontier": found.radii,
         "beyond": found.beyond,
-        "verified": found.verified,
+        "verified": found.verified and not certificate.noise.outside,
         "incomplete": found.incomplete or None,
         "margin_kind": certificate.margin_kind,
         "p_lower": certificate.p_lower,
@@ -219,9 +221,14 @@ def _frontier_view(certificate: Certificate) -> list[RenderableType]:
     found = certificate.frontier
     if certificate.abstained:
         return [str(certificate)]
-    title = "Maximal certified radii" + (", proved" if found.verified else "")
+    title = "Maximal certified radii" + (_proved(certificate.noise) if found.verified else "")
     radii = table(title, certificate.noise.axes, found.radii)
     return [radii, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
+
+
+def _proved(noise: Noise) -> str:
+    """What a title says about radii that are proved, if the noise is starcert's own."""
+    return f", given the law {', '.join(noise.outside)}" if noise.outside else ", proved"
 
 
 def _certificates_view(certificates: Certificates, missing: list[int]) -> list[RenderableType]:
@@ -234,7 +241,7 @@ def _certificates_view(certificates: Certificates, missing: list[int]) -> list[R
         more = f" … and {len(one.frontier) - MAX_ROWS:,} more" if len(one.frontier) > MAX_ROWS else ""
         rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii + more))
     heads = ("graph", "class", "p_lower", "maximal radii")
-    title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}), proved"
+    title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}){_proved(certificates.noise)}"
     notes = _incomplete(certificates[:MAX_ROWS]) + anchored_notes(certificates.anchored)
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")

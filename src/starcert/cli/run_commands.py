@@ -287,13 +287,13 @@ def reproduce(
     from starcert.cli.run_views import study_view  # noqa: PLC0415
     from starcert.system.processes import available_cores  # noqa: PLC0415
     from starcert_studies.outcome import all_page  # noqa: PLC0415  (slow to import)
-    from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
+    from starcert_studies.reproduce import STUDIES, find_study  # noqa: PLC0415
     from starcert_studies.reproduce import reproduce as run  # noqa: PLC0415
 
     if name == "all":
         _check_folder_of_all(out, STUDIES)
-    elif name not in STUDIES:
-        raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}, all", name)
+    else:
+        find_study(name, "NAME", "all")
     n_workers = available_cores() if workers is None else workers
     finished = []
     for each in [each for each, study in STUDIES.items() if not study.alone] if name == "all" else [name]:

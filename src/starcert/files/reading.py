@@ -27,11 +27,9 @@ from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
+from starcert.system.plugins import PluginError
 
 MAX_BYTES = 2**31  # larger files are refused before they are read
-
-LAWS = {"categorical": ("categorical", "values"), "change": ("delete", "add", "change", "types"), "flip": ("flip",)}
-"""The numbers of a law, by the name that tells laws apart; without such a name, they are delete and add."""
 
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
 MAX_VALUES = 256  # a value of a site fits in a byte
@@ -66,7 +64,7 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
         raise ArchiveError(name, f"{error} {_ADVICE}") from None
     try:
         return _archive(top, Path(path), all_of_it=whole)
-    except (MalformedError, InvalidParameterError) as error:
+    except (MalformedError, InvalidParameterError, PluginError) as error:
         raise ArchiveError(name, str(error)) from None
 
 
@@ -121,9 +119,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         optional=("together", "margins", "bounds", "evidence", "audit"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
-    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top, bound=bound)
-    top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     noise = _noise(top["noise"])
+    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top, bound=bound, noise=noise)
+    top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
     _check_exact(top["alpha_exact"], alpha)
@@ -156,7 +154,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         counts,
         selection,
         **keys,
-        stopped="bounds" in top,
+        history="stopped" if "bounds" in top else "fixed",  # at the worst: a file does not say
         records=[None if found is None else found.record for found in kept],
         audit=_audit(top["audit"]) if "audit" in top else None,
     )
@@ -217,18 +215,24 @@ def _audit(field: Field) -> Audit:
 def _noise(laws: Field) -> Noise:
     found: dict[str, Law] = {}
     for each in laws.items():
-        marks = each.mapping()
-        names = next((names for mark, names in LAWS.items() if mark in marks), ("delete", "add"))
-        law = each.members("region", *names, "exact", optional=("added",) if len(names) <= 2 else ())
-        region = law["region"].text()
-        law["region"].check(region not in found, "name a region once")
-        given = {
-            name: law[name].whole(MAX_VALUES) if name in ("values", "types") else law[name].probability()
-            for name in names
-        }
-        for name, fraction in law["exact"].members(*names).items():
-            _check_exact(fraction, given[name])
-        found[region] = law_from_json(given | ({"added": law["added"].value} if "added" in law else {}))
+        inside = each.members("region", "exact", optional=tuple(each.mapping()))
+        region, fractions = inside.pop("region"), inside.pop("exact")
+        region.check(region.text() not in found, "name a region once")
+        for name, number in inside.items():
+            if name not in ("law", "added"):
+                number.number()
+        given = {name: field.value for name, field in inside.items()}
+        try:
+            law = law_from_json(given)
+            each.check(law.alphabet <= MAX_VALUES, f"be a law on at most {MAX_VALUES} values")
+        except InvalidParameterError as error:
+            parameter, requirement, got, hint = error.args
+            whose = [field.name for field in inside.values() if field.value is got]
+            whose.append(each.name if parameter == "law" else f"{each.name}.{parameter}")
+            raise InvalidParameterError(whose[0], requirement, got, hint) from None
+        for name, fraction in fractions.members(*law.numbers).items():
+            _check_exact(fraction, law.numbers[name])
+        found[region.text()] = law
     return Noise(found)
 
 

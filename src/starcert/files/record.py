@@ -115,7 +115,7 @@ class Archive:
             for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
         )
         checked: dict[str, object] = {
-            "bound": self.bound or (ANYTIME if self.votes.stopped else CLOPPER_PEARSON),
+            "bound": self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME),
             "alpha": check_alpha(self.alpha),
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
@@ -233,6 +233,12 @@ class Archive:
         )
 
     @property
+    def stated_by(self) -> str:
+        """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
+        bound = [] if self.stated is None else [self.bound]
+        return " and ".join(bound + [f"the law {name}" for name in self.noise.outside])
+
+    @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
         return counts_alpha(self.alpha, evidence=self.evidence is not None)
@@ -304,7 +310,7 @@ class Archive:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
+        return self.votes.counts.tolist(), selection, self.votes.history == "fixed", self.votes.audit, *keys, *plain
 
 
 def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:

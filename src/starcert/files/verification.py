@@ -29,7 +29,7 @@ from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
 from starcert.math.confidence import Votes, spends_on_all_classes
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.system.errors import ArchiveError, InvalidParameterError
@@ -106,33 +106,36 @@ class Verification:
     def verdict(self) -> Literal["proved", "weaker", "refuted", "stated"]:
         """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could.
 
-        "stated" if all claims follow from bounds on the class probabilities that are stated, and cannot be proved here.
+        "stated" if all claims follow from what a bound or a law from outside states, which cannot be proved here.
         """
         if self.mismatches:
             return "refuted" if self.refuted else "weaker"
-        return "proved" if self.archive.stated is None else "stated"
+        return "stated" if self.archive.stated_by else "proved"
 
     def __str__(self) -> str:
         graphs = quantity(len(self.archive), self.archive.word)
-        false, weaker = len(self.refuted), len(self.weaker)
+        false, weaker, by = len(self.refuted), len(self.weaker), self.archive.stated_by
         if not self.mismatches:
             text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
-            if self.archive.stated is not None:
-                by = self.archive.bound
+            if by:
+                bounds, laws = self.archive.stated is not None, bool(self.archive.noise.outside)
+                rest = "" if bounds and laws else f"{'the noise' if bounds else 'the votes'} and from "
+                what = " and ".join(["bounds on the class probabilities"] * bounds + ["channels of the noise"] * laws)
                 text = (
-                    f"{self.path}: stated by {by}. Every claim about {graphs} follows from the noise and from bounds "
-                    f"on the class probabilities that {by} states. There is no prover of {by} here: they stay unproved."
+                    f"{self.path}: stated by {by}. Every claim about {graphs} follows from {rest}{what} that {by} "
+                    f"states. There is no prover of {by} here: they stay unproved."
                 )
             if twice := [each for each in self.evidence if each is not None]:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
+                given = "Given these channels, by" if self.archive.noise.outside else "By"
                 text += (
-                    f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another "
-                    f"way, from the flips of the votes; {attacks:,} attacks were weighed twice."
+                    f" {given} evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by "
+                    f"another way, from the flips of the votes; {attacks:,} attacks were weighed twice."
                 )
             return text
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
-        verdict = "refuted" if false else "proved" if self.archive.stated is None else f"stated by {self.archive.bound}"
+        verdict = "refuted" if false else f"stated by {by}" if by else "proved"
         return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
 
 
@@ -161,7 +164,7 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
                 problem = f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 raise ArchiveError(fspath(path), problem) from error
-            everything = bool(all_classes[i]) and not archive.votes.stopped
+            everything = bool(all_classes[i]) and archive.votes.history == "fixed"
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
@@ -184,7 +187,7 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
     assert selection is not None
     axes, box = graph.axes(archive.noise), certificate.max_radius
 
-    def choices(chunks: int) -> Evidence:
+    def choices(chunks: int) -> FlipEvidence:
         votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
         return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 

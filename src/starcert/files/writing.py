@@ -18,9 +18,11 @@ from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import pack
 from starcert.files.record import Archive, Claims
 from starcert.math.confidence import CLOPPER_PEARSON, Votes
+from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
-from starcert.system.errors import ArchiveError, WriteError
+from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
 from starcert.system.files import write_whole
+from starcert.system.plugins import PluginError
 
 FORMAT = "starcert certificates"
 VERSION = 1
@@ -37,6 +39,10 @@ STATED = (
     "Everything under 'claims' follows from the noise and from the bounds on the class probabilities that {bound} "
     "states: starcert verify has no prover of these."
 )
+STATED_NOISE = (
+    "Everything under 'claims' follows from {bounds} and from what the law {laws} states about the noise: starcert "
+    "verify has no prover of these."
+)
 SAYS_TOGETHER = SAYS.replace(
     "For each graph by itself", "For all of 'together' graphs at once, these among them"
 ).replace("the sampling of its votes", "the sampling of their votes")
@@ -49,10 +55,14 @@ SAYS_MORE = (
 SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
-def says(*, together: int, evidence: bool, bound: str) -> str:
+def says(*, together: int, evidence: bool, bound: str, noise: Noise) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
     text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
-    return text.replace("{claims}", PROVED if bound in PROVERS else STATED.replace("{bound}", bound))
+    claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
+    if noise.outside:
+        bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
+        claims = STATED_NOISE.replace("{bounds}", bounds).replace("{laws}", ", ".join(noise.outside))
+    return text.replace("{claims}", claims)
 
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
@@ -104,7 +114,7 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "says": says(together=archive.together, evidence=bool(evidence), bound=archive.bound),
+        "says": says(together=archive.together, evidence=bool(evidence), bound=archive.bound, noise=archive.noise),
         "noise": _noise(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
@@ -131,6 +141,13 @@ def _noise(noise: Noise) -> list[dict[str, object]]:
     for region in noise:
         law = noise[region]
         form = law.to_json()
+        try:
+            again = law_from_json(form)
+        except (InvalidParameterError, PluginError) as error:
+            raise InvalidParameterError("noise", "have laws that files know", law, str(error)) from error
+        if type(again) is not type(law) or again.to_json() != form:  # otherwise the file would speak of another law
+            hint = "A law that derives from another needs its own to_json and from_json."
+            raise InvalidParameterError("noise", "have laws that are read as they are written", law, hint)
         given = form if isinstance(form, dict) else law.numbers  # how added types are drawn stands beside the numbers
         laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in law.numbers.items()}})
     return laws

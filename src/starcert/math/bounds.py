@@ -29,7 +29,7 @@ class Bound(ABC):
 
     @abstractmethod
     def supports(self, votes: Votes) -> bool:
-        """Whether its bounds hold for votes that came about this way: of a number fixed in advance, or `stopped`."""
+        """Whether its bounds hold for votes whose number came about this way: see `Votes.history`."""
 
     @abstractmethod
     def bounds(self, votes: Votes, alpha: float, family: Family) -> Bounds:
@@ -43,7 +43,7 @@ class ClopperPearson(Bound):
 
     @override
     def supports(self, votes: Votes) -> bool:
-        return not votes.stopped
+        return votes.history == "fixed"
 
     @override
     def bounds(self, votes: Votes, alpha: float, family: Family) -> Bounds:
@@ -64,6 +64,10 @@ class Anytime(Bound):
         return anytime_bounds(votes, alpha=alpha, family_size=len(votes) if family == "all" else 1)
 
 
+BOUNDS = {each.name: each for each in (ClopperPearson, Anytime)}
+"""Starcert's own bounds by name."""
+
+
 def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
     """The bound, as given or as the plan needs it: it must support what the plan draws."""
     if bound is None:
@@ -75,7 +79,7 @@ def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
     if derived and (not isinstance(bound.name, str) or bound.name in ("", CLOPPER_PEARSON, ANYTIME)):
         raise InvalidParameterError("bound", "have a name of its own", bound.name)
     one = [[1] * n_classes]
-    if not bound.supports(Votes(one, one, stopped=plan == "decided")):
+    if not bound.supports(Votes(one, one, history="stopped" if plan == "decided" else "fixed")):
         hint = "Leave it out, or take another plan."
         raise InvalidParameterError("bound", f"support the votes of the plan '{plan}'", bound.name, hint)
     return bound
@@ -83,12 +87,15 @@ def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
 
 def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bounds:
     """The bounds of these votes, with the name of what made them."""
+    if type(bound) is not ClopperPearson and not bound.supports(votes):  # that one says why itself
+        raise InvalidParameterError("bound", f"support votes that were {votes.history}", bound.name)
     found = bound.bounds(votes, alpha, family)
     chosen = (votes.counts if votes.selection is None else votes.selection).argmax(axis=1)
     if not isinstance(found, Bounds) or found.labels.tolist() != chosen.tolist():
         raise InvalidParameterError("bound", "bound the class that leads in the selection votes of each row", found)
     # Clopper–Pearson bounds are made of votes that no other bound has seen.
-    marked = votes if type(bound) is ClopperPearson else replace(votes, stopped=True)
+    seen = replace(votes, history="looked") if votes.history == "fixed" else votes
+    marked = votes if type(bound) is ClopperPearson else seen
     size = len(votes) if family == "all" else 1
     classes = votes.counts.shape[1]
     return replace(found, alpha=alpha, n_classes=classes, votes=marked, family_size=size, bound=bound.name)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from starcert.system.errors import InvalidParameterError
 Counts = npt.NDArray[np.int64]
 CLOPPER_PEARSON, ANYTIME = "clopper-pearson", "anytime"  # the bounds that `verify` can prove, by name
 MAX_LISTED = 20  # at most this many classes are listed in a message
+History: TypeAlias = Literal["fixed", "looked", "stopped"]  # how a number of votes came about
 Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate by itself, or of all of them together
 
 
@@ -42,8 +43,9 @@ class Votes:
         selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
         objects: for each row, the number of its graph; by default each row is a graph of its own.
         targets: for each row, the number of the target in its graph; by default 0.
-        stopped: whether some of the votes were seen before their number was fixed: by a plan that looked, or, of votes
-            in a store, for a certificate at another number. They have no Clopper–Pearson bounds.
+        history: how their number came about. "fixed": before anyone saw one of them; "looked": fixed, but some were
+            seen before, in a store or by another bound; "stopped": by a plan that saw them come. Clopper–Pearson bounds
+            are for "fixed" alone.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
         audit: how many copies were classified again, to see that answers do not depend on the batch; None: not known.
 
@@ -56,7 +58,7 @@ class Votes:
     selection: Counts | None
     objects: Counts = field(repr=False)
     targets: Counts = field(repr=False)
-    stopped: bool = field(repr=False)
+    history: History = field(repr=False)
     records: tuple[FlipRecord | None, ...] = field(repr=False)
     audit: Audit | None = field(repr=False)
 
@@ -67,7 +69,7 @@ class Votes:
         *,
         objects: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
-        stopped: bool = False,
+        history: History = "fixed",
         records: Sequence[FlipRecord | None] | None = None,
         audit: Audit | None = None,
     ) -> None:
@@ -78,12 +80,14 @@ class Votes:
             "selection": None if selection is None else _as_counts(selection, "selection"),
             "objects": _as_key(rows if objects is None else objects, "objects", len(rows)),
             "targets": _as_key(0 * rows if targets is None else targets, "targets", len(rows)),
-            "stopped": stopped,
+            "history": history,
             "records": (None,) * len(rows) if records is None else tuple(records),
             "audit": audit,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if history not in get_args(History):
+            raise InvalidParameterError("history", f"be one of {', '.join(get_args(History))}", history)
         if len({*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}) < len(rows):
             raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
         if len(self.records) != len(rows):
@@ -281,7 +285,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each
     """
     if not isinstance(votes, Votes):
         raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
-    if votes.stopped:
+    if votes.history != "fixed":
         hint = 'Certify with plan="decided", or draw fresh votes of a fixed number, with another seed.'
         must = "be as many as was fixed in advance, for these bounds to hold"
         raise InvalidParameterError("votes", must, "votes that were seen before their number was fixed", hint)

@@ -82,7 +82,7 @@ class Weighed(NamedTuple):
         return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
 
 
-class Evidence:
+class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each

@@ -1,17 +1,16 @@
-"""The noise, a law for every region; and threats, what an attacker can do."""
+"""The noise: a law for every region."""
 
 from __future__ import annotations
 
 import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
-from starcert.objects.laws import Flip, Law, law_from_json, real_number
-from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.objects.laws import LAWS, Flip, Law, channels_of, law_from_json, real_number
+from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 
 MAX_SITES = 2**63 - 1  # the most sites an axis can have: the position of a site is a 64-bit integer
@@ -80,9 +79,18 @@ class Noise:
         """Whether some law is on more than two values: which value a flip shows then matters."""
         return any(law.alphabet > 2 for law in self._laws.values())
 
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The names of its laws that are not starcert's own: what they state about noise cannot be proved here."""
+        return tuple({law.name: None for law in self._laws.values() if type(law) not in LAWS})
+
     @cached_property
     def product(self) -> Product:
         """The channels of the axes, for certifying."""
+        for law in self._laws.values():
+            if type(law) not in LAWS and law.channels != channels_of(law):  # what is drawn must be what is certified
+                must, hint = "have laws whose channels are those of their transitions", "Leave out its channels."
+                raise InvalidParameterError("noise", must, law, hint)
         return Product(channel for law in self._laws.values() for channel in law.channels)
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:
@@ -105,15 +113,8 @@ class Noise:
                     axes = " and ".join(region + suffix for suffix in self._laws[region].suffixes)
                     hint = f"{region!r} has separate axes: {axes}."
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
-            counts: Sequence[object] = [value[axis] for axis in self.axes]
-        else:
-            listed = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
-            counts = list(value) if listed else [value] if isinstance(value, numbers.Real) else []  # type: ignore[arg-type]
-            if len(counts) != len(self.axes):
-                wanted = f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}"
-                raise InvalidParameterError(name, wanted, value)
-        named = zip(self.axes, counts, strict=True)
-        return tuple(_count(count, f"{name}[{axis}]", unit, maximum) for axis, count in named)
+            value = [value[axis] for axis in self.axes]
+        return counts_of(value, name, self.axes, unit, maximum)
 
     def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
         """The noise whose laws know how many values their sites have, given each region's layer and its alphabet."""
@@ -156,57 +157,19 @@ class Noise:
         return f"Noise({', '.join(f'{region}={each!r}' for region, each in shown.items())})"
 
 
-def _count(value: Any, name: str, unit: str, maximum: int) -> int:  # noqa: ANN401  (whatever a user wrote)
-    if not (real_number(value).is_integer() and 0 <= value <= maximum):
-        raise InvalidParameterError(name, f"be a whole number of {unit} from 0 to {maximum:,}", value)
-    return int(value)
-
-
-@dataclass(frozen=True, slots=True)
-class AnyFlips:
-    """An attacker who flips at most `most` sites, wherever in the regions they are; in text `flips:2`.
-
-    Example:
-        >>> str(AnyFlips(2)), AnyFlips(1).label
-        ('flips:2', 'any 1 flip')
-    """
-
-    most: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", whole_number("most", self.most, 1, MAX_RADIUS))
-
-    def __str__(self) -> str:
-        return f"flips:{self.most}"
-
-    @property
-    def label(self) -> str:
-        """What tables and pages call it."""
-        return f"any {self.most:,} flip{'s' * (self.most > 1)}"
-
-
-Threat: TypeAlias = AnyFlips
-"""The threats there are. A new one is a class here, with its text in `threat_of`."""
-
-
-def threat_of(given: object, name: str = "threat") -> Threat:
-    """The threat that a text describes; a threat stays as it is. Errors call the parameter `name`.
-
-    Example:
-        >>> threat_of("flips:2")
-        AnyFlips(most=2)
-    """
-    if isinstance(given, AnyFlips):
-        return given
-    found = re.fullmatch(r"flips:([1-9][0-9]{0,8})", given.strip()) if isinstance(given, str) else None
-    if found is None:
-        raise InvalidParameterError(name, "be flips:K, for at most K flips anywhere", given, 'For example "flips:2".')
-    return AnyFlips(int(found[1]))
-
-
-def check_box(max_radius: Sequence[int] | None, threat: Threat) -> None:
-    """Refuses a box of radii that does not hold all of a threat; None: there is no box."""
-    if max_radius is not None and min(max_radius) < threat.most:
-        requirement = f"hold {threat.label}, at least {threat.most:,} on every axis"
-        hint = "Leave max_radius out, or name a smaller threat."
-        raise InvalidParameterError("max_radius", requirement, max_radius, hint)
+def counts_of(
+    value: object, name: str, axes: Sequence[str] | None = None, unit: str = "flips", maximum: int = MAX_RADIUS
+) -> tuple[int, ...]:
+    """Whole numbers, checked: one for each of these axes; None: any number of axes."""
+    listed = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+    counts = list(value) if listed else [value] if isinstance(value, numbers.Real) else []  # type: ignore[call-overload]
+    if not counts or (axes is not None and len(counts) != len(axes)):
+        each = "a count for each axis" if axes is None else f"{len(axes)} counts, one for each of {', '.join(axes)}"
+        raise InvalidParameterError(name, f"have {each}", value)
+    found = []
+    for position, count in enumerate(counts):
+        if not (real_number(count).is_integer() and 0 <= count <= maximum):
+            place = position if axes is None else axes[position]
+            raise InvalidParameterError(f"{name}[{place}]", f"be a whole number of {unit} from 0 to {maximum:,}", count)
+        found.append(int(count))
+    return tuple(found)

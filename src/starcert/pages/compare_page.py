@@ -16,7 +16,8 @@ import numpy as np
 from starcert.certificates.metrics import FlipOutcome, FlipVerdicts, flip_steps
 from starcert.files import Archive
 from starcert.objects.laws.law import Move
-from starcert.objects.noise import AnyFlips, Noise, Threat, threat_of
+from starcert.objects.noise import Noise
+from starcert.objects.threats import AnyFlips, Threat, threat_of
 from starcert.pages.compared_runs import (
     ComparedRun,
     DifferenceMap,
@@ -29,7 +30,7 @@ from starcert.pages.compared_runs import (
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
 from starcert.pages.findings import VerdictRow, flips_asked, reasons_of
-from starcert.system.errors import StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
 MAX_FLIPS = 60  # where curves end
@@ -78,7 +79,9 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
     among = labelled if known else everything
     hits = [each.right if known else everything for each in found]
     shared = shared_axes(found)
-    most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).most
+    most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).flips
+    if most is None:
+        raise InvalidParameterError("threat", "limit the number of flips", str(threat), "For example flips:2.")
     outcomes = [each.outcomes(most) for each in found]
     return Comparison(
         names=tuple(runs),

@@ -11,7 +11,7 @@ from starcert.certificates import metrics
 from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts
 from starcert.files import Archive
 from starcert.objects.kinds import Words
-from starcert.objects.noise import AnyFlips, threat_of
+from starcert.objects.threats import AnyFlips, threat_of
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.errors import InvalidParameterError
@@ -74,7 +74,9 @@ class VerdictRow(NamedTuple):
 def flips_asked(archive: Archive) -> int:
     """Up to how many flips, wherever they are, results are counted: those of the threat, 2 with evidence, else 0."""
     with suppress(InvalidParameterError):  # settings are what a file says
-        return threat_of(archive.settings.get("threat")).most
+        flips = threat_of(archive.settings.get("threat")).flips
+        if flips is not None:
+            return flips
     if archive.certificates.verdicts is None:
         return 0
     return max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2
@@ -127,6 +129,12 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
             "prover of these: what follows from them is proved, they are not."
         )
         yield Notice(f"Bounds stated by {archive.bound}", text)
+    if laws := ", ".join(archive.noise.outside):
+        text = (
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
+            "follows from it is proved, it is not."
+        )
+        yield Notice(f"Noise stated by the law {laws}", text)
     if n_anchored := sum(map(bool, archive.anchored)):
         reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
         text = (
@@ -186,7 +194,7 @@ def out_of_reach(archive: Archive) -> str:
         selected_apart=archive.votes.selection is not None,
         together=archive.together,
         evidence=archive.evidence is not None,
-        plan="decided" if archive.votes.stopped else "fixed",
+        plan="fixed" if archive.votes.history == "fixed" else "decided",
     )
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
     how = "" if archive.certificates.verdicts is None else "by p_A"

@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,14 +26,15 @@ from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
-from starcert.runs.settings import CERTIFICATE_SETTINGS, RunSettings, run_settings
+from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
-from starcert.runs.user_code import voting_workers
+from starcert.runs.user_code import load_bound, voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
 from starcert.system.output import csv_lines, duration
 from starcert.system.stages import StageTimes, stages, unstaged
+from starcert.voting.options import Evidence, Voting
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -87,6 +88,7 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
+        load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
         ready = _tried(settings, read_inputs(settings), [settings.noise], note)
         data, problem = ready.data, ready.problem
         check_expected(ready.digests, expected or {})
@@ -99,7 +101,7 @@ def certify_run(
             with unstaged():
                 for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
                     before(sentence)
-        with voting_workers(ready.base, settings.model.file, settings.workers, note) as executor:
+        with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
             certificates = certified(settings, ready, problem, store=store, executor=executor)
         names = [data.names[each] for each in certificates.objects.tolist()]
         if certificates.nodes is not None:
@@ -157,9 +159,18 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    asked: dict[str, Any] = {key: getattr(settings, key) for key in ("seed", *CERTIFICATE_SETTINGS)}
     smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
-    return smoothed.certify(problem, **asked, store=store, executor=executor, title=title).numbered
+    return smoothed.certify(
+        problem,
+        samples=settings.samples,
+        seed=settings.seed,
+        alpha=settings.alpha,
+        family=settings.family,
+        threat=settings.threat,
+        evidence=Evidence(settings.own_samples) if settings.evidence else False,
+        voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
+        bound=load_bound(settings.bound, settings.plan),
+    ).numbered
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
@@ -211,6 +222,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "evidence": settings.evidence or None,
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "plan": None if settings.plan == "fixed" else settings.plan,
+        "bound": None if settings.bound is None else str(settings.bound),
         "threat": None if settings.threat is None else str(settings.threat),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
@@ -235,6 +247,7 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     with place.held():
+        load_bound(settings.run.bound, settings.run.plan)
         inputs = read_inputs(settings.run)
         n_chosen = len(inputs.chosen)
         inputs = replace(inputs, chosen=inputs.chosen.labelled)
@@ -296,7 +309,7 @@ def _levels(
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
-                workers = voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
+                workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once)
                 executor = resources.enter_context(workers)
             left = (len(stores) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
             whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""

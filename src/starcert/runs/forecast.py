@@ -169,7 +169,7 @@ def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
         evidence=settings.evidence,
         plan=settings.plan,
     )
-    asked = settings.max_radius or (1,) * len(needed)
+    asked = settings.limits or (1,) * len(needed)
     for axis, most, sizes in zip(list(needed), asked, zip(*ready.problem.capacities, strict=True), strict=True):
         if not most or not max(sizes):
             del needed[axis]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
-from starcert.objects.noise import Noise, Threat, threat_of
+from starcert.objects.noise import Noise
+from starcert.objects.threats import AnyFlips, threat_of
 from starcert.runs.setting_values import parse_by_axis, renaming
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
@@ -216,6 +217,8 @@ def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
 
 
 def _law(value: object) -> Law:
+    if isinstance(value, Mapping) and "law" in value:
+        return law_from_json(value, imports=True)
     if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_FLIPS):
         return law_from_json({flip: _probability(number) for flip, number in value.items()})
     return law_from_json(_probability(value))
@@ -234,7 +237,7 @@ class Goal:
     kind: str = "accuracy"  # "accuracy" or "flips"
     radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
     axis: str = ""  # of flips, on which axis; "": wherever they fall
-    threat: Threat | None = None  # of accuracy, against which attacker instead of a radius
+    threat: AnyFlips | None = None  # of accuracy, against which attacker instead of a radius
 
     @classmethod
     def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
@@ -245,7 +248,7 @@ class Goal:
             hint = f"There are accuracy, accuracy@{first}=1, accuracy@flips:2, flips, flips@{first}."
             raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
         if kind == "accuracy" and where.startswith("flips:"):
-            return cls(kind, threat=threat_of(where, name))
+            return cls(kind, threat=threat_of(where, name))  # type: ignore[arg-type]  # by its word
         counts = {where: 1} if at and kind == "flips" else parse_by_axis(where, name) if at else {}
         if not isinstance(counts, dict):
             hint = f"For example accuracy@{first}=1."
@@ -259,7 +262,7 @@ class Goal:
         whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
         if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
             box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
-            raise InvalidParameterError(name, f"stay within max_radius, {box}", text, "Give a larger --max-radius.")
+            raise InvalidParameterError(name, f"stay within the threat, {box}", text, "Name a larger box in --threat.")
         return cls(kind, tuple((axis, count) for axis, count in zip(noise.axes, whole, strict=True) if count))
 
     def __str__(self) -> str:
@@ -311,7 +314,8 @@ class SweepSettings:
     @property
     def max_flips(self) -> int:
         """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
-        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
+        flips = None if self.run.threat is None else self.run.threat.flips
+        return 2 * self.run.evidence if flips is None else flips
 
     @property
     def seed(self) -> int:
@@ -351,5 +355,5 @@ def sweep_settings(
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
     wanted, named = (file.best, "sweep.best") if best is None else (best, "--best")
-    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    goal = Goal.parse(wanted, levels[0], run.limits, named) if wanted or best is not None else None
     return SweepSettings(run, grid, own, kept, goal)

@@ -116,7 +116,8 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to exist."""
     rule = None if needs_model(settings.regions) else rule_of(settings.regions)
     of_nodes, seed = settings.targets == "nodes", settings.split_seed
-    data = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns, edge_types=settings.edge_types)
+    how: dict[str, Any] = {key: getattr(settings, key) for key in ("columns", "edge_types", "kind")}
+    data = load_graphs(settings.data, of_nodes=of_nodes, **how)
     if settings.splits is not None:
         data = divided(data, settings.splits)
     if of_nodes:

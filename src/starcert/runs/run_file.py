@@ -26,13 +26,14 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
-from starcert.objects.noise import AnyFlips
+from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
+from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
 EXPECTED = ("model", "data", "regions", "classifier")
@@ -43,10 +44,12 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES, PROFILE = "votes.db", "profile.json"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}  # a store refuses others once its votes were used
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
-_TABLES = ("noise", "regions", "columns", "max_radius")
+_TABLES = ("noise", "regions", "columns")
+_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
+"""Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
@@ -88,6 +91,7 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
     base = Path(os.path.realpath(file.parent))  # the same whichever links lead there
     try:
+        _flatten(values)
         sweep = _table_in(values, "sweep", "[sweep.grid]", "motif = [0.02, 0.05] for every region")
         train = _table_in(values, "train", "[train]", "epochs = 300")
         grid = Grid.of(sweep.pop("grid"), "sweep.grid") if "grid" in sweep else None
@@ -108,7 +112,7 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
             check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
             file.parent,
         )
-    except InvalidParameterError as error:
+    except (InvalidParameterError, PluginError) as error:
         raise RunFileError(f"{file}: {error}") from None
 
 
@@ -118,6 +122,22 @@ def _table_in(values: dict[str, Any], name: str, head: str, line: str) -> dict[s
         hint = f"Write a table: {head}, and below it a line such as {line}."
         raise InvalidParameterError(name, "be a table", table, hint)
     return table
+
+
+def _flatten(values: dict[str, Any]) -> None:
+    """Settings in the tables of `_GROUPS` are settings like others; a table evidence means that there is evidence."""
+    for name, keys in _GROUPS.items():
+        if name == "evidence" and not isinstance(values.get(name), dict):
+            continue
+        table = _table_in(values, name, f"[{name}]", f"{keys[0]} = 1000")
+        if name == "evidence":
+            values[name] = True
+        for key, value in table.items():
+            if key not in keys:
+                raise UnknownSettingError(f"{name}.{key}", "be a setting", key, f"There are {', '.join(keys)}.")
+            if key in values:
+                raise InvalidParameterError(f"{name}.{key}", f"be left out beside {key}", value)
+            values[key] = value
 
 
 def _parsed(file: Path) -> dict[str, Any]:
@@ -163,9 +183,7 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         value = getattr(settings, key)
         if not setting.written or value is None or value == setting.implied or key == "noise":
             continue
-        if key == "max_radius":
-            tables[key] = dict(zip(settings.noise.axes, value, strict=True))
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             tables[key] = value
         else:
             plain[key] = _plain(value, folder)
@@ -204,10 +222,10 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
 
 def _plain(value: object, folder: Path) -> object:
     if isinstance(value, Reference):
-        return f"{_relative(value.file, folder)}:{value.name}"
+        return value.text or f"{_relative(value.file, folder)}:{value.name}"
     if isinstance(value, Path):
         return _relative(value, folder)
-    return str(value) if isinstance(value, AnyFlips) else value
+    return str(value) if isinstance(value, Threat) else value
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -229,7 +247,7 @@ def rewritten(there: str, text: str) -> str:
     new = tomlkit.parse(text)
     try:
         old = tomlkit.parse(there)
-        for key in [key for key in old if key not in new and key in SETTINGS and SETTINGS[key].written]:
+        for key in [key for key in old if key not in new and (key in _GROUPS or _is_written(key))]:
             del old[key]
         _update(old, new)
         found = tomlkit.dumps(old)
@@ -241,6 +259,10 @@ def rewritten(there: str, text: str) -> str:
     except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
         return text
     return found if right else text
+
+
+def _is_written(key: str) -> bool:
+    return key in SETTINGS and SETTINGS[key].written
 
 
 def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:

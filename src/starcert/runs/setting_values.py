@@ -172,8 +172,10 @@ def as_columns(value: object, base: Path, name: str) -> dict[str, str]:
 
 
 def as_model(value: object, base: Path, name: str) -> Reference:
-    """A function in a Python file."""
-    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name)
+    """A function in a Python file or a module, or the name of a classifier that a package adds."""
+    if isinstance(value, Reference):
+        return value
+    return Reference.parse(as_text(value, base, name), base, name, "classifiers")
 
 
 def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[str, object]:
@@ -201,7 +203,7 @@ def as_noise(value: object, _base: Path, name: str) -> Noise:
     laws = {}
     for region, law in value.items():
         with renaming(f"{name}.{region}"):
-            laws[region] = law_from_json(law)
+            laws[region] = law_from_json(law, imports=True)
     with renaming(name):
         return Noise(laws)
 
@@ -238,6 +240,21 @@ def as_family(value: object, _base: Path, name: str) -> Family:
 
     with renaming(name):
         return confidence.check_family(value)
+
+
+def as_bound(value: object, base: Path, name: str) -> Reference | str:
+    """One of starcert's bounds by name, a class in a Python file or a module, or the name of what a package adds."""
+    from starcert.math.bounds import BOUNDS  # noqa: PLC0415  (as above)
+
+    if isinstance(value, Reference):
+        return value
+    text = as_text(value, base, name)
+    return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
+
+
+def as_kind(value: object, base: Path, name: str) -> Reference:
+    """A kind in a Python file or a module, or the name of one that a package adds."""
+    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name, "kinds")
 
 
 def as_device(value: object, base: Path, name: str) -> str:

@@ -7,21 +7,22 @@ Each is declared once, as a field. Its key in a run file, its option with help a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from starcert.objects.noise import check_box, threat_of
+from starcert.objects.threats import Box, Threat, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 if TYPE_CHECKING:
     from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise, Threat
+    from starcert.objects.noise import Noise
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
@@ -52,7 +53,7 @@ def _declared(each: Field[Any]) -> Setting:
 class RunSettings:
     """What a run needs to know; the help of each setting says what it is, and its default in words what None means.
 
-    Paths are absolute, and `max_radius` has the order of the noise's axes.
+    Paths are absolute, and the threat names the axes of the noise; `max_radius` is a part of it.
     """
 
     model: Reference = setting(
@@ -61,7 +62,7 @@ class RunSettings:
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
         "--split), noise and regions (to train with them).",
-        metavar="FILE.PY:FUNCTION",
+        metavar="FILE.PY:FUNCTION|MODULE:FUNCTION|NAME",
         example="model.py:classifier",
         in_training=True,
     )
@@ -80,6 +81,13 @@ class RunSettings:
         "file.py:function, which returns starcert objects of any kind and their classes.",
         metavar="NAME|PATH",
         example="MUTAG",
+    )
+    kind: Reference | None = _of_data(
+        checks.as_kind,
+        "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
+        "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
+        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+        shown="by the file's name",
     )
     columns: dict[str, str] | None = _of_data(
         checks.as_columns,
@@ -149,12 +157,19 @@ class RunSettings:
     )
     plan: Literal["fixed", "decided"] = _of_certificates(
         checks.one_of("fixed", "decided"),
-        "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of "
-        "max_radius is certified, or is unlikely to be certified even with all samples. Bounds are then a little "
-        "wider, as they hold whenever somebody looks.",
+        "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of the "
+        "threat is certified, or is unlikely to be certified even with all samples. Bounds are then a little wider, "
+        "as they hold whenever somebody looks.",
         metavar="fixed|decided",
         implied="fixed",
         default="fixed",
+    )
+    bound: Reference | str | None = _of_certificates(
+        checks.as_bound,
+        "What makes bounds of the votes: clopper-pearson, anytime, the name of one that a package adds (starcert "
+        "plugins), or a class as FILE.PY:NAME or MODULE:NAME. One that is not starcert's own is stated, never proved.",
+        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+        shown="clopper-pearson; with plan decided, anytime",
     )
     evidence: bool = _of_certificates(
         checks.as_flag,
@@ -190,16 +205,17 @@ class RunSettings:
     seed: int = setting(_SEED, "The seed of all noise.", default=0)
     max_radius: tuple[int, ...] | None = _of_certificates(
         checks.as_radius,
-        "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
+        "Deprecated: write --threat box:motif=3,random=45.",
         parse=checks.parse_by_axis,
         metavar="AXIS=COUNT,…",
     )
     threat: Threat | None = _of_certificates(
         lambda value, _base, name: threat_of(value, name),
-        "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
-        "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
+        "What the attacker can do. flips:2 is at most two flips, wherever they are: the results count the graphs "
+        "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more. "
+        "box:motif=3,random=45 is the box of radii to look at. What both allow: 'box:motif=3,random=45 & flips:2'.",
         shown="none: all that can be flipped",
-        metavar="flips:K",
+        metavar="flips:K|box:AXIS=COUNT,…",
         sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
         "broken and open under any 2 flips.",
     )
@@ -266,6 +282,11 @@ class RunSettings:
         samples = self.samples if self.own_samples is None else self.own_samples
         return samples if self.evidence else 0
 
+    @property
+    def limits(self) -> tuple[int, ...] | None:
+        """The box of radii to look at; None: all that can be flipped."""
+        return None if self.threat is None else self.threat.limits(self.noise)
+
     def __post_init__(self) -> None:
         for key, each in SETTINGS.items():
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
@@ -282,9 +303,11 @@ class RunSettings:
             hint = 'Say which nodes by a mask: nodes = "test_mask".'
             raise InvalidParameterError(name, f"{must} where nodes are classified", str(getattr(self, name)), hint)
         if self.max_radius is not None:
-            object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
+            box = Box(self.max_radius)
+            object.__setattr__(self, "threat", box if self.threat is None else box & self.threat)
+            object.__setattr__(self, "max_radius", None)
         if self.threat is not None:
-            check_box(self.max_radius, self.threat)
+            object.__setattr__(self, "threat", self.threat.for_noise(self.noise))
         if self.regions is None and len(self.noise.regions) > 1:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
@@ -312,11 +335,15 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if options.get("evidence") is False and "own_samples" not in options:
         given.pop("own_samples", None)  # a run file has them for evidence
-    if given.get("max_radius") is not None:
-        noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
-        called = option_name("max_radius") if "max_radius" in options else "max_radius"
-        given["max_radius"] = noise.radius(given["max_radius"], called)
-    return RunSettings(**given)
+    if given.get("max_radius") is None:
+        return RunSettings(**given)
+    noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
+    called, instead = ("--max-radius", "--threat '{}'") if "max_radius" in options else ("max_radius", 'threat = "{}"')
+    given["max_radius"] = noise.radius(given["max_radius"], called)
+    settings = RunSettings(**given)
+    text = f"{called} is deprecated: write {instead.format(settings.threat)}."
+    warnings.warn(text, StarcertWarning, stacklevel=2)
+    return settings
 
 
 @dataclass(frozen=True, kw_only=True)

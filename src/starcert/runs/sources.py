@@ -21,7 +21,7 @@ from starcert.objects.convert import Parts, from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
-from starcert.runs.user_code import Reference, TuName, running_user_code
+from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import say
 from starcert.system.processes import in_words
@@ -40,13 +40,18 @@ def load_graphs(
     of_nodes: bool = False,
     columns: Columns | None = None,
     edge_types: str | None = None,
+    kind: Reference | None = None,
 ) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
     With `of_nodes` a PyG file of one graph may have a class for each of its nodes: they stay its node data `y`. The
     settings `columns` and `edge_types` say which columns of a table hold what, and which attribute is an edge's type.
+    `kind` is what reads the file, where that does not follow from its name.
     """
-    data = _read(source, of_nodes, columns, edge_types)
+    if kind is None:
+        data = _read(source, of_nodes, columns, edge_types)
+    else:
+        data = _of_kind(source, load_instance(kind, Kind, "kind"))
     for name in (*data.names, *data.class_names):
         try:
             name.encode()
@@ -136,14 +141,18 @@ def _of_function(reference: Reference) -> Dataset:
     return _of_objects(found, str(reference), reference.name)
 
 
-def _of_kind(path: Path, kind: Kind) -> Dataset:
-    """What a kind reads from a file."""
+def _of_kind(source: Path | str | Reference, kind: Kind) -> Dataset:
+    """What a kind reads from a file or a folder."""
+    reader = f"{type(kind).__name__}.read"
+    if not isinstance(source, Path):
+        hint = f"Name a file of {kind.word}s, or leave kind out."
+        raise InvalidParameterError("data", f"be a file or a folder for {reader}", str(source), hint)
     try:
-        found = kind.read(path)
+        found = kind.read(source)
     except Exception as error:  # whatever another package may raise
         why = "" if isinstance(error, StarcertError) else f"{type(error).__name__}: "
-        raise StarcertError(f"{path}: has no {kind.word}s that can be read: {why}{error}") from error
-    return _of_objects(found, f"{type(kind).__name__}.read", path.stem)
+        raise StarcertError(f"{source}: has no {kind.word}s that can be read: {why}{error}") from error
+    return _of_objects(found, reader, source.stem)
 
 
 def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  (what a user's code returns)

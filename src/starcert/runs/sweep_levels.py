@@ -135,7 +135,7 @@ def out_of_reach(
         n_classes,
         selected_apart=votes.selection is not None,
         together=together,
-        plan="decided" if votes.stopped else "fixed",
+        plan="fixed" if votes.history == "fixed" else "decided",
     )
     sites = zip(*capacities, strict=True)
     return {

@@ -1,7 +1,8 @@
-"""`file.py:function`: code of the user's, found, imported, and named by its line where it fails; here and in workers.
+"""Code of the user's, found, imported, and named by its line where it fails; here and in workers.
 
-The file is imported as a module of its own, under a name made from its place and its content. So what is defined in it
-can travel to a worker process, which imports the file first.
+`file.py:function` is imported as a module of its own, under a name made from its place and its content. So what is
+defined in it can travel to a worker process, which imports the file first. `package.module:function`, or the name of an
+entry point, is imported as any module is.
 """
 
 from __future__ import annotations
@@ -9,25 +10,29 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import blake2b
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
+from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
+    from starcert.math.bounds import Bound
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
 _PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
@@ -43,18 +48,43 @@ class Reference:
 
     file: Path
     name: str
+    module: str = ""  # the module that the file is, where it is imported by that name
+    text: str = ""  # how it is written then
 
     @classmethod
-    def parse(cls, text: str, base: Path, parameter: str) -> Reference:
-        """What `path/to/file.py:function` refers to, relative paths taken from `base`."""
+    def parse(cls, text: str, base: Path, parameter: str, group: str = "") -> Reference:
+        """What `path/to/file.py:function` refers to, relative paths taken from `base`.
+
+        With a group of entry points, also `package.module:function`, and the name of one of these entry points.
+        """
+        if group and not re.search(r"\.py(:|$)", text) and re.fullmatch(r"[\w.-]+(:[\w.]+)?", text):
+            return cls._of_module(text, parameter, group)
         file, _, name = text.rpartition(":")
         if not (file.endswith(".py") and name.isidentifier()):
-            hint = "Write path/to/file.py:function."
+            hint = "Write path/to/file.py:function" + (", package.module:function, or a name." if group else ".")
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
         path = place_of(file, base, parameter)
         if not os.path.isfile(path):  # also false for a name that is too long
             raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
         return cls(path, name)
+
+    @classmethod
+    def _of_module(cls, text: str, parameter: str, group: str) -> Reference:
+        found = None if ":" in text else plugins(group).get(text)
+        module, _, name = (text if found is None else found.checked().place).partition(":")
+        try:
+            spec = find_spec(module) if name else None
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
+            spec = None
+        except Exception as error:
+            raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            must = "name a Python file and a function in it, or a module that can be imported"
+            hint = "Write path/to/file.py:function, package.module:function, or a name that `starcert plugins` lists."
+            raise InvalidParameterError(parameter, must, text, hint)
+        return cls(Path(spec.origin), name, module, text)
 
     @cached_property
     def digest(self) -> str:
@@ -63,13 +93,20 @@ class Reference:
 
     def load(self) -> object:
         """What the file defines under this name, once it has been imported."""
-        module = import_file(self.file)
+        module = self.imported()
         try:
-            return getattr(module, self.name)
+            return reduce(getattr, self.name.split("."), module)
         except AttributeError:
             known = [name for name, item in vars(module).items() if callable(item) and not name.startswith("_")]
             hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
+
+    def imported(self) -> ModuleType:
+        """The module that the file is."""
+        if not self.module:
+            return import_file(self.file)
+        with running_user_code(self.file):
+            return import_module(self.module)
 
     def asks_for(self, parameter: str) -> bool:
         """Whether it is a function, or a class, with a parameter of this name."""
@@ -77,7 +114,33 @@ class Reference:
         return is_function(found) and parameter in inspect.signature(found).parameters
 
     def __str__(self) -> str:
-        return f"{self.file.name}:{self.name}"
+        return self.text or f"{self.file.name}:{self.name}"
+
+
+def load_bound(bound: Reference | str | None, plan: str) -> Bound:
+    """The bound that a setting names, None: that of the plan; it must support what the plan draws."""
+    from starcert.math.bounds import BOUNDS, Bound, choose_bound  # noqa: PLC0415  (flint: only where a run is made)
+
+    made: Any = None
+    if isinstance(bound, str):
+        made = BOUNDS[bound]()
+    elif bound is not None:
+        made = load_instance(bound, Bound, "bound")
+        if ":" not in str(bound) and made.name != str(bound):
+            hint = "Let both names be the same."
+            raise InvalidParameterError("bound", "have the name of its entry point", made.name, hint)
+    return choose_bound(made, plan, n_classes=2)
+
+
+def load_instance(reference: Reference, wanted: type, parameter: str) -> Any:  # noqa: ANN401  (one of the type)
+    """The object that a setting names, or one of the class that it names; refused unless it is what is wanted."""
+    found: Any = reference.load()
+    with running_user_code(reference.file):
+        made = found() if is_function(found) else found
+    if not isinstance(made, wanted):
+        got, hint = f"a {type(made).__name__} from {reference}", f"Derive it from starcert.{wanted.__name__}."
+        raise InvalidParameterError(parameter, f"name a {wanted.__name__}", got, hint)
+    return made
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:
@@ -189,9 +252,9 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
 
 @contextmanager
 def voting_workers(
-    classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
+    classifier: Classifier, model: Reference, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """At most this many worker processes, which import the user's file first; None if votes are counted in this one.
+    """At most this many worker processes, which import the user's model first; None if votes are counted in this one.
 
     `note` receives why there are fewer than requested.
     """
@@ -206,13 +269,13 @@ def voting_workers(
             yield None
             return
         kept = "The votes that were counted are kept."
-        with worker_processes(workers, kept, begin=_begin_worker, arguments=(file,)) as executor:
+        with worker_processes(workers, kept, begin=_begin_worker, arguments=(model,)) as executor:
             yield executor
 
 
-def _begin_worker(file: Path) -> None:
+def _begin_worker(model: Reference) -> None:
     harden_streams()  # the user's code may print
     try:
-        import_file(file)
+        model.imported()
     except StarcertError as error:
         raise StarcertError(f"A worker process cannot import what this one could: {error}") from error

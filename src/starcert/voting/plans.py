@@ -7,7 +7,7 @@ counts at such a look, those of chunks 0, 1, 2, … in their order, however they
 themselves, never depends on workers, batches or interruptions.
 
 A plan that wants all it may ever want (`Plan.most`) before the first estimation vote is not asked again: the number is
-fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.stopped`), here and in the store: bounds
+fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.history`), here and in the store: bounds
 for a number of votes fixed in advance do not hold for them, and are refused.
 """
 
@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ NOT_RECORDED = -1  # in the place of the class of a target whose flips are not r
 MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
 
 Counts = npt.NDArray[np.int64]
+
+StoppingPlan: TypeAlias = Literal["fixed", "decided"]
+"""All votes, or as many as it takes to decide the question."""
 
 
 class Chunk(NamedTuple):

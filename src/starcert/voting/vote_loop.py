@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from starcert.system.errors import ClassifierError, InvalidParameterError, Starc
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.counting import tallies
+from starcert.voting.options import Voting
 from starcert.voting.plans import (
     NOT_RECORDED,
     Chunk,
@@ -45,43 +46,17 @@ if TYPE_CHECKING:
     from starcert.voting.store import VoteStore
 
 
-class VotingOptions(TypedDict, total=False):
-    """Further arguments of `SmoothedClassifier.vote`, which `certify` and `predict` pass on."""
-
-    selection_samples: int | None
-    store: str | PathLike[str] | None
-    executor: Executor | None
-    chunk_size: int | None
-    batch_size: int | None
-    progress: bool | None
-    title: str
-
-
 class VotingRun:
-    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`; nothing is counted yet."""
+    """What one call draws votes with: the job, and how; nothing is counted yet."""
 
-    def __init__(
-        self,
-        base: Classifier,
-        problem: Problem,
-        seed: int,
-        *,
-        selection_samples: int | None = None,  # the plan has them
-        store: str | PathLike[str] | None = None,
-        executor: Executor | None = None,
-        chunk_size: int | None = None,
-        batch_size: int | None = None,
-        progress: bool | None = None,
-        title: str = "votes",
-    ) -> None:
-        if executor is not None and not hasattr(executor, "submit"):
-            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
-            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        self.job = Job.of(base, problem, seed, chunk_size, batch_size)
+    def __init__(self, base: Classifier, problem: Problem, seed: int, voting: Voting) -> None:
+        self.job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(self.job)
-        self.store, self.executor, self.progress, self.title = store, executor, progress, title
+        self.store, self.executor = voting.store, voting.executor
+        self.title = voting.progress if isinstance(voting.progress, str) else "votes"
+        self.progress = None if isinstance(voting.progress, str) else voting.progress
         self._unchanged = Unchanged(base, lambda: any_copy(self.job))
 
     @contextmanager
@@ -182,13 +157,13 @@ class _Count:
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
         totals = set(self._counts["estimation"].sum(axis=1).tolist())
-        fixed = not self._looked and (self._store is None or all(map(self._store.is_fixed, totals)))
+        fixed = self._store is None or all(map(self._store.is_fixed, totals))
         return Votes(
             self._counts["estimation"],
             selection=selection if selection.any() else None,
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
-            stopped=not fixed,
+            history="stopped" if self._looked else "fixed" if fixed else "looked",
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
         )
 

@@ -272,7 +272,9 @@ def test_torchscript_cannot_travel_and_says_so():
         ProcessPoolExecutor(1) as pool,
         pytest.raises(InvalidParameterError, match="'base' must be picklable to travel to another process"),
     ):
-        sc.SmoothedClassifier(base, torch_worlds.NOISE).vote([GRAPH], samples=10, seed=1, executor=pool)
+        sc.SmoothedClassifier(base, torch_worlds.NOISE).vote(
+            [GRAPH], samples=10, seed=1, voting=sc.Voting(executor=pool)
+        )
 
 
 def test_the_public_names_are_listed():

@@ -72,7 +72,7 @@ def test_batches_answer_as_the_module_does_on_real_graphs(name, request):
 def test_votes_do_not_depend_on_the_batch_size_or_the_way():
     votes = [
         sc.SmoothedClassifier(classifier, torch_worlds.NOISE).vote(
-            torch_worlds.molecules(2), samples=1500, seed=1, batch_size=batch_size
+            torch_worlds.molecules(2), samples=1500, seed=1, voting=sc.Voting(batch_size=batch_size)
         )
         for classifier in (from_pyg(model(), n_classes=3), from_dense(model().dense(), n_classes=3))
         for batch_size in (None, 37)
@@ -134,14 +134,14 @@ class TrainingNorm(torch.nn.Module):
 def test_batch_statistics_are_refused_even_where_answers_agree(net, problem):
     with pytest.raises(ClassifierError, match=problem):
         sc.SmoothedClassifier(from_pyg(net(), n_classes=3), torch_worlds.NOISE).vote(
-            torch_worlds.molecules(1), samples=100, selection_samples=96, seed=1
+            torch_worlds.molecules(1), samples=100, voting=sc.Voting(selection_samples=96), seed=1
         )
 
 
 def test_one_copy_at_a_time_makes_batch_statistics_those_of_a_graph():
     base = from_pyg(Centred(), n_classes=3)
     votes = sc.SmoothedClassifier(base, torch_worlds.NOISE).vote(
-        torch_worlds.molecules(1), samples=100, seed=1, batch_size=1
+        torch_worlds.molecules(1), samples=100, seed=1, voting=sc.Voting(batch_size=1)
     )
     assert votes.counts.tolist() == [[100, 0, 0]]  # alone, all logits are zero
 
@@ -180,7 +180,7 @@ class Constant(torch.nn.Module):
 def test_answers_that_make_no_sense_are_named(net, problem):
     with pytest.raises(ClassifierError, match=problem):
         sc.SmoothedClassifier(from_pyg(net, n_classes=3), torch_worlds.NOISE).vote(
-            torch_worlds.molecules(1), samples=500, selection_samples=100, seed=1
+            torch_worlds.molecules(1), samples=500, voting=sc.Voting(selection_samples=100), seed=1
         )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from asking import how_to
 
 import starcert as sc
 from starcert.sampling.sampler import sampler
@@ -27,7 +28,7 @@ def copies(n=20):
 
 
 def vote(base, **settings):
-    return sc.SmoothedClassifier(base, torch_worlds.NOISE).vote([GRAPH], samples=300, seed=1, **settings)
+    return sc.SmoothedClassifier(base, torch_worlds.NOISE).vote([GRAPH], **how_to(samples=300, seed=1, **settings))
 
 
 class Edges(torch.nn.Module):

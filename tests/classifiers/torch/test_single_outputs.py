@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from asking import how_to
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -50,7 +51,7 @@ def base_of(form, *made, **said):
 
 def votes(base, form, **how):
     given = ROWS if form == "rows" else GRAPHS
-    return sc.SmoothedClassifier(base, NOISE).vote(given, samples=300, seed=1, **how).counts.tolist()
+    return sc.SmoothedClassifier(base, NOISE).vote(given, **how_to(samples=300, seed=1, **how)).counts.tolist()
 
 
 FORMS = ["pyg", "dense", "rows", "nodes"]

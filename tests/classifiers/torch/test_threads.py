@@ -4,6 +4,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from asking import how_to
 
 import starcert as sc
 from starcert.classifiers.torch import module as modules
@@ -45,7 +46,7 @@ def _three_threads(monkeypatch):
 
 def vote(model, **settings):
     base = sc.classifiers.from_pyg(model, n_classes=2)
-    return sc.SmoothedClassifier(base, NOISE).vote([GRAPH], samples=50, seed=1, **settings).counts.tolist()
+    return sc.SmoothedClassifier(base, NOISE).vote([GRAPH], **how_to(samples=50, seed=1, **settings)).counts.tolist()
 
 
 def test_votes_on_small_batches_are_counted_with_one():

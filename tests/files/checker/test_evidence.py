@@ -131,12 +131,12 @@ def test_an_engine_that_proves_too_much_is_caught(tmp_path, monkeypatch):
 
 def test_a_choice_that_looked_ahead_is_caught(monkeypatch):
     """λ is asked of an engine that does not know the votes it is about."""
-    looked = engine.Evidence._rates
+    looked = engine.FlipEvidence._rates
 
     def ahead(self, level, scheme, pool, stage):
         return looked(self, level, scheme, pool, len(self._ends))
 
-    monkeypatch.setattr(engine.Evidence, "_rates", ahead)
+    monkeypatch.setattr(engine.FlipEvidence, "_rates", ahead)
     motif = evidence_world("motif")
     again = evidence_checker(motif, 1, motif.certificates[1])
     level = (0, 2)

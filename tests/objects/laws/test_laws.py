@@ -151,7 +151,7 @@ def test_a_law_need_not_say_more_than_it_must():
     assert (law.change(0), law.capacity((3, 4))) == (0.25, (7,))
     assert sc.slack(sc.Noise(a=law), 2) == sc.slack(sc.Noise(a=0.25), 2)
     for write in (law.to_json, law.to_text):
-        with pytest.raises(InvalidParameterError, match="Flip, Categorical and Edges are such laws"):
+        with pytest.raises(InvalidParameterError, match="Give the law its `numbers`"):
             write()
 
 

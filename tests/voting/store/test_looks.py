@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import worlds
+from asking import how_to
 
 import starcert as sc
 from starcert.system.errors import InvalidParameterError
@@ -17,7 +18,7 @@ BOX = {"core": 2, "rest": 2}
 def certify(tmp_path):
     def certify(samples, n_graphs=2, **options):
         wanted = ASKED | {"store": tmp_path / "votes.db"} | options
-        return worlds.smoothed().certify(worlds.graphs(n_graphs), samples=samples, **wanted)
+        return worlds.smoothed().certify(worlds.graphs(n_graphs), **how_to(samples=samples, **wanted))
 
     return certify
 
@@ -42,8 +43,8 @@ def test_nothing_is_counted_before_a_look_is_refused(certify, tmp_path):
 
 def test_bounds_for_any_time_may_follow_and_the_first_call_may_be_repeated(certify):
     certify(500)
-    assert certify(900, plan="decided").votes.stopped
-    assert not certify(500).votes.stopped
+    assert certify(900, plan="decided").votes.history == "stopped"
+    assert certify(500).votes.history == "fixed"
     with pytest.raises(InvalidParameterError, match="'samples' must be 500"):
         certify(900)
 
@@ -57,18 +58,18 @@ def test_a_fixed_number_after_a_plan_that_looked_is_refused(certify):
 
 def test_votes_that_were_looked_at_are_marked(certify, tmp_path):
     def vote(samples):
-        return worlds.smoothed().vote(worlds.graphs(2), samples=samples, store=tmp_path / "votes.db", **ASKED)
+        return worlds.smoothed().vote(worlds.graphs(2), **how_to(samples=samples, store=tmp_path / "votes.db", **ASKED))
 
-    assert not vote(300).stopped  # nobody saw a certificate
+    assert vote(300).history == "fixed"  # nobody saw a certificate
     certify(500)
-    assert not vote(500).stopped
-    assert vote(900).stopped
+    assert vote(500).history == "fixed"
+    assert vote(900).history == "looked"
     with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
         sc.clopper_pearson(vote(900))
 
 
 def test_an_interrupted_run_has_not_looked(certify, tmp_path):
-    worlds.smoothed().vote(worlds.graphs(1), samples=300, store=tmp_path / "votes.db", **ASKED)
+    worlds.smoothed().vote(worlds.graphs(1), **how_to(samples=300, store=tmp_path / "votes.db", **ASKED))
     certify(500)
 
 
@@ -85,9 +86,9 @@ def test_another_box_after_a_look_is_refused_with_evidence_on_two_axes(certify, 
     asked = {"evidence": True, "own_samples": 0, "plan": plan}
     certify(500, max_radius=BOX, **asked)
     certify(500, max_radius=BOX, max_flips=1, **asked)  # always free
-    with pytest.raises(InvalidParameterError, match=r"'max_radius' must be \(2, 2\).*Got \(1, 2\)"):
+    with pytest.raises(InvalidParameterError, match=r"'threat' must be \(2, 2\).*Got \(1, 2\)"):
         certify(500, max_radius=(1, 2), **asked)
-    with pytest.raises(InvalidParameterError, match="'max_radius' must be"):
+    with pytest.raises(InvalidParameterError, match="'threat' must be"):
         certify(500, **asked)
 
 
@@ -98,7 +99,7 @@ def test_another_box_is_free_without_evidence_and_on_one_axis(certify, tmp_path)
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(worlds.parity), sc.Noise(all=0.1))
     for box in (1, 2, None):
         asked = {"samples": 200, "seed": 1, "evidence": True, "own_samples": 0, "store": tmp_path / "one.db"}
-        smoothed.certify(graphs, max_radius=box, **asked)
+        smoothed.certify(graphs, **how_to(max_radius=box, **asked))
 
 
 OWN = {"max_radius": BOX, "evidence": True, "plan": "decided"}
@@ -132,10 +133,10 @@ def test_whatever_changes_the_number_of_votes_is_refused_after_own_votes(tmp_pat
         sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 4), n_classes=2), sc.Noise(all=0.1)
     )
     asked = {"samples": 2000, "seed": 1, "evidence": True, "plan": "decided", "store": tmp_path / "votes.db"}
-    early = smoothed.certify([sc.Graph(5, [])], max_radius=1, **asked)
+    early = smoothed.certify([sc.Graph(5, [])], **how_to(threat=sc.threats.Box(1), **asked))
     assert early.votes.counts.sum() < 2000
     with pytest.raises(InvalidParameterError, match=r"'samples' must give .* votes on graph 0"):
-        smoothed.certify([sc.Graph(5, [])], max_radius=4, **asked)
+        smoothed.certify([sc.Graph(5, [])], **how_to(threat=sc.threats.Box(4), **asked))
 
 
 @pytest.mark.parametrize("own_samples", [(0, None), (None, 0), (None, None)])

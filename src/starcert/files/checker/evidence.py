@@ -37,7 +37,7 @@ from starcert.files.record import BrokenLevel
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, Evidence, Level, Weighed
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.flips import FlipRecord
 from starcert.math.limits import AlphaShares
 from starcert.math.pooling import Scheme, bins_of, level_weight
@@ -75,7 +75,7 @@ class EvidenceChecker:
         label: int,
         alpha: Fraction,
         box: Level | None,
-        choices: Callable[[int], Evidence],
+        choices: Callable[[int], FlipEvidence],
     ) -> None:
         record = graph.record
         self.graph, self.axes, self._label = graph, axes, label

@@ -1,16 +1,21 @@
-"""Laws: the noise of one region, a transition law on the alphabet of its sites; and how files and commands write it."""
+"""Laws: the noise of one region, a transition law on the alphabet of its sites; and how files and commands write it.
+
+`LAWS` are starcert's own. Any other is found by its name among the entry points in `starcert.laws`, or imported.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
 
-from starcert.objects.laws.law import Flip, Law, Move, TypedFlip, axis_moves, probability, real_number, why_not_alike
+from starcert.objects.laws.flips import Flip, TypedFlip
+from starcert.objects.laws.law import Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
+from starcert.system.plugins import Plugin, PluginError, find_plugin
 
 __all__ = [
+    "LAWS",
     "Categorical",
     "Edges",
     "Flip",
@@ -18,6 +23,7 @@ __all__ = [
     "Move",
     "TypedFlip",
     "axis_moves",
+    "channels_of",
     "law_from_json",
     "law_from_text",
     "probability",
@@ -25,9 +31,12 @@ __all__ = [
     "why_not_alike",
 ]
 
+LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip)
+"""Starcert's own laws. Each knows what it has written; they are asked in turn."""
 
-def law_from_json(value: object) -> Law:
-    """The law that `to_json` wrote down.
+
+def law_from_json(value: object, *, imports: bool = False) -> Law:
+    """The law that `to_json` wrote down; `imports` allows `{"law": "module:Class", …}` to import that module.
 
     Example:
         >>> law_from_json(0.1), law_from_json({"delete": 0.04, "add": 0.2})
@@ -35,26 +44,19 @@ def law_from_json(value: object) -> Law:
         >>> law_from_json({"categorical": 0.3, "values": 4})
         Categorical(0.3, 4)
     """
-    if isinstance(value, Mapping):
-        names = frozenset(value)
-        if names - {"added"} in ({"flip"}, {"delete", "add"}):
-            chances = {("p" if name == "flip" else name): chance for name, chance in value.items()}
-            return Flip(**chances)
-        if names - {"types"} == {"delete", "add", "change"}:
-            return Edges(**value)
-        if names - {"values"} == {"categorical"}:
-            return Categorical(value["categorical"], value.get("values"))
-    if isinstance(value, Mapping) or math.isnan(real_number(value)):
+    if isinstance(value, Mapping) and "law" in value:
+        return _from_outside(value["law"], imports, lambda law: law.from_json(value), value)
+    if (found := _first(LAWS, lambda law: law.from_json(value))) is None:
         hint = "Write 0.02, { delete = 0.04, add = 0.2 }, { categorical = 0.05 } or { delete, add, change }."
         raise InvalidParameterError("law", "be a probability, or the named numbers of a law", value, hint)
-    return Flip(real_number(value))
+    return found
 
 
 def law_from_text(text: str, name: str) -> Law:
     """The law that `to_text` wrote down. Errors call it `name`.
 
     P and DELETE/ADD are flips, perhaps with @ and how types are drawn; P:VALUES or P:* is categorical noise, and
-    DELETE/ADD/CHANGE, perhaps with :TYPES, that of edges of several types.
+    DELETE/ADD/CHANGE, perhaps with :TYPES, that of edges of several types. NAME(P/P) is a law from outside.
 
     Example:
         >>> law_from_text("0.1", "--noise"), law_from_text("0.04/0.2", "--noise"), law_from_text("0.3:4", "--noise")
@@ -62,23 +64,46 @@ def law_from_text(text: str, name: str) -> Law:
         >>> law_from_text("0.04/0.2/0.1", "--noise"), law_from_text("0.1@graph", "--noise")
         (Edges(delete=0.04, add=0.2, change=0.1), Flip(0.1, added='graph'))
     """
-    flips, typed, rule = text.partition("@")
-    chances, numbered, number = flips.partition(":")
+    outside, opened, _ = text.partition("(")
     try:
-        parts = [float(part) for part in chances.split("/")]
-        added: Any = {}
-        if typed:
-            added["added"] = rule if rule.isalpha() else [float(share) for share in rule.split(":")]
-        if len(parts) == 3 and not typed:
-            delete, add, change = parts
-            return Edges(delete=delete, add=add, change=change, types=int(number) if numbered else None)
-        if len(parts) == 1 and numbered and not typed:
-            return Categorical(parts[0], None if number == "*" else int(number))
-        if len(parts) > 2 or numbered:
-            raise ValueError(text)
-        return Flip(*parts, **added) if len(parts) == 1 else Flip(delete=parts[0], add=parts[1], **added)
+        if opened:
+            return _from_outside(outside, True, lambda law: law.from_text(text), text)
+        if (found := _first(LAWS, lambda law: law.from_text(text))) is not None:
+            return found
     except InvalidParameterError as error:
         raise InvalidParameterError(name, *error.args[1:]) from None
     except ValueError:
-        hint = "Write motif=0.02, bonds=0.04/0.2, bonds=0.04/0.2/0.1 for typed edges or atoms=0.05:* for categories."
-        raise InvalidParameterError(name, "be a probability, or several as delete/add", text, hint) from None
+        pass
+    hint = "Write motif=0.02, bonds=0.04/0.2, bonds=0.04/0.2/0.1 for typed edges or atoms=0.05:* for categories."
+    raise InvalidParameterError(name, "be a probability, or several as delete/add", text, hint)
+
+
+def _first(laws: Sequence[type[Law]], read: Callable[[type[Law]], Law | None]) -> Law | None:
+    return next((found for law in laws if (found := read(law)) is not None), None)
+
+
+def _from_outside(name: object, imports: bool, read: Callable[[type[Law]], Law | None], given: object) -> Law:
+    """The law of another package that is called so, from what is given."""
+    module, is_place, _ = str(name).partition(":")
+    if is_place and not imports and module not in sys.modules:  # a file from elsewhere decides nothing about imports
+        hint = f"Import {module} first, or let its package declare the law as an entry point in starcert.laws."
+        raise InvalidParameterError("law", "be imported, or declared by a package that is installed", name, hint)
+    plugin = (
+        Plugin("laws", str(name), str(name), module)
+        if is_place
+        else find_plugin("laws", str(name), [law.name for law in LAWS])
+    )
+    law = plugin.load()
+    if not (isinstance(law, type) and issubclass(law, Law) and law.name == name):
+        called = f", which calls itself {law.name!r}" if isinstance(law, type) and issubclass(law, Law) else ""
+        raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Law with the name {str(name)!r}{called}.")
+    try:
+        found = read(law)
+    except InvalidParameterError:
+        raise
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise InvalidParameterError("law", f"be what {name} takes", given, f"({problem}.)") from error
+    if found is None:
+        raise InvalidParameterError("law", f"be what {name} takes", given, "Write its numbers.")
+    return found

@@ -267,7 +267,7 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
             ("selection_samples", look.selection, new.selection, "another class might be chosen"),
             ("evidence", look.evidence, new.evidence, _BETTER),
             ("bound", look.bound, new.bound, _BETTER),
-            ("max_radius", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
+            ("threat", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
         ):
             if before != now:
                 must = f"be {before}, as in the certificates already computed from this store, because {why}"
@@ -284,5 +284,5 @@ def _check_one_bet(new: Look, look: Look) -> None:
     for graph, (votes, more) in enumerate(zip(look.drawn or (), new.drawn or (), strict=False)):
         if (look.own and more > votes) or (new.own and more < votes):
             must = f"give {number}{votes} votes on graph {graph}, {_ONE_BET}"
-            same = "Keep samples, alpha, max_radius and max_flips (own_samples may grow)"
+            same = "Keep samples, alpha and the threat (own_samples may grow)"
             raise InvalidParameterError("samples", must, more, f"{same}, or {_FRESH}")

@@ -141,7 +141,7 @@ class VoteStore:
         return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
     def is_fixed(self, estimation: int) -> bool:
-        """Whether the votes were not looked at before their number was fixed to this one; see `Votes.stopped`."""
+        """Whether the votes were not looked at before their number was fixed to this one; see `Votes.history`."""
         return is_fixed(estimation, self.looks)
 
     def check_look(self, **look: Any) -> None:  # noqa: ANN401  (the attributes of a `Look`)

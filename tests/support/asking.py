@@ -1,0 +1,23 @@
+"""The arguments of `certify` and `vote` from one flat dictionary: tests vary one thing at a time."""
+
+from dataclasses import fields, replace
+from functools import reduce
+from operator import and_
+
+import starcert as sc
+
+VOTING = tuple(each.name for each in fields(sc.Voting))
+THREATS = {"max_radius": sc.threats.Box, "max_flips": sc.threats.AnyFlips}
+
+
+def how_to(**flat):
+    """What is flat here, in the objects that it is a part of."""
+    asked = {key: value for key, value in flat.items() if key not in (*VOTING, *THREATS, "own_samples")}
+    asked["voting"] = replace(flat.get("voting", sc.Voting()), **{key: flat[key] for key in VOTING if key in flat})
+    if flat.get("evidence") and "own_samples" in flat:
+        asked["evidence"] = sc.Evidence(flat["own_samples"])
+    given = [kind(flat[key]) for key, kind in THREATS.items() if flat.get(key) is not None]
+    if given:
+        others = [] if flat.get("threat") is None else [sc.threats.threat_of(flat["threat"])]
+        asked["threat"] = reduce(and_, [*given, *others])
+    return asked
