@@ -8,7 +8,7 @@ from starcert.objects import Sites
 from starcert.objects.threats import (
     UnfitError,
     Valence,
-    threat_of,
+    read_threat,
 )
 
 
@@ -46,7 +46,7 @@ def test_types_of_edges_that_are_numbers_are_explained():
     sites = Sites.everything(numbered, "all")
     with pytest.raises(UnfitError, match=r"types of edges out of single, .* Got 0 instead\. Say what they mean"):
         Valence(1, "MUTAG").check(sites)
-    molecules = threat_of("valence:1,elements=MUTAG,bonds=MUTAG")
+    molecules = read_threat("valence:1,elements=MUTAG,bonds=MUTAG")
     assert molecules == Valence(1, "C/N/O/F/I/Cl/Br", ("aromatic", "single", "double", "triple"))
     assert [value for ((_, value),) in molecules.attacks(sites, 1)] == [0, 1, 3]  # no bond, aromatic, double
 

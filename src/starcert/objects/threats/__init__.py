@@ -6,19 +6,21 @@
     nodes          `DeleteNode`, `RestoreNode`, `InjectNode`
     combinations   `a | b` either, `a & b` both, `a + b` one after the other
 
-`threat_of("rewire:1")` reads the text of each. A threat of your own is a subclass of `Threat`, see there.
+Certificates look at the radii of `AnyFlips` and `Box`, and `threat_of("box:3,45 & flips:2")` reads those. The others
+list their attacks, and `read_threat("rewire:1")` reads all. A threat of your own is a subclass of `Threat`, see there.
 """
 
 from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
-from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError, by_level
+from starcert.objects.threats.base import _KINDS, Both, Either, Then, Threat, UnfitError, by_level
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
-from starcert.objects.threats.text import threat_of
+from starcert.objects.threats.text import read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 
 __all__ = [
     "MAX_ATTACKS",
+    "_KINDS",
     "Additions",
     "AnyFlips",
     "Attacks",
@@ -42,6 +44,7 @@ __all__ = [
     "after",
     "attackable",
     "by_level",
+    "read_threat",
     "threat_of",
     "with_spare_nodes",
 ]

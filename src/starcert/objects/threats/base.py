@@ -9,13 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 import numpy as np
 from typing_extensions import override
 
+from starcert.math.channels import MAX_RADIUS
 from starcert.objects.binding import noise_for_sites
 from starcert.objects.layers import EDGE_LAYERS, Indices
 from starcert.objects.noise import Noise
@@ -32,7 +33,7 @@ from starcert.objects.threats.attacks import (
 )
 from starcert.system.errors import InvalidParameterError, whole_number
 
-MAX_UNITS = 10**9
+_KINDS: dict[str, type[Threat]] = {}  # those that certificates look at by radius, by the word before the colon
 MAX_STEPS = 2**14  # objects between the clean and the attacked one that are looked at, one by one
 
 
@@ -56,7 +57,13 @@ class Threat(ABC):
     may also be read off what is attacked, as long as the reverse undoes it: `Deletions` reads which edges there are,
     `Additions` gets them back.
 
-    Subclasses are frozen dataclasses. With a `word` they have a text, `word:most,field=value,…`.
+    **Radii.** A certificate looks at every radius within `limits` and `flips`, which hold all attacks.
+
+    Subclasses are frozen dataclasses. With a `word` they have a text, `word:most,field=value,…`. Run files and archives
+    keep the text, so its meaning never changes.
+
+    Attributes:
+        form: what its text looks like, such as "flips:K", where certificates look at its radii; "": it has none.
 
     Example:
         >>> from dataclasses import dataclass
@@ -73,12 +80,35 @@ class Threat(ABC):
         (2, {(2,)}, 'It is not known from')
     """
 
+    form: ClassVar[str] = ""
     word: ClassVar[str] = ""
     most: int
 
-    @abstractmethod
+    def __init_subclass__(cls) -> None:
+        if cls.form:
+            _KINDS[cls.form.partition(":")[0]] = cls
+
+    @classmethod
+    def parse(cls, text: str) -> Threat | None:
+        """The threat from what follows the colon of its text; None if that is not its form."""
+        return None
+
+    def limits(self, noise: Noise) -> tuple[int, ...] | None:
+        """The smallest box of radii that holds all of it; None: no axis has a limit."""
+        return None
+
+    @property
+    def flips(self) -> int | None:
+        """The most flips of an attack, wherever they are; None: there is no limit."""
+        return None
+
+    def for_noise(self, noise: Noise) -> Threat:
+        """The same threat, with the axes of a noise named and checked."""
+        return self
+
     def attacks(self, sites: Sites, size: int) -> Attacks:
         """All attacks of exactly this size; none beyond `most`."""
+        raise InvalidParameterError("threat", "list its attacks", self.label, "Define its method `attacks`.")
 
     @property
     @abstractmethod
@@ -107,13 +137,13 @@ class Threat(ABC):
         return "" if self.reverse is not None else _UNKNOWN
 
     def __or__(self, other: Threat) -> Either:
-        return Either(self, other)
+        return Either(self, other) if isinstance(other, Threat) else NotImplemented
 
     def __and__(self, other: Threat) -> Both:
-        return Both(self, other)
+        return Both((*_parts(self), *_parts(other))) if isinstance(other, Threat) else NotImplemented
 
     def __add__(self, other: Threat) -> Then:
-        return Then(self, other)
+        return Then(self, other) if isinstance(other, Threat) else NotImplemented
 
     @property
     def options(self) -> dict[str, object]:
@@ -167,9 +197,6 @@ class _Combined(Threat):
     operator: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for name, value in (("left", self.left), ("right", self.right)):
-            if not isinstance(value, Threat):
-                raise InvalidParameterError(name, "be a threat", value, 'Read a text first: threat_of("rewire:1").')
         object.__setattr__(self, "most", max(self.left.most, self.right.most))
 
     @override
@@ -190,8 +217,7 @@ class _Combined(Threat):
 
     @override
     def __str__(self) -> str:
-        parts = (f"({each})" if isinstance(each, _Combined) else str(each) for each in (self.left, self.right))
-        return f" {self.operator} ".join(parts)
+        return f" {self.operator} ".join(map(_part_text, (self.left, self.right)))
 
 
 @dataclass(frozen=True)
@@ -214,25 +240,72 @@ class Either(_Combined):
 
 
 @dataclass(frozen=True)
-class Both(_Combined):
-    """`a & b`: what each of two attackers can do, in as many units as the one who needs more."""
+class Both(Threat):
+    """`a & b`: what several threats all allow, in as many units as the one that needs most."""
 
-    operator = "&"
+    parts: tuple[Threat, ...]
+
+    def __str__(self) -> str:
+        return " & ".join(map(_part_text, self.parts))
+
+    @property
+    def most(self) -> int:  # type: ignore[override]  # a number like that of any other
+        """The most units that one of them has."""
+        return max(each.most for each in self.parts)
 
     @property
     @override
     def label(self) -> str:
-        return f"what is both {self.left.label} and {self.right.label}"
+        return ", and ".join(each.label for each in self.parts)
+
+    @override
+    def limits(self, noise: Noise) -> tuple[int, ...] | None:
+        boxes = [box for each in self.parts if (box := each.limits(noise)) is not None]
+        return tuple(map(min, zip(*boxes, strict=True))) if boxes else None
+
+    @property
+    @override
+    def flips(self) -> int | None:
+        return min((each.flips for each in self.parts if each.flips is not None), default=None)
+
+    @override
+    def for_noise(self, noise: Noise) -> Threat:
+        return Both(tuple(each.for_noise(noise) for each in self.parts))
+
+    @override
+    def check(self, sites: Sites) -> None:
+        for each in self.parts:
+            each.check(sites)
+
+    @property
+    @override
+    def reverse(self) -> Threat | None:
+        back = [each.reverse for each in self.parts]
+        parts = [each for each in back if each is not None]
+        return Both(tuple(parts)) if len(parts) == len(back) else None
+
+    @property
+    @override
+    def anchored(self) -> str:
+        return " ".join(dict.fromkeys(each.anchored for each in self.parts if each.anchored))
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
         if not 1 <= size <= self.most:
             return Attacks()
-        one, other = (
-            [each.attacks(sites, number) for number in range(1, size + 1)] for each in (self.left, self.right)
-        )
-        within = [reduce(or_, each) for each in (one, other)]
-        return (one[-1] & within[1]) | (within[0] & other[-1])
+        within, smaller = list[Attacks](), list[Attacks]()
+        for each in self.parts:
+            smaller.append(reduce(or_, (each.attacks(sites, number) for number in range(1, size)), Attacks()))
+            within.append(smaller[-1] | each.attacks(sites, size))
+        return reduce(and_, within) - reduce(and_, smaller)
+
+
+def _parts(threat: Threat) -> tuple[Threat, ...]:
+    return threat.parts if isinstance(threat, Both) else (threat,)
+
+
+def _part_text(threat: Threat) -> str:
+    return f"({threat})" if isinstance(threat, _Combined | Both) else str(threat)
 
 
 @dataclass(frozen=True)
@@ -338,7 +411,7 @@ def check_edges(threat: Threat, sites: Sites) -> None:
 
 def check_most(threat: Threat, name: str = "most") -> None:
     """Checks how many units a threat has."""
-    object.__setattr__(threat, name, whole_number(name, getattr(threat, name), 1, MAX_UNITS))
+    object.__setattr__(threat, name, whole_number(name, getattr(threat, name), 1, MAX_RADIUS))
 
 
 def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:

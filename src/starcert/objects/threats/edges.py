@@ -104,7 +104,7 @@ class Where(SiteThreat):
     Args:
         predicate: from the frame and arrays of coordinates (u and v; node and column; site) to truth values.
         most: how many sites.
-        name: what text calls it, its own name if left out; `threat_of` has to be given the function by that name.
+        name: what text calls it, its own name if left out; `read_threat` has to be given the function by that name.
         layer: the layer of these sites, the first of the object if left out.
 
     Example:
@@ -146,7 +146,7 @@ class Where(SiteThreat):
         given = dict(options)
         predicate, name = given.pop("predicates", {}).get(given.get("name")), given.get("name")
         if predicate is None:
-            hint = "Give threat_of the function: predicates={'near': near}."
+            hint = "Give read_threat the function: predicates={'near': near}."
             raise InvalidParameterError("threat", "have a function for its name", name, hint)
         return cls(predicate, most, **given)  # type: ignore[arg-type]
 
@@ -232,7 +232,7 @@ class LocalBudget(EdgeThreat):
         return size // units if 1 <= size <= self.most and size % units == 0 else 0
 
     @override
-    def limits(self, sites: Sites, changes: Rows) -> Limits:
+    def budgets(self, sites: Sites, changes: Rows) -> Limits:
         ground, graph = ground_of(sites), sites.graph
         limit = np.full(graph.n_nodes, self.per_node or 0)
         if self.strength is not None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from operator import le
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
+from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import MAX_UNITS, Threat, UnfitError
+from starcert.objects.threats.base import Threat, UnfitError
 from starcert.objects.threats.site_threat import Limits, Mask, SiteThreat, move_table
-from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
+from starcert.system.errors import did_you_mean
 
 _SUFFIXES = ("", "delete", "add", "change")
 
@@ -30,8 +33,19 @@ class AnyFlips(SiteThreat):
         ('flips:2', 'any 2 flips', 'any 1 flip')
     """
 
+    form: ClassVar[str] = "flips:K"
     most: int
     word = "flips"
+
+    @classmethod
+    @override
+    def parse(cls, text: str) -> Threat | None:
+        return cls(int(text)) if re.fullmatch(r"[1-9][0-9]{0,8}", text) else None
+
+    @property
+    @override
+    def flips(self) -> int:
+        return self.most
 
     @property
     @override
@@ -116,64 +130,90 @@ class Changes(SiteThreat):
 
 @dataclass(frozen=True, init=False)
 class Box(SiteThreat):
-    """An attacker with at most so many flips on each axis, none on those that are not named; in text `box:a=1,b=2`.
+    """An attacker with a number of flips on each axis of the noise.
 
-    An axis is a region, or its deletions, additions or changes of type: `bonds`, `bonds.delete`, `bonds.add`,
-    `bonds.change`. The unit is one flip, wherever it is.
+    To list its attacks, axes must be named: regions, or their deletions, additions or changes of type (`bonds`,
+    `bonds.delete`, `bonds.add`, `bonds.change`). The unit is one flip, wherever it is.
+
+    Args:
+        radius: in the order of `noise.axes`, by axis name, or a number if there is one axis.
 
     Example:
-        >>> box = Box({"random": 2, "bonds.delete": 1})
-        >>> str(box), box.most, box.reverse
-        ('box:bonds.delete=1,random=2', 3, Box({'bonds.add': 1, 'random': 2}))
+        >>> box = Box({"motif": 3, "random": 45})
+        >>> str(box), box.label, box.limits(Noise(motif=0.02, random=0.45))
+        ('box:motif=3,random=45', 'at most 3 in motif, 45 in random', (3, 45))
     """
 
-    radius: tuple[tuple[str, int], ...]
-    most: int
+    form: ClassVar[str] = "box:AXIS=COUNT,…"
+    radius: tuple[int, ...]
+    axes: tuple[str, ...]  # in the order of the radius; none: that of the noise
     word = "box"
     limited = True
 
-    def __init__(self, radius: Mapping[str, int]) -> None:
-        if not isinstance(radius, Mapping) or not all(isinstance(axis, str) for axis in radius):
-            raise InvalidParameterError("radius", "have a count for each axis", radius, 'For example {"bonds": 2}.')
-        counts = {axis: whole_number(f"radius[{axis}]", each, 0, MAX_UNITS) for axis, each in radius.items()}
-        for axis in counts:
-            region, _, suffix = axis.partition(".")
-            if suffix not in _SUFFIXES or (suffix and region in counts):
-                requirement = "have regions as axes, or their .delete, .add and .change"
-                raise InvalidParameterError("radius", requirement, axis)
-        object.__setattr__(self, "radius", tuple(sorted((axis, each) for axis, each in counts.items() if each)))
-        object.__setattr__(self, "most", sum(counts.values()))
-        if not self.radius:
-            raise InvalidParameterError("radius", "have at least one flip on some axis", dict(radius))
+    def __init__(self, radius: RadiusLike) -> None:
+        axes = tuple(map(str, radius)) if isinstance(radius, Mapping) else ()
+        counts = counts_of(list(radius.values()) if isinstance(radius, Mapping) else radius, "radius", axes or None)
+        object.__setattr__(self, "radius", counts)
+        object.__setattr__(self, "axes", axes)
+
+    @classmethod
+    @override
+    def parse(cls, text: str) -> Threat | None:
+        items = [item.strip().rpartition("=") for item in text.split(",")]
+        axes = [axis for axis, _, _ in items]
+        if any(axes) and len(set(filter(None, axes))) < len(axes):
+            return None
+        if not all(re.fullmatch(r"[0-9]{1,10}", count) for _, _, count in items):
+            return None
+        counts = [int(count) for _, _, count in items]
+        return cls(dict(zip(axes, counts, strict=True)) if any(axes) else counts)
+
+    def __str__(self) -> str:
+        counts = map(str, self.radius)
+        return f"box:{','.join(map('='.join, zip(self.axes, counts, strict=True)) if self.axes else counts)}"
 
     @property
     @override
     def label(self) -> str:
-        return "at most " + ", ".join(f"{count:,} in {axis}" for axis, count in self.radius)
+        counts = [f"{count:,}" for count in self.radius]
+        if not self.axes:
+            return f"at most {', '.join(counts)} by axis"
+        return f"at most {', '.join(map(' in '.join, zip(counts, self.axes, strict=True)))}"
+
+    @override
+    def limits(self, noise: Noise) -> tuple[int, ...]:
+        counts = dict(zip(self.axes, self.radius, strict=True)) if self.axes else self.radius
+        return noise.radius(counts, "threat")
+
+    @override
+    def for_noise(self, noise: Noise) -> Threat:
+        return Box(dict(zip(noise.axes, self.limits(noise), strict=True)))
+
+    @property
+    def most(self) -> int:  # type: ignore[override]  # a number like that of any other
+        """How many flips there are on all axes together."""
+        return sum(self.radius)
 
     @property
     @override
-    def reverse(self) -> Threat:
+    def reverse(self) -> Threat | None:
+        if not self.axes:
+            return None
         opposite = {"delete": "add", "add": "delete"}
-        turned = ((axis.rpartition("."), count) for axis, count in self.radius)
+        turned = ((axis.rpartition("."), count) for axis, count in zip(self.axes, self.radius, strict=True))
         return Box({f"{region}{dot}{opposite.get(name, name)}": count for (region, dot, name), count in turned})
-
-    def __repr__(self) -> str:
-        return f"Box({dict(self.radius)})"
-
-    @override
-    def __str__(self) -> str:
-        return "box:" + ",".join(f"{axis}={count}" for axis, count in self.radius)
-
-    @classmethod
-    @override
-    def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
-        return cls(options)
 
     @override
     def check(self, sites: Sites) -> None:
-        for axis, _ in self.radius:
-            if axis.partition(".")[0] not in sites.regions:
+        if not self.axes:
+            hint = "Call threat.for_noise(noise), or write Box({'bonds': 2})."
+            raise UnfitError("threat", "name its axes for attacks to be listed", str(self), hint)
+        for axis in self.axes:
+            region, _, suffix = axis.partition(".")
+            if suffix not in _SUFFIXES or (suffix and region in self.axes):
+                requirement = "have regions as axes, or their .delete, .add and .change, for attacks to be listed"
+                raise UnfitError("threat", requirement, f"{axis} in {self}")
+            if region not in sites.regions:
                 requirement = f"name axes of the regions {', '.join(sites.regions)}"
                 raise UnfitError("threat", requirement, f"{axis} in {self}", did_you_mean(axis, sites.regions))
         super().check(sites)
@@ -185,7 +225,7 @@ class Box(SiteThreat):
     def _axes(self, sites: Sites) -> Indices:
         """For each region, value before and after the number of the axis that counts it; −1 for none."""
         axes = move_table(sites, -1)
-        for number, (axis, _) in enumerate(self.radius):
+        for number, axis in enumerate(self.axes):
             region, _, suffix = axis.partition(".")
             if region in sites.regions:
                 place = sites.regions.index(region)
@@ -197,18 +237,14 @@ class Box(SiteThreat):
         return axes
 
     @override
-    def limits(self, sites: Sites, changes: Rows) -> Limits:
+    def budgets(self, sites: Sites, changes: Rows) -> Limits:
         ground, (positions, values) = ground_of(sites), np.divmod(changes, VALUES)
         ends = self._axes(sites)[ground.regions[positions], ground.values[positions], values]
-        limit = np.array([count for _, count in self.radius])
+        limit = np.array(self.radius)
         return Limits(ends[:, None], np.ones(len(changes), dtype=np.int64), np.zeros_like(limit), limit)
 
     @override
     def count(self, sites: Sites, size: int) -> int:
         self.check(sites)
         tally = self.tally(sites, self._axes(sites), len(self.radius), size) if 1 <= size <= self.most else {}
-        return sum(
-            number
-            for level, number in tally.items()
-            if sum(level) == size and all(n <= most for n, (_, most) in zip(level, self.radius, strict=True))
-        )
+        return sum(number for level, number in tally.items() if sum(level) == size and all(map(le, level, self.radius)))

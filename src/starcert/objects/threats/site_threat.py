@@ -67,7 +67,7 @@ class SiteThreat(CountedThreat):
         """Which sites may be attacked; None for all."""
         return None
 
-    def limits(self, sites: Sites, changes: Rows) -> Limits:
+    def budgets(self, sites: Sites, changes: Rows) -> Limits:
         """The limits on sets of these changes, where there are any."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class SiteThreat(CountedThreat):
         if not number:
             return Attacks()
         changes = self.changes(sites)
-        limits = self.limits(sites, changes) if self.limited else None
+        limits = self.budgets(sites, changes) if self.limited else None
         if limits is None and (total := self.count(sites, size)) > MAX_ATTACKS:
             refuse_many(self, size, total)
         if limits is not None and limits.weight.min(initial=1) <= 0:

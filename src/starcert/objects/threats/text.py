@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NoReturn
 from urllib.parse import unquote
 
-from starcert.objects.threats.base import Threat
+from starcert.objects.threats.base import _KINDS, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Predicate, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode
@@ -32,7 +33,7 @@ THREATS: tuple[type[Threat], ...] = (
 _LOOSEST_FIRST = ("|", "&", "+")  # as in Python
 
 
-def threat_of(
+def read_threat(
     given: object,
     name: str = "threat",
     *,
@@ -45,15 +46,15 @@ def threat_of(
     that `where:2,name=near` may name, `threats` further classes with a `word`.
 
     Example:
-        >>> threat_of("rewire:1 | local:3,per_node=1")
+        >>> read_threat("rewire:1 | local:3,per_node=1")
         Either(left=Rewire(most=1), right=LocalBudget(most=3, per_node=1, strength=None, counting='flips'))
-        >>> str(threat_of("(deletions:1 + additions:1) & controlled:2,nodes=a|b"))
+        >>> str(read_threat("(deletions:1 + additions:1) & controlled:2,nodes=a|b"))
         '(deletions:1 + additions:1) & controlled:2,nodes=a|b'
     """
     if isinstance(given, Threat):
         return given
     tokens = re.findall(r"[()]|[^\s()]+", given) if isinstance(given, str) else []
-    known = {each.word: each for each in (*THREATS, *threats) if each.word}
+    known = _KINDS | {each.word: each for each in (*THREATS, *threats) if each.word}
     reader = _Reader(tokens, known, predicates or {}, name, given)
     found = reader.combined(0)
     if reader.tokens:
@@ -72,7 +73,7 @@ class _Reader:
     ) -> None:
         self.tokens, self._known, self._predicates, self._name, self._given = tokens, known, predicates, name, given
 
-    def refuse(self, hint: str = "") -> None:
+    def refuse(self, hint: str = "") -> NoReturn:
         requirement = f"be a threat with its number, such as flips:2 or rewire:1; there are {', '.join(self._known)}"
         raise InvalidParameterError(self._name, requirement, self._given, hint)
 
@@ -99,6 +100,12 @@ class _Reader:
         word, _, rest = token.partition(":")
         if word not in self._known:
             self.refuse(did_you_mean(word, self._known))
+        if self._known[word].form:
+            parsed = self._known[word].parse(rest)
+            return self.refuse(f"{token!r} is to be {self._known[word].form}.") if parsed is None else parsed
+        return self._with_options(token, word, rest)
+
+    def _with_options(self, token: str, word: str, rest: str) -> Threat:
         number, options = None, dict[str, object]()
         for place, part in enumerate(rest.split(",")):
             key, equals, value = part.partition("=")
@@ -116,7 +123,6 @@ class _Reader:
             raise InvalidParameterError(self._name, *error.args[1:]) from None
         except TypeError:  # an option that it does not have
             self.refuse(f"{token!r} has an option that {word} does not have.")
-            raise
 
 
 def _value(text: str) -> object:
@@ -125,3 +131,28 @@ def _value(text: str) -> object:
         return int(text)
     names = tuple(unquote(each) for each in text.split("|"))
     return names if len(names) > 1 else names[0]
+
+
+def threat_of(given: object, name: str = "threat") -> Threat:
+    """The threat that a text describes; a threat stays as it is. Errors call the parameter `name`.
+
+    Example:
+        >>> threat_of("flips:2")
+        AnyFlips(most=2)
+    """
+    if isinstance(given, Threat):
+        return given
+    texts = re.split(r"\s+&\s+", given.strip()) if isinstance(given, str) else []  # a region's name has no spaces
+    found = [
+        _KINDS[word].parse(rest.strip()) if word in _KINDS else None
+        for word, _, rest in (text.partition(":") for text in texts)
+    ]
+    threats = [each for each in found if each is not None]
+    if not threats or len(threats) < len(found):
+        forms = ", ".join(kind.form for kind in _KINDS.values())
+        hint = 'For example "flips:2", or "box:motif=3,random=45 & flips:2" for what both allow.'
+        raise InvalidParameterError(name, f"be {forms}, or several with & between them", given, hint)
+    first, *others = threats
+    for other in others:
+        first &= other
+    return first

@@ -100,7 +100,7 @@ class Valence(EdgeThreat):
             raise UnfitError("threat", "be asked about molecules that keep valences", got, hint)
 
     @override
-    def limits(self, sites: Sites, changes: Rows) -> Limits:
+    def budgets(self, sites: Sites, changes: Rows) -> Limits:
         ground, orders = ground_of(sites), self._orders(sites)
         positions, values = np.divmod(changes, VALUES)
         ends = np.stack([ground.u, ground.v], axis=1)[positions]
