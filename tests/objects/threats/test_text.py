@@ -93,6 +93,16 @@ def test_what_certificates_look_at_is_read_alike():
         assert read_threat(text) == threat_of(text)
 
 
+@pytest.mark.parametrize(
+    "threat", [Rewire(1), Deletions(2), AnyFlips(2) & Rewire(1), AnyFlips(1) | AnyFlips(2)], ids=str
+)
+def test_certificates_refuse_threats_that_they_do_not_look_at(threat):
+    with pytest.raises(InvalidParameterError, match="be one that certificates look at by radius"):
+        threat_of(threat)
+    with pytest.raises(InvalidParameterError, match="'threat' must be"):
+        threat_of(str(threat))
+
+
 def test_operators_bind_as_in_python():
     a, b, c, d = Rewire(1), Deletions(1), Additions(1), AnyFlips(2)
     assert read_threat("rewire:1 | deletions:1 + additions:1 & flips:2") == a | b + c & d

@@ -64,6 +64,7 @@ class Threat(ABC):
 
     Attributes:
         form: what its text looks like, such as "flips:K", where certificates look at its radii; "": it has none.
+        by_radius: whether certificates look at its radii; those that only list attacks are refused there.
 
     Example:
         >>> from dataclasses import dataclass
@@ -81,6 +82,7 @@ class Threat(ABC):
     """
 
     form: ClassVar[str] = ""
+    by_radius: ClassVar[bool] = True
     word: ClassVar[str] = ""
     most: int
 
@@ -140,7 +142,7 @@ class Threat(ABC):
         return Either(self, other) if isinstance(other, Threat) else NotImplemented
 
     def __and__(self, other: Threat) -> Both:
-        return Both((*_parts(self), *_parts(other))) if isinstance(other, Threat) else NotImplemented
+        return Both((*parts_of(self), *parts_of(other))) if isinstance(other, Threat) else NotImplemented
 
     def __add__(self, other: Threat) -> Then:
         return Then(self, other) if isinstance(other, Threat) else NotImplemented
@@ -168,6 +170,7 @@ class Threat(ABC):
 class CountedThreat(Threat):
     """A threat that is called by its unit: 1 deletion, at most 2 deletions."""
 
+    by_radius = False
     unit: ClassVar[str]
     units: ClassVar[str] = ""  # several of them, if it is not enough to add an s
     symmetric: ClassVar[bool] = True  # whether its reverse is itself
@@ -194,6 +197,7 @@ class _Combined(Threat):
     left: Threat
     right: Threat
     most: int = field(init=False, repr=False, compare=False)
+    by_radius = False
     operator: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -300,7 +304,8 @@ class Both(Threat):
         return reduce(and_, within) - reduce(and_, smaller)
 
 
-def _parts(threat: Threat) -> tuple[Threat, ...]:
+def parts_of(threat: Threat) -> tuple[Threat, ...]:
+    """The threats that have to allow an attack."""
     return threat.parts if isinstance(threat, Both) else (threat,)
 
 

@@ -34,6 +34,7 @@ class AnyFlips(SiteThreat):
     """
 
     form: ClassVar[str] = "flips:K"
+    by_radius = True
     most: int
     word = "flips"
 
@@ -147,6 +148,7 @@ class Box(SiteThreat):
     form: ClassVar[str] = "box:AXIS=COUNT,…"
     radius: tuple[int, ...]
     axes: tuple[str, ...]  # in the order of the radius; none: that of the noise
+    by_radius = True
     word = "box"
     limited = True
 

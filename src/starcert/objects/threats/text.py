@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn
 from urllib.parse import unquote
 
-from starcert.objects.threats.base import _KINDS, Threat
+from starcert.objects.threats.base import _KINDS, Threat, parts_of
 from starcert.objects.threats.edges import Controlled, LocalBudget, Predicate, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode
@@ -141,6 +141,9 @@ def threat_of(given: object, name: str = "threat") -> Threat:
         AnyFlips(most=2)
     """
     if isinstance(given, Threat):
+        for each in (part for part in parts_of(given) if not part.by_radius):
+            hint = "Its attacks can be listed: threat.attacks(sites, size)."
+            raise InvalidParameterError(name, "be one that certificates look at by radius", each.label, hint)
         return given
     texts = re.split(r"\s+&\s+", given.strip()) if isinstance(given, str) else []  # a region's name has no spaces
     found = [
