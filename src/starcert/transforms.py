@@ -17,7 +17,7 @@ from starcert.objects.content import digest
 from starcert.objects.vectors import join_rows, matrix_of
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import WordStream
-from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
+from starcert.system.errors import InvalidParameterError, needing, whole_number
 
 if TYPE_CHECKING:
     from starcert.objects.noise import Noise
@@ -63,10 +63,8 @@ class AddNoise:
     def __init__(
         self, noise: Noise, regions: Regions | None = None, *, seed: int = 0, drop: Sequence[str] = ()
     ) -> None:
-        try:
+        with needing("transforms need", "torch"):
             import_module("torch_geometric")
-        except ModuleNotFoundError as error:
-            raise StarcertError(f"transforms need {error.name}: pip install 'starcert[torch]'") from error
         check_noise_and_regions(noise, regions)
         whole_number("seed", seed, 0)
         if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):

@@ -14,13 +14,14 @@ from starcert.pages.plots.drawing import (
     FIXED,
     MAJORITY,
     PAGE,
+    SHADES,
     colour_of,
     layout,
     new_figure,
     noise_matrix,
     region_graph,
 )
-from starcert.pages.plots.maps import NumberGrid, RadiusMap, stacked
+from starcert.pages.plots.maps import RadiusMap, stacked
 from starcert_studies.voted import Grid, RadiusTally, median_range
 
 if TYPE_CHECKING:
@@ -78,16 +79,28 @@ def number_grids(
     axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
     for i, line in enumerate(panels):
         for j, (title, values) in enumerate(line.items()):
-            row_name, column_name = names[0] if j == 0 else "", names[1] if i == len(panels) - 1 else ""
-            numbers = np.asarray(values, float)
-            scales = rows or range(numbers.shape[0]), columns or range(numbers.shape[1])
-            grid = NumberGrid(numbers, *scales, row_name, column_name, names[2], limits, digits)
-            grid.plot(axes[i][j], bar=False, font_size=font_size).set_title(title)
+            ax, numbers = axes[i][j], np.asarray(values, float)
+            _draw_numbers(ax, numbers, limits, digits, font_size)
+            ax.set_xticks(range(numbers.shape[1]), [str(each) for each in columns or range(numbers.shape[1])])
+            ax.set_yticks(range(numbers.shape[0]), [str(each) for each in rows or range(numbers.shape[0])])
+            ax.set(title=title, ylabel=names[0] if j == 0 else "", xlabel=names[1] if i == len(panels) - 1 else "")
     bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
     if majority is not None:
         bar.ax.axhline(majority, color=MAJORITY, lw=2)
         bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
     return figure
+
+
+def _draw_numbers(ax: Axes, numbers: Grid, limits: tuple[float, float], digits: int, font_size: float) -> None:
+    """Numbers from dark to light, the first row at the top, black on light cells and white on dark ones; NaN: none."""
+    low, high = limits
+    ax.imshow(numbers, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    for (i, j), value in np.ndenumerate(numbers):
+        if np.isfinite(value):
+            colour = "black" if value - low > 0.5 * (high - low) else "white"
+            ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=font_size, color=colour)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 def beside_paper(

@@ -11,7 +11,9 @@ from asking import how_to
 from typing_extensions import override
 
 import starcert as sc
+from starcert.math.bounds import bounds_by
 from starcert.math.confidence import anytime_bounds
+from starcert.system.errors import InvalidParameterError
 
 
 class Hoeffding(sc.Bound):
@@ -30,6 +32,27 @@ class Hoeffding(sc.Bound):
         lost = 1 - votes.counts[np.arange(len(votes)), labels] / totals
         failure = np.minimum(1, lost + np.sqrt(math.log(1 / share) / (2 * totals)))
         return sc.Bounds(labels, failure, failure, alpha, votes.counts.shape[1])
+
+
+class AfterALook(Hoeffding):
+    """For the test alone: it says that it may be used after a look."""
+
+    name: ClassVar[str] = "after a look"
+
+    @override
+    def supports(self, votes):
+        return votes.history != "stopped"
+
+
+def test_a_bound_is_asked_about_the_votes_as_they_came_about():
+    seen = sc.Votes([[990, 10]], [[99, 1]], history="looked")
+    with pytest.raises(InvalidParameterError, match="'bound' must support votes with the history 'looked'"):
+        bounds_by(Hoeffding(), seen, 0.01, "each")
+    assert bounds_by(AfterALook(), seen, 0.01, "each").votes.history == "looked"
+    with pytest.raises(InvalidParameterError, match="history 'stopped'"):
+        bounds_by(AfterALook(), sc.Votes([[990, 10]], [[99, 1]], history="stopped"), 0.01, "each")
+    with pytest.raises(InvalidParameterError, match="'history' must be one of fixed, looked, stopped"):
+        sc.Votes([[990, 10]], history=True)
 
 
 GRAPHS = [sc.Graph.from_networkx(graph) for graph in (nx.complete_graph(6), nx.cycle_graph(6))]

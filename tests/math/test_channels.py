@@ -32,7 +32,7 @@ def test_reversing_exchanges_adding_and_deleting():
 
 @pytest.mark.parametrize("value", [Fraction(-1, 10), Fraction(11, 10)])
 def test_what_is_no_probability_is_refused(value):
-    with pytest.raises(ValueError, match="two probabilities"):
+    with pytest.raises(ValueError, match="masses from 0"):
         Channel.of_bit(value, Fraction(1, 2))
 
 

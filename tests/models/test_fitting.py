@@ -240,3 +240,12 @@ def test_what_cannot_be_trained_is_refused():
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
     with pytest.raises(InvalidParameterError, match=r"from_pyg with targets='graph'. Got 'CallableClassifier' instead"):
         sc.models.fit_with_noise(smoothed, *dense_or_not(2, 1), validation=dense_or_not(2, 2))
+
+
+def test_what_only_some_graphs_have_is_refused():
+    one = {"edge_index": torch.tensor([[0, 1], [1, 0]]), "batch": torch.zeros(2, dtype=torch.int64)}
+    with_features, without = one | {"edge_attr": torch.ones(2, 3)}, one | {"edge_attr": None}
+    assert copies._split(without, 1, 2)[0]["edge_attr"] is None
+    assert copies.block_diagonal([without, without])["edge_attr"] is None
+    with pytest.raises(ValueError, match="some graphs have edge_attr, and others have none"):
+        copies.block_diagonal([without, with_features])

@@ -223,8 +223,6 @@ def test_all_views_are_those_of_the_same_values_here(name, place):
             np.testing.assert_array_equal(ours, expected)
         np.testing.assert_array_equal(one.adjacency(), other.adjacency())
         np.testing.assert_array_equal(one.adjacency_on(CPU), other.adjacency() > 0)
-        np.testing.assert_array_equal(one.typed_adjacency_on(CPU), other.adjacency())
-        np.testing.assert_array_equal(other.typed_adjacency_on(CPU), other.adjacency())
         np.testing.assert_array_equal(one.degrees(), other.degrees())
         np.testing.assert_array_equal(one.degrees_on(CPU), other.degrees())
         (index, owner), (expected_index, expected_owner) = one.edge_index_on(CPU), other.edge_index()

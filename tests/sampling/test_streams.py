@@ -194,7 +194,7 @@ def test_every_value_follows_the_law_of_its_site():
         assert (shares[np.array(expected) == 0] == 0).all()
 
 
-class Scripted:
+class Scripted(WordStream):
     """A stream of given words."""
 
     def __init__(self, words: list[int]) -> None:

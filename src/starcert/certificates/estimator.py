@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.metrics import accuracy
-from starcert.classifiers.base import Classifier, is_classifier
+from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
 from starcert.objects.binding import known_kinds
 from starcert.objects.kinds import kind_of
-from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
+from starcert.system.errors import InvalidParameterError, needing, whole_number
 
 if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
@@ -81,7 +81,7 @@ class SmoothedEstimator(ABC):
     noise: Noise
 
     def __init__(self, base: Classifier | Any, samples: int, seed: int) -> None:  # noqa: ANN401  (or any estimator)
-        if not (is_classifier(base) or is_estimator(base)):
+        if not (isinstance(base, Classifier) or is_estimator(base)):
             hint = (
                 "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
                 "starcert.classifiers.Classifier."
@@ -90,7 +90,7 @@ class SmoothedEstimator(ABC):
         whole_number("samples", samples, 1)
         whole_number("seed", seed, 0)
         self.base, self.samples, self.seed = base, samples, seed
-        self._trained: Classifier | None = base if is_classifier(base) else None
+        self._trained: Classifier | None = base if isinstance(base, Classifier) else None
         self._fitted_classes: npt.NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
@@ -139,10 +139,8 @@ class SmoothedEstimator(ABC):
             raise InvalidParameterError("labels", "be whole numbers from 0", classes.tolist()[:5], hint)
         if self._trained is self.base:
             return self
-        try:
+        with needing("fit needs", "kernels"):
             from sklearn.base import clone  # noqa: PLC0415  (half a second; only where one of its estimators is)
-        except ImportError as error:
-            raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
         trained = from_sklearn(clone(self.base).fit(kind_of(*given).as_rows(given), classes.astype(np.int64)))

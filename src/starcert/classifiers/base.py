@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,20 +50,12 @@ _ADVICE = (
 
 
 class Scores(NamedTuple):
-    """Answers of `classify`, and the numbers that they come from.
+    """Answers of `classify`, and numbers that they come from: where the largest two are close, so are two answers."""
 
-    Attributes:
-        answers: the classes.
-        numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
-            answers. None if there are no such numbers.
-        rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
-        assumed_logits: whether the last number of each row was taken for a logit although the user did not say so.
-    """
-
-    answers: npt.ArrayLike
-    numbers: npt.NDArray[np.float64] | None = None
-    rounding: float = 0.0
-    assumed_logits: bool = False
+    answers: npt.ArrayLike  # the classes
+    numbers: npt.NDArray[np.float64] | None = None  # shape (copies, numbers), or (copies, targets, numbers)
+    rounding: float = 0.0  # by how much numbers of the same copy may differ, relative to the largest of a batch
+    assumed_logits: bool = False  # the last number of each row is taken for a logit although the user did not say so
 
 
 class Classifier(ABC):
@@ -71,20 +63,7 @@ class Classifier(ABC):
 
     The answer on a copy may depend on that copy alone. Voting checks it on a few copies at the start, and the audit on
     many at the end of a run, in other batches and alone: a classifier that answers one of them differently is refused.
-
-    Attributes:
-        n_classes: how many classes there are; answers are 0 … n_classes − 1.
-        class_names: the names of the classes, in the order of their numbers; None: they have none.
-        class_labels: the labels that it was fitted on, such as (3, 8), in the same order; None: there are none.
-        batch_size: the largest batch that it wants. Answers must not depend on it.
-        chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
-        backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
-        chunks_per_batch: how many chunks of a graph it wants as one batch. More than one is for classifiers that answer
-            a chunk faster than the next one begins, and whose answers are known not to depend on the batch.
-        max_batch_nodes: chunks of several graphs with up to this many nodes in all copies are one call of
-            `scored_each`; 0: graphs are classified one after the other.
-        call_cost: the cost of a call beside its copies, in copies of a large batch. It sets how large an audit may be;
-            it is never measured, so that results do not depend on a clock.
+    docs/classifiers.md says when to override what.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -97,15 +76,15 @@ class Classifier(ABC):
         (256, 1024, 'cpu')
     """
 
-    n_classes: int
-    class_names: tuple[str, ...] | None = None
-    class_labels: tuple[Hashable, ...] | None = None
-    batch_size: int = 256
-    chunk_size: int = CHUNK_SIZE
-    backend: str = "cpu"
-    chunks_per_batch: int = 1
-    max_batch_nodes: int = 0
-    call_cost: int = 96
+    n_classes: int  # how many classes there are; answers are 0 … n_classes − 1
+    class_names: tuple[str, ...] | None = None  # in the order of their numbers; None: they have none
+    class_labels: tuple[Hashable, ...] | None = None  # what it was fitted on, such as (3, 8), in the same order
+    batch_size: int = 256  # the largest batch that it wants. Answers must not depend on it
+    chunk_size: int = CHUNK_SIZE  # samples of a unit of work with a random stream of its own. Votes depend on it
+    backend: str = "cpu"  # what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it
+    chunks_per_batch: int = 1  # how many chunks of a graph it wants as one batch, where starting one takes longest
+    max_batch_nodes: int = 0  # up to this many nodes, copies of several graphs are one call of `scored_each`; 0: never
+    call_cost: int = 96  # of a call beside its copies, in copies; it sets how large an audit is, and is never measured
 
     @property
     @abstractmethod
@@ -178,11 +157,6 @@ class DrawsItself(Classifier):
     @abstractmethod
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
         """The sampler of a graph."""
-
-
-def is_classifier(value: object) -> TypeGuard[Classifier]:
-    """Whether something is a base classifier."""
-    return isinstance(value, Classifier)
 
 
 def checked_answers(

@@ -24,8 +24,10 @@ import typer
 from typer.core import TyperGroup
 
 from starcert import __version__
+from starcert.runs.user_code import place_of_user_code
 from starcert.system.errors import StarcertError, StarcertWarning
 from starcert.system.output import harden_streams, plain, say
+from starcert.system.processes import available_bytes, in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -96,16 +98,12 @@ def main() -> NoReturn:
 def _explain(error: Exception) -> tuple[str, int]:
     """The message for an error, and the exit status: 1 only where it is a fault in starcert."""
     if wanted := _lacks_memory(error):
-        from starcert.system.processes import available_bytes, in_words  # noqa: PLC0415
-
         free = available_bytes()
         left = "" if free is None else f" There are {in_words(free)} left."
         advice = "Take fewer or smaller graphs, noise that adds fewer edges (delete/add), fewer workers, or more memory"
         return f"There is not enough memory: {wanted}.{left} {advice}.", 2
     if isinstance(error, StarcertError | OSError):
         return str(error), 2
-    from starcert.runs.user_code import place_of_user_code  # noqa: PLC0415
-
     what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
         return f"{place}: {what}. --debug shows the whole traceback.", 2

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
+from starcert.files import verify as verify_file
+from starcert.files.verification import TAKEN_AS_STATED
+from starcert.objects.threats import threat_of
+from starcert.pages.compare_page import write_comparison
+from starcert.runs.run_file import CERTIFICATES
 from starcert.system.errors import StarcertError
 from starcert.system.output import at_most, plural
+from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.files import Verification
     from starcert.pages.compare_page import Comparison
-    from starcert.voting.store import VoteStore
 
 
 _COMPARISON = Path("compare.html")
@@ -40,8 +46,6 @@ def verify(
 
     starcert verify certificates.json
     """
-    from starcert.files import verify as verify_file  # noqa: PLC0415  (numba and flint: only where they are needed)
-
     result = verify_file(file, progress=None)
     report(as_json, lambda: _verification_object(result), lambda: _verification_view(result))
     if result.refuted:
@@ -49,8 +53,6 @@ def verify(
 
 
 def _verification_object(result: Verification) -> dict[str, object]:
-    from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
-
     return {
         "file": result.path,
         "verdict": result.verdict,
@@ -67,8 +69,6 @@ def _verification_object(result: Verification) -> dict[str, object]:
 
 
 def _verification_view(result: Verification) -> list[RenderableType]:
-    from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
-
     archive = result.archive
     whose = f"each {archive.word}" if archive.together == 1 else f"all {archive.together:,} {archive.word}s together"
     abstained = sum(each.abstained for each in archive.certificates)
@@ -117,13 +117,7 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    from starcert.objects.threats import threat_of  # noqa: PLC0415
-
     flips = None if threat is None else threat_of(threat, "--threat")
-    from starcert import files as archives  # noqa: PLC0415  (numba and flint: only where they are needed)
-    from starcert.pages.compare_page import write_comparison  # noqa: PLC0415
-    from starcert.runs.run_file import CERTIFICATES  # noqa: PLC0415
-
     files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
     for name, file in files.items():
         if not file.is_file():
@@ -164,8 +158,6 @@ def votes(
 
     starcert votes votes.db
     """
-    from starcert.voting.store import VoteStore  # noqa: PLC0415  (sqlite: only where it is needed)
-
     with VoteStore.read(file) as store:
         report(as_json, lambda: _votes_object(store), lambda: _votes_view(store))
 

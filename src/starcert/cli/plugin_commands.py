@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 from starcert import __version__
 from starcert.cli.command_line import JsonOption, app, report, table
+from starcert.math.bounds import BOUNDS
+from starcert.objects.binding import OWN_KINDS
+from starcert.objects.laws import LAWS
+from starcert.objects.threats import AnyFlips, Box
 from starcert.system.plugins import GROUPS, PluginError, plugins
 
 if TYPE_CHECKING:
@@ -30,10 +34,6 @@ def list_plugins(as_json: JsonOption = False) -> None:
 
 def _own() -> dict[str, dict[str, str]]:
     """What starcert has itself, by group and name, and what each is."""
-    from starcert.math.bounds import BOUNDS  # noqa: PLC0415  (flint and numpy: only where they are needed)
-    from starcert.objects.binding import OWN_KINDS  # noqa: PLC0415
-    from starcert.objects.laws import LAWS  # noqa: PLC0415
-    from starcert.objects.threats import AnyFlips, Box  # noqa: PLC0415
     from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
 
     return {

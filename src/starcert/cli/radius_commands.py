@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert import __version__
+from starcert.certificates.certify import certify
+from starcert.certificates.slack import slacks_of
 from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
 from starcert.cli.file_commands import anchored_notes
+from starcert.math.confidence import Bounds, Votes, check_alpha, clopper_pearson
+from starcert.objects.noise import Noise
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertWarning, StoreError
 from starcert.system.output import at_least, fails_at_most
+from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
-    from starcert.math.confidence import Bounds, History
-    from starcert.objects.noise import Noise
-    from starcert.voting.store import VoteStore
+    from starcert.math.confidence import History
 
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
 _BOX = "The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes."
@@ -46,19 +49,18 @@ def slack(
 
     starcert slack --noise motif=0.02,random=0.45 --radius motif=1,random=45
     """
-    from starcert.certificates.slack import slacks_of  # noqa: PLC0415  (see frontier)
-
     law = parse_noise(noise)
     counts = parse_radius(law, radius, "--radius")
     slacks = slacks_of(law.product)
     bracket = slacks.bracket(counts)
     value = min(max(slacks.value(counts), bracket.below), bracket.at_least)  # the proof knows the last digit
     proved = {"above": bracket.below, "at_most": bracket.at_least}
-    values = {"axes": law.axes, "radius": counts, "slack": value, "proved": proved, "version": __version__}
+    stands = "given the law" if law.outside else "proved"  # nothing rests on a law from outside that is proved
+    values = {"axes": law.axes, "radius": counts, "slack": value, stands: proved, "version": __version__}
     named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
     view = (
         f"slack({named}) ≈ {value!r}",
-        f"Certified iff 1 − p_A < slack. Proved: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
+        f"Certified iff 1 − p_A < slack. {stands.capitalize()}: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
     )
     report(as_json, lambda: values, lambda: view)
 
@@ -100,8 +102,6 @@ def frontier(
         missing, found = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
         report(as_json, lambda: _store_object(store, missing, found), lambda: _certificates_view(found, missing))
         return
-    from starcert.certificates.certify import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
-
     if noise is None:
         raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
     law = parse_noise(noise)
@@ -121,8 +121,6 @@ def _store_object(store: Path, missing: list[int], certificates: Certificates) -
 
 
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
-    from starcert.math.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
-
     if votes is None:
         if selection is not None:
             raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
@@ -140,11 +138,6 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
 
 def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], Certificates]:
     """The graphs that have no votes yet, and the certificates of the others."""
-    from starcert.certificates.certify import certify  # noqa: PLC0415
-    from starcert.math.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
-    from starcert.objects.noise import Noise  # noqa: PLC0415
-    from starcert.voting.store import VoteStore  # noqa: PLC0415
-
     check_alpha(alpha)
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
@@ -172,8 +165,6 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
 
 def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -> None:
     """Records in a store that certificates are computed from its votes; refuses what an earlier look rules out."""
-    from starcert.voting.store import VoteStore  # noqa: PLC0415
-
     reason = "graphs have different numbers of votes: the run is not finished"
     if len({*estimation}) == len({*selection}) == 1:
         look = {"selection": selection[0], "estimation": estimation[0], "evidence": False}

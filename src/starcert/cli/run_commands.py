@@ -10,18 +10,23 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
+from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
+from starcert.runs.certification import certify_run, certify_settings, run_sweep
+from starcert.runs.example import KINDS, write_example
+from starcert.runs.forecast import forecast
+from starcert.runs.grid import parse_grid, sweep_settings
+from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.setting_values import Setting, check_options, option_name
 from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.training_run import train_run, training_settings
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
-
-if TYPE_CHECKING:
-    from starcert.runs.run_file import RunFile
+from starcert.system.processes import available_cores
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
@@ -95,14 +100,9 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     starcert certify --model model.py:classifier --data MUTAG --noise bonds=0.04/0.2 --limit 20 --out results
     """
     options = check_options(given, SETTINGS)
-    from starcert.cli.run_views import certified_object, certified_view  # noqa: PLC0415  (slow to import)
-    from starcert.runs.certification import certify_run, certify_settings  # noqa: PLC0415
-
     file = _run_file(run)
     settings = certify_settings(file, options)
     if dry_run:
-        from starcert.runs.forecast import forecast  # noqa: PLC0415
-
         for sentence in forecast(settings):
             show(sentence)
         return
@@ -140,10 +140,6 @@ def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bo
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
     options = check_options(given, SETTINGS)
-    from starcert.cli.run_views import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
-    from starcert.runs.certification import run_sweep  # noqa: PLC0415
-    from starcert.runs.grid import parse_grid, sweep_settings  # noqa: PLC0415
-
     levels = parse_grid(grid) if grid else None
     file = _run_file(run)
     settings = sweep_settings(file, options, levels, best)
@@ -174,9 +170,6 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
         {key: text for key, text in given.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)
     )
     checked, options = check_options(how, TRAIN_SETTINGS), check_options(others, SETTINGS)
-    from starcert.cli.run_views import trained_view  # noqa: PLC0415  (slow to import)
-    from starcert.runs.training_run import train_run, training_settings  # noqa: PLC0415
-
     settings, training = training_settings(_run_file(run), options, checked)
     outcome = train_run(settings, training, again=again)
     show(*trained_view(outcome), f"Next: {_certify_command(run, others, settings)}")
@@ -193,8 +186,6 @@ def _certify_command(run: Path | None, options: Mapping[str, object], settings: 
 
 
 def _run_file(path: Path | None) -> RunFile:
-    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
-
     return RunFile() if path is None else read_run_file(path)
 
 
@@ -240,8 +231,6 @@ def init(
 
     starcert init citations --kind nodes && starcert certify citations/run.toml
     """
-    from starcert.runs.example import KINDS, write_example  # noqa: PLC0415  (networkx: only where it is needed)
-
     if kind is not None and kind not in KINDS:
         raise InvalidParameterError("--kind", f"be one of {', '.join(KINDS)}", kind)
     if kind is not None and example != "function":
@@ -284,8 +273,6 @@ def reproduce(
 
     starcert reproduce all --out build/paper
     """
-    from starcert.cli.run_views import study_view  # noqa: PLC0415
-    from starcert.system.processes import available_cores  # noqa: PLC0415
     from starcert_studies.outcome import all_page  # noqa: PLC0415  (slow to import)
     from starcert_studies.reproduce import STUDIES, find_study  # noqa: PLC0415
     from starcert_studies.reproduce import reproduce as run  # noqa: PLC0415

@@ -13,6 +13,8 @@ from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.pages import findings
 from starcert.pages.compared_runs import share_interval
+from starcert.runs.grid import noise_text
+from starcert.runs.run_file import RUN
 from starcert.system.output import duration, fails_at_most, quantity
 from starcert.system.stages import HEADER
 
@@ -186,8 +188,6 @@ def _percents(found: AxisShares) -> list[str]:
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
-    from starcert.runs.grid import noise_text  # noqa: PLC0415
-    from starcert.runs.run_file import RUN  # noqa: PLC0415
     from starcert.runs.sweep_result import (  # noqa: PLC0415
         PAGE,
         about_graphs,

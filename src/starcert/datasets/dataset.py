@@ -29,18 +29,7 @@ class Dataset:
     `len(data)` is the number of graphs and `for graph, label in data` goes through them; a label is None where the
     class is not known. An index selects a graph with its class; a slice, indices or a mask select a data set.
 
-    Attributes:
-        graphs: the graphs, or other objects such as `starcert.Bits`.
-        labels: the class of each graph, a whole number from 0, read-only; of each node where the data set was made
-            from one graph instead of a sequence. Where some classes are not known it holds objects, None for these.
-        label_names: what each class is called where the data come from; empty if that is not known.
-        name: what the data set is called.
-        names: what each graph is called; empty if they have no names.
-        partition: regions that fit every graph, if the data come with some.
-        parts: "train", "validation", "test" or None for each graph, if the data come divided.
-        said: what was left out when it was read, a sentence each.
-        numbered: whether the labels are the class numbers of whoever made the data.
-        of_nodes: whether the labels are classes of the nodes of one graph.
+    The labels are whole numbers from 0, read-only; where some classes are not known they are objects, None for these.
 
     Example:
         >>> data = Dataset([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
@@ -50,16 +39,16 @@ class Dataset:
         Dataset(path, Graph(3 nodes, 2 edges), by class: 2, 1)
     """
 
-    graphs: tuple[Any, ...]
-    labels: npt.NDArray[Any]
-    label_names: tuple[int | str, ...]
-    name: str
-    names: tuple[str, ...]
-    partition: Partition | None
-    parts: tuple[str | None, ...] | None
-    said: tuple[str, ...]
-    numbered: bool
-    of_nodes: bool
+    graphs: tuple[Any, ...]  # or other objects, such as `starcert.Bits`
+    labels: npt.NDArray[Any]  # the class of each graph; of each node where it was made from one graph, not a sequence
+    label_names: tuple[int | str, ...]  # what each class is called where the data come from; empty: not known
+    name: str  # what the data set is called
+    names: tuple[str, ...]  # what each graph is called; empty if they have no names
+    partition: Partition | None  # regions that fit every graph, if the data come with some
+    parts: tuple[str | None, ...] | None  # "train", "validation", "test" or None for each graph, if they come divided
+    said: tuple[str, ...]  # what was left out when it was read, a sentence each
+    numbered: bool  # whether the labels are the class numbers of whoever made the data
+    of_nodes: bool  # whether the labels are classes of the nodes of one graph
 
     def __init__(
         self,

@@ -78,16 +78,8 @@ def arcs(
     random order, and every node has arcs to the half that follows it clockwise; no tournament has more cycles of three.
 
     The random part and the arc that joins it are those of `motif`, each in a random direction; the regions, classes,
-    splits and parameters are those of `motif` too. Without directions, graphs of both classes have the same law.
-
-    Args:
-        seed: the randomness, a whole number from 0.
-        train: how many graphs there are for training.
-        validation: how many for validation.
-        test: how many for testing.
-        n_motif: nodes of the motif, an odd number from 3 on: each has as many before it on the circle as after it.
-        n_random: nodes of the random part.
-        p: the probability of each edge of the random part.
+    splits and parameters are those of `motif` too, but n_motif is an odd number from 3 on: each node has as many before
+    it on the circle as after it. Without directions, graphs of both classes have the same law.
 
     Example:
         >>> data = arcs(seed=0, train=4, validation=4, test=2)

@@ -20,12 +20,9 @@ def found_share(copies: int) -> float:
 class Audit:
     """How many noisy copies were classified again, each with the same answer: a classifier is a function of one copy.
 
-    Attributes:
-        clean, clean_alone: copies of the graphs themselves, in another batch, and those of them that were alone, too.
-        attacked, attacked_alone: the same for copies of attacked graphs. They are a search: attacks are chosen, and
-            copies of one attack are alike, so no share is stated for them.
-        independent: how many copies of the graphs count as independent: all, if every graph was audited; otherwise one
-            for each graph that was, because a fault may be that of a few graphs.
+    Those of attacked graphs are a search: attacks are chosen, and copies of one attack are alike, so no share is stated
+    for them. Where not every graph was audited, one copy of each that was counts as independent: a fault may be that of
+    a few graphs.
 
     Example:
         >>> print(Audit(4_603, 150, 4_603, 150, 4_603) + Audit(attacked=100, attacked_alone=10))
@@ -34,11 +31,11 @@ batch, and 310 of them alone. An answer that depends on the batch for at least 0
 have been found with probability 99%; one that is different for a copy alone, for 3.1%.
     """
 
-    clean: int = 0
-    clean_alone: int = 0
-    attacked: int = 0
+    clean: int = 0  # copies of the graphs themselves, in another batch
+    clean_alone: int = 0  # those of them that were alone, too
+    attacked: int = 0  # the same for copies of attacked graphs
     attacked_alone: int = 0
-    independent: int = 0
+    independent: int = 0  # how many copies of the graphs count as independent
 
     def __add__(self, other: Audit) -> Audit:
         return Audit(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))

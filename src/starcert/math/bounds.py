@@ -19,13 +19,9 @@ from starcert.system.errors import InvalidParameterError
 
 
 class Bound(ABC):
-    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes.
+    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes."""
 
-    Attributes:
-        name: what archives store. Its meaning never changes: a bound that computes anything else has another name.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # what archives store. Its meaning never changes: what computes anything else has another name
 
     @abstractmethod
     def supports(self, votes: Votes) -> bool:
@@ -88,7 +84,7 @@ def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
 def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bounds:
     """The bounds of these votes, with the name of what made them."""
     if type(bound) is not ClopperPearson and not bound.supports(votes):  # that one says why itself
-        raise InvalidParameterError("bound", f"support votes that were {votes.history}", bound.name)
+        raise InvalidParameterError("bound", f"support votes with the history {votes.history!r}", bound.name)
     found = bound.bounds(votes, alpha, family)
     chosen = (votes.counts if votes.selection is None else votes.selection).argmax(axis=1)
     if not isinstance(found, Bounds) or found.labels.tolist() != chosen.tolist():

@@ -328,14 +328,8 @@ def _multiply(left: Floats, right: Floats) -> Floats:
     return _merged(log_ratio, masses[:, keep])
 
 
-@compiled
 def _running_sums(values: Floats) -> Floats:
-    n = values.shape[1]
-    sums = np.zeros((4, n + 1))
-    for i in range(n):
-        sums[0, i + 1] = sums[0, i] + values[1, i]
-        sums[2, i + 1] = sums[2, i] + values[2, i]
-    for i in range(n - 1, -1, -1):
-        sums[1, i] = sums[1, i + 1] + values[1, i]
-        sums[3, i] = sums[3, i + 1] + values[2, i]
+    sums = np.zeros((4, values.shape[1] + 1))
+    np.cumsum(values[1:], axis=1, out=sums[::2, 1:])
+    np.cumsum(values[1:, ::-1], axis=1, out=sums[1::2, -2::-1])
     return sums

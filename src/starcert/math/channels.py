@@ -55,8 +55,6 @@ class Channel:
     @classmethod
     def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
         """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
-        if not (0 <= clean <= 1 and 0 <= attacked <= 1):
-            raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
         return cls([(1 - clean, 1 - attacked), (clean, attacked)])
 
     @property

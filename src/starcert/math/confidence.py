@@ -36,31 +36,23 @@ Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate 
 class Votes:
     """Counts of the base classifier's answers on noisy copies: one row a target, one column a class.
 
-    A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts.
-
-    Attributes:
-        counts: estimation votes, shape (rows, classes).
-        selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
-        objects: for each row, the number of its graph; by default each row is a graph of its own.
-        targets: for each row, the number of the target in its graph; by default 0.
-        history: how their number came about. "fixed": before anyone saw one of them; "looked": fixed, but some were
-            seen before, in a store or by another bound; "stopped": by a plan that saw them come. Clopper–Pearson bounds
-            are for "fixed" alone.
-        records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
-        audit: how many copies were classified again, to see that answers do not depend on the batch; None: not known.
+    A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts. The
+    `history` is how the number of votes came about. "fixed": before anyone saw one of them; "looked": fixed, but some
+    were seen before, in a store or by another bound; "stopped": by a plan that saw them come. Clopper–Pearson bounds
+    are for "fixed" alone.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
         np.int64(1000)
     """
 
-    counts: Counts
-    selection: Counts | None
-    objects: Counts = field(repr=False)
-    targets: Counts = field(repr=False)
+    counts: Counts  # estimation votes, shape (rows, classes)
+    selection: Counts | None  # selection votes of the same shape; None: the class is chosen on `counts`
+    objects: Counts = field(repr=False)  # for each row the number of its graph; by default each is a graph of its own
+    targets: Counts = field(repr=False)  # for each row the number of the target in its graph; by default 0
     history: History = field(repr=False)
-    records: tuple[FlipRecord | None, ...] = field(repr=False)
-    audit: Audit | None = field(repr=False)
+    records: tuple[FlipRecord | None, ...] = field(repr=False)  # for each row the flips of votes against its class
+    audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
 
     def __init__(
         self,
@@ -144,27 +136,16 @@ def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds on the smoothed class probabilities, one entry a graph; those of a graph hold together with 1 − alpha.
+    """Bounds on the smoothed class probabilities, one entry a graph; those of a graph hold together with 1 − alpha."""
 
-    Attributes:
-        labels: the chosen class of each graph.
-        failure: upper bounds on 1 − p_A, the probability of any other answer.
-        other: upper bounds on the probability of every single other class; never more than `failure`.
-        alpha: the failure probability of these bounds themselves; None if they are taken for certain.
-        n_classes: how many classes there are.
-        votes: the votes that they come from; None if they come from elsewhere.
-        bound: the name of the `Bound` that made them; "" if they come from elsewhere.
-        family_size: how many graphs, these among them, share alpha: their bounds hold together; 1: each by itself.
-    """
-
-    labels: Counts
-    failure: npt.NDArray[np.float64]
-    other: npt.NDArray[np.float64]
-    alpha: float | None
+    labels: Counts  # the chosen class of each graph
+    failure: npt.NDArray[np.float64]  # upper bounds on 1 − p_A, the probability of any other answer
+    other: npt.NDArray[np.float64]  # upper bounds on the probability of every single other class; at most `failure`
+    alpha: float | None  # the failure probability of these bounds themselves; None if they are taken for certain
     n_classes: int
-    votes: Votes | None = field(default=None, repr=False)
-    family_size: int = 1
-    bound: str = ""
+    votes: Votes | None = field(default=None, repr=False)  # those that they come from; None: they come from elsewhere
+    family_size: int = 1  # how many graphs, these among them, share alpha: their bounds hold together
+    bound: str = ""  # the name of the `Bound` that made them; "" if they come from elsewhere
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))

@@ -55,23 +55,16 @@ class Frontier:
     A search that would take too long ends before it is complete. Every radius that it has found is proved to be
     certified; others may be certified too, and `Certificate.certified` decides any one of them.
 
-    Attributes:
-        radii: the maximal certified radii, in lexicographic order. Empty when not even the graph itself is
-            certified (abstention).
-        beyond: the minimal radii of the box that are not certified.
-        verified: whether all of it is proved: that `radii` are certified, which always is, and that nothing else is.
-        incomplete: why the search ended before everything in the box was decided; "" if everything is.
-
     Example:
         >>> frontier = Frontier(((0, 3), (1, 1)), ((0, 4), (1, 2), (2, 0)), verified=True)
         >>> frontier.covers((0, 2)), frontier.covers((1, 2)), frontier.incomplete
         (True, False, '')
     """
 
-    radii: tuple[Radius, ...]
-    beyond: tuple[Radius, ...]
-    verified: bool
-    incomplete: str = ""
+    radii: tuple[Radius, ...]  # in lexicographic order; none where not even the graph itself is certified (abstention)
+    beyond: tuple[Radius, ...]  # the minimal radii of the box that are not certified
+    verified: bool  # all of it is proved: that `radii` are certified, which always is, and that nothing else is
+    incomplete: str = ""  # why the search ended before everything in the box was decided; "" if everything is
 
     def covers(self, radius: Radius) -> bool:
         """Whether `radius`, one count an axis, lies below one of the maximal radii."""

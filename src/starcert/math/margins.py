@@ -244,15 +244,8 @@ def _masses(first: Floats, second: Floats, sums: Floats, t: float, out: Floats) 
 
 @compiled
 def _finite_range(values: Floats) -> tuple[float, float]:
-    low, high = 0.0, 0.0
-    seen = False
-    for x in values[0]:
-        if np.isfinite(x):
-            if not seen:
-                low = x
-                seen = True
-            high = x
-    return low, high
+    finite = values[0][np.isfinite(values[0])]
+    return (finite[0], finite[-1]) if finite.size else (0.0, 0.0)
 
 
 @compiled

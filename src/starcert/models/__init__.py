@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert.system.errors import StarcertError
+from starcert.system.errors import needing
 
 if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
@@ -28,13 +28,8 @@ __all__ = ["GCN", "GIN", "GINE", "KernelSVM", "NodeGCN", "Training", "TrainingCh
 def __getattr__(name: str) -> object:
     for module, names in _HOME.items():
         if name in names:
-            try:
+            with needing(f"{name} needs", "kernels" if "kernels" in module else "torch"):
                 return getattr(import_module(module), name)
-            except ModuleNotFoundError as error:
-                if (error.name or "").startswith("starcert"):
-                    raise
-                extra = "kernels" if "kernels" in module else "torch"
-                raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
     raise AttributeError(f"module 'starcert.models' has no attribute {name!r}")
 
 

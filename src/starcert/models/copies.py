@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from starcert.classifiers.torch.inputs import join_inputs
 from starcert.sampling.streams import WordStream
 
 if TYPE_CHECKING:
@@ -62,11 +63,12 @@ def _split(inputs: Inputs, n_copies: int, n_nodes: int) -> list[Inputs]:
     sizes = torch.bincount(owner, minlength=n_copies).tolist()
     parts: list[Inputs] = [{"batch": torch.zeros(n_nodes, dtype=owner.dtype, device=owner.device)} for _ in sizes]
     for name, value in inputs.items():
-        if value is None or name == "batch":
+        split: Sequence[torch.Tensor | None] = [None] * n_copies
+        if name == "batch":
             continue
         if name == "edge_index":
-            split = torch.split((value - owner * n_nodes)[:, order], sizes, dim=1)
-        else:
+            split = torch.split((edge_index - owner * n_nodes)[:, order], sizes, dim=1)
+        elif value is not None:
             split = torch.split(*((value[order], sizes) if name.startswith("edge_") else (value, n_nodes)))
         for part, one in zip(parts, split, strict=True):
             part[name] = one
@@ -75,16 +77,4 @@ def _split(inputs: Inputs, n_copies: int, n_nodes: int) -> list[Inputs]:
 
 def block_diagonal(inputs: Sequence[Inputs]) -> Inputs:
     """The inputs of single copies of several graphs, joined to one block-diagonal graph."""
-    columns = {name: [part for each in inputs if (part := each.get(name)) is not None] for name in inputs[0]}
-    joined = {
-        name: torch.cat(parts, dim=1 if name == "edge_index" else 0) if len(parts) == len(inputs) else None
-        for name, parts in columns.items()
-    }
-    edge_index, batch = joined["edge_index"], joined["batch"]
-    assert edge_index is not None
-    assert batch is not None
-    nodes, edges = (torch.tensor([part.shape[-1] for part in columns[name]]) for name in ("batch", "edge_index"))
-    numbers, starts = torch.arange(len(inputs)), nodes.cumsum(0) - nodes
-    joined["batch"] = torch.repeat_interleave(numbers, nodes).to(batch)
-    joined["edge_index"] = edge_index + torch.repeat_interleave(starts, edges).to(edge_index)
-    return joined
+    return join_inputs(inputs, [(1, len(nodes)) for each in inputs if (nodes := each["batch"]) is not None])

@@ -41,18 +41,12 @@ _NO_COMMENT = b"\0\0"  # the last bytes of a zip archive are the length of its c
 _FORMAT = "starcert weights 2"
 _FORMAT_WITHOUT_DIGEST = "starcert weights 1"
 
+_DAMAGED = "its content and its digest do not agree"
 _WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
 
 Module = TypeVar("Module", bound=torch.nn.Module)
 TrainingPart: TypeAlias = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler
 """A part of a training that has a state."""
-
-
-class DamagedFileError(StarcertError):
-    """A file has a digest that is not the one of its content, or lacks one that it must have."""
-
-    def __init__(self) -> None:
-        super().__init__("its content and its digest do not agree")
 
 
 def save_file(content: object, path: str | PathLike[str]) -> None:
@@ -70,7 +64,7 @@ def load_file(path: str | PathLike[str]) -> tuple[Any, bool]:
     data = Path(path).read_bytes()
     has_digest = data[-_COMMENT_BYTES:].startswith(_MARK)
     if has_digest and data != _with_digest(data[: -_COMMENT_BYTES - 2] + _NO_COMMENT):
-        raise DamagedFileError
+        raise StarcertError(_DAMAGED)
     return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True), has_digest
 
 
@@ -148,11 +142,11 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
         found, has_digest = load_file(path)
         form = found.get("format") if isinstance(found, dict) else None
         if form == _FORMAT and not has_digest:
-            raise DamagedFileError
+            raise StarcertError(_DAMAGED)
     except OSError as error:
         advice = "Train first; in a file of code, name it by Path(__file__).with_name(…)."
         raise StarcertError(f"{os.fspath(path)}: cannot be read ({error.strerror}). {advice}") from error
-    except DamagedFileError as error:
+    except StarcertError as error:
         advice = "Restore a good copy, or delete it and train again."
         raise StarcertError(f"{os.fspath(path)}: is damaged: {error}. {advice}") from error
     except Exception as error:  # torch raises nearly anything on a file that is none of its own

@@ -6,6 +6,7 @@ one small graph share their node features and become a few large matrix products
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from os import PathLike
 from typing import Any, Literal
@@ -18,7 +19,26 @@ from starcert.models.files import how_made, load_weights, write_weights
 from starcert.system.errors import InvalidParameterError, whole_number
 
 
-class GCN(nn.Module):
+class _Network(nn.Module):
+    """Layers along edges, a pooling over nodes, and a linear layer."""
+
+    def __init__(self, convs: Iterable[nn.Module], pooling: str, hidden: int, n_classes: int) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList(convs)
+        self.pool = NodePool(pooling)
+        self.linear = nn.Linear(hidden, n_classes)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        """Logits of each graph of a block-diagonal batch."""
+        return self._logits(x, batch, edge_index)
+
+    def _logits(self, x: torch.Tensor, batch: torch.Tensor, *edges: torch.Tensor) -> torch.Tensor:
+        for conv in self.convs:
+            x = conv(x, *edges).relu()
+        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
+
+
+class GCN(_Network):
     """Graph convolutions, a pooling over nodes, and a linear layer.
 
     The defaults are the paper's: one GCN layer with 64 units, max pooling.
@@ -42,22 +62,14 @@ class GCN(nn.Module):
         conv: Literal["gcn", "gin"] = "gcn",
         pooling: Literal["max", "mean", "sum"] = "max",
     ) -> None:
-        super().__init__()
         _check(in_channels=in_channels, hidden=hidden, layers=layers)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
+        widths = pairwise([in_channels] + [hidden] * layers)
+        convs = (GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in widths)
+        super().__init__(convs, pooling, hidden, n_classes)
         self.settings: dict[str, Any] = {"in_channels": in_channels, "n_classes": n_classes, "hidden": hidden,
                                          "layers": layers, "conv": conv, "pooling": pooling}  # fmt: skip
-        widths = [in_channels] + [hidden] * layers
-        self.convs = nn.ModuleList(GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in pairwise(widths))
-        self.pool = NodePool(pooling)
-        self.linear = nn.Linear(hidden, n_classes)
-
-    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
-        """Logits of each graph of a block-diagonal batch."""
-        for conv in self.convs:
-            x = conv(x, edge_index).relu()
-        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes settings and weights to a file."""
@@ -121,29 +133,19 @@ def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
 
 
-class GIN(nn.Module):
+class GIN(_Network):
     """Layers that add up neighbours and pass the sum through a small network; a sum over nodes; a linear layer.
 
     Args: as for `GCN`.
     """
 
     def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3) -> None:
-        super().__init__()
         _check(in_channels=in_channels, n_classes=n_classes, hidden=hidden, layers=layers)
-        self.convs = nn.ModuleList(
-            GINConv(_mlp_with_norm(a, b)) for a, b in pairwise([in_channels] + [hidden] * layers)
-        )
-        self.pool = NodePool("sum")
-        self.linear = nn.Linear(hidden, n_classes)
-
-    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
-        """Logits of each graph of a block-diagonal batch."""
-        for conv in self.convs:
-            x = conv(x, edge_index).relu()
-        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
+        widths = pairwise([in_channels] + [hidden] * layers)
+        super().__init__((GINConv(_mlp_with_norm(a, b)) for a, b in widths), "sum", hidden, n_classes)
 
 
-class GINE(nn.Module):
+class GINE(_Network):
     """The same on edges with features: what a neighbour sends is added to what the edge to it carries.
 
     Args: as for `GCN`, and `edge_channels`, the features of an edge; of one-hot types, how many there are.
@@ -152,20 +154,15 @@ class GINE(nn.Module):
     def __init__(
         self, in_channels: int, edge_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3
     ) -> None:
-        super().__init__()
         _check(in_channels=in_channels, edge_channels=edge_channels, n_classes=n_classes, hidden=hidden, layers=layers)
-        widths = [in_channels] + [hidden] * layers
-        self.convs = nn.ModuleList(GINEConv(_mlp_with_norm(a, b), edge_channels) for a, b in pairwise(widths))
-        self.pool = NodePool("sum")
-        self.linear = nn.Linear(hidden, n_classes)
+        widths = pairwise([in_channels] + [hidden] * layers)
+        super().__init__((GINEConv(_mlp_with_norm(a, b), edge_channels) for a, b in widths), "sum", hidden, n_classes)
 
-    def forward(
+    def forward(  # type: ignore[override]  # edges carry something
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_attr: torch.Tensor, batch: torch.Tensor
     ) -> torch.Tensor:
         """Logits of each graph of a block-diagonal batch."""
-        for conv in self.convs:
-            x = conv(x, edge_index, edge_attr).relu()
-        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
+        return self._logits(x, batch, edge_index, edge_attr)
 
 
 class NodeGCN(nn.Module):

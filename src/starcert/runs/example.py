@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from starcert.pages.document import render
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
@@ -26,8 +27,6 @@ def files_of(example: str) -> dict[str, str]:
     folder = files("starcert.runs") / "examples" / example
     texts = {each.name.removesuffix(".txt"): each.read_text(encoding="utf-8") for each in folder.iterdir()}
     if example in EXAMPLES:
-        from starcert.pages.document import render  # noqa: PLC0415  (jinja2 is slow to import)
-
         texts["run.toml"] = render("runs/examples/run.toml", {"name": example})
         graphs = _shapes(12 if example == "function" else 60)
     else:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from starcert.classifiers.base import Classifier, is_classifier, named_classes
+from starcert.classifiers.base import Classifier, named_classes
 from starcert.classifiers.identity import identity
 from starcert.datasets.dataset import Dataset
 from starcert.objects import CleanObject, Sites
@@ -105,7 +105,7 @@ def as_classifier(
     if device is not None and device.partition(":")[0] not in ("cpu", there):
         hint = "Only a torch module can be moved; leave the setting out."
         raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
-    if is_classifier(model):
+    if isinstance(model, Classifier):
         if (model.n_targets(data.graphs[0].frame) is not None) != of_nodes:
             got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
             raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from starcert.datasets.dataset import Dataset
-from starcert.datasets.tu_files import raw_files
-from starcert.objects import CleanObject, Graph
+from starcert.datasets import Dataset, npz, tu
+from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
+from starcert.objects import CleanObject
 from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
-from starcert.objects.convert import Parts, from_pyg
+from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
@@ -89,8 +89,6 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
         return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
     if edge_types is not None:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-    from starcert.datasets import npz  # noqa: PLC0415
-
     return _renamed(found := npz(source), names=(found.name,), numbered=True)
 
 
@@ -180,8 +178,6 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
 
 def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
     """The TU data set of a name, or a message for someone who meant a folder."""
-    from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
-
     try:
         return _tu(name, None, edge_types)
     except NowhereError as error:
@@ -198,8 +194,6 @@ def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
 
 
 def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
-    from starcert.datasets import tu  # noqa: PLC0415
-
     if edge_types is not None:
         check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)
@@ -287,8 +281,7 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
 
 
 def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> Dataset:
-    parts: list[Parts] = []
-    graphs, labels = [], []
+    parts, labels = [], []
     places = [f"{path}, graph {number}" for number in range(len(records))]
     _check_claims(records, path)
     if edge_types is not None:
@@ -300,16 +293,10 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
             record.y = None  # the class of a graph is not data of its nodes, even if it has one
-        try:
-            if edge_types is None:
-                graphs.append(Graph.from_pyg(record))
-            else:
-                parts.append(from_pyg(record, edge_types=edge_types))
-        except InvalidParameterError as error:
-            raise StarcertError(f"{where}: {error}") from error
+        with texts.naming(where):
+            parts.append(from_pyg(record, edge_types=edge_types))
         labels.append(None if label is None else _label(label, where))
-    if edge_types is not None:
-        graphs.extend(texts.same_types(edge_types, parts, places))
+    graphs = texts.graphs_of(parts, places, edge_types)
     names = _numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:

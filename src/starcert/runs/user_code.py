@@ -25,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from starcert.math.bounds import BOUNDS, Bound, choose_bound
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
 from starcert.system.plugins import plugins
@@ -32,7 +33,6 @@ from starcert.system.processes import available_cores, one_thread, worker_proces
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
-    from starcert.math.bounds import Bound
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
 _PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
@@ -119,8 +119,6 @@ class Reference:
 
 def load_bound(bound: Reference | str | None, plan: str) -> Bound:
     """The bound that a setting names, None: that of the plan; it must support what the plan draws."""
-    from starcert.math.bounds import BOUNDS, Bound, choose_bound  # noqa: PLC0415  (flint: only where a run is made)
-
     made: Any = None
     if isinstance(bound, str):
         made = BOUNDS[bound]()

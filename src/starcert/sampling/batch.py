@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.math.arithmetic import compiled
 from starcert.objects.layers import Numbered
 from starcert.objects.node_sites import NodeGrid, NodeSites
 
@@ -90,20 +89,12 @@ class NoisyCopies:
 
 
 class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from.
+    """Where the values of a layer come from."""
 
-    Attributes:
-        clean: the clean values of all its sites.
-        span: the positions of those that noise may change: from the first to before the second. Sites of other layers
-            may lie between them.
-        numbers: the number in the layer of each site that noise may change, ascending; None: all of them.
-        order: the places of these sites in the span; None: just as they are there.
-    """
-
-    clean: npt.NDArray[np.uint8]
-    span: tuple[int, int] = (0, 0)
-    numbers: Integers | None = None
-    order: Integers | None = None
+    clean: npt.NDArray[np.uint8]  # the clean values of all its sites
+    span: tuple[int, int] = (0, 0)  # the positions that noise may change lie in it, and maybe sites of other layers
+    numbers: Integers | None = None  # the numbers in the layer of these sites, ascending; None: all of them
+    order: Integers | None = None  # their places in the span; None: just as they are there
 
 
 @lru_cache(16)
@@ -159,19 +150,12 @@ class NoisyVectors(NoisyCopies):
 
 
 class EdgeList(NamedTuple):
-    """The edges of all copies, one after the other.
+    """The edges of all copies, one after the other."""
 
-    Attributes:
-        starts: where the edges of each copy begin, and where the last one's end (copies + 1 entries).
-        u: one end of each edge, a node index from 0; of an arc its source.
-        v: the other end, larger than u; of an arc its target.
-        types: the type of each edge, from 1; None if edges have none.
-    """
-
-    starts: Integers
-    u: Integers
-    v: Integers
-    types: npt.NDArray[np.uint8] | None = None
+    starts: Integers  # where the edges of each copy begin, and where the last one's end (copies + 1 entries)
+    u: Integers  # one end of each edge, a node index from 0; of an arc its source
+    v: Integers  # the other end, larger than u; of an arc its target
+    types: npt.NDArray[np.uint8] | None = None  # the type of each edge, from 1; None if edges have none
 
     def pairs(self) -> Iterator[Integers]:
         """The edges of each copy, shape (edges, 2)."""
@@ -181,17 +165,11 @@ class EdgeList(NamedTuple):
 
 
 class NodeOnes(NamedTuple):
-    """Bits of nodes that are 1, row after row: a row is a node of a copy.
+    """Bits of nodes that are 1, row after row: a row is a node of a copy."""
 
-    Attributes:
-        starts: where each row begins, copy after copy, and where the last one ends (copies · nodes + 1 entries).
-        columns: the columns of its ones, ascending in each row.
-        n_columns: how many columns there are.
-    """
-
-    starts: Integers
-    columns: Integers
-    n_columns: int
+    starts: Integers  # where each row begins, copy after copy, and where the last one ends (copies · nodes + 1 entries)
+    columns: Integers  # the columns of its ones, ascending in each row
+    n_columns: int  # how many columns there are
 
 
 class NoisyGraphs(NoisyCopies, ABC):
@@ -252,10 +230,13 @@ class NoisyGraphs(NoisyCopies, ABC):
         An edge comes in both directions, one after the other; an arc in its own.
         """
         n, (starts, u, v, _) = self.frame.n_nodes, self.edges()
-        batch = np.repeat(np.arange(len(self)), n)
+        batch, first = np.repeat(np.arange(len(self)), n), np.repeat(np.arange(len(self)) * n, np.diff(starts))
         if self.frame.directed:
-            return np.stack([u, v]) + np.repeat(np.arange(len(self)) * n, np.diff(starts)), batch
-        return _both_directions(starts, u, v, n), batch
+            return np.stack([u, v]) + first, batch
+        index = np.empty((2, 2 * len(u)), dtype=np.int64)
+        index[0, ::2] = index[1, 1::2] = u + first
+        index[1, ::2] = index[0, 1::2] = v + first
+        return index, batch
 
     def edge_types(self) -> npt.NDArray[np.uint8]:
         """The type of each column of `edge_index`, from 1."""
@@ -310,10 +291,6 @@ class NoisyGraphs(NoisyCopies, ABC):
         dense = _on(self.adjacency(), device)
         return dense.bool().float() if self.frame.type_names else dense.float()
 
-    def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
-        """Dense adjacency matrices of bytes, on a device: entries are those of `adjacency`."""
-        return _on(self.adjacency(), device)
-
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
         """The block-diagonal `edge_index`, and the copy of each node, on a device."""
         edge_index, batch = self.edge_index()
@@ -364,16 +341,3 @@ def _on(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
     import torch  # noqa: PLC0415  (whoever names a device has it loaded)
 
     return torch.from_numpy(array).to(device)
-
-
-@compiled
-def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -> Integers:
-    """Every edge there and back, the nodes of copy i counted from i · n_nodes."""
-    index = np.empty((2, 2 * u.size), np.int64)
-    for i in range(starts.size - 1):
-        shift = i * n_nodes
-        for k in range(starts[i], starts[i + 1]):
-            one, other = u[k] + shift, v[k] + shift
-            index[0, 2 * k] = index[1, 2 * k + 1] = one
-            index[1, 2 * k] = index[0, 2 * k + 1] = other
-    return index

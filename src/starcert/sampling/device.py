@@ -102,18 +102,14 @@ class DeviceDraw(Draw):
 class Places:
     """Which node pairs the sites of a graph are, on a device.
 
-    Attributes:
-        ends: both node indices of every site, shape (2, sites).
-        fixed: the fixed edges, shape (2, edges).
-        fixed_types: their types, or 1.
-        entries: for each entry of an adjacency matrix, row by row, the number of its site; for a fixed edge the number
-            of sites and its own; for an entry that is always 0 the largest. None beyond `MAX_MATRIX_NODES` nodes.
+    `entries` has for each entry of an adjacency matrix, row by row, the number of its site; for a fixed edge the number
+    of sites and its own; for an entry that is always 0 the largest.
     """
 
-    ends: torch.Tensor
-    fixed: torch.Tensor
-    fixed_types: torch.Tensor
-    entries: torch.Tensor | None = None
+    ends: torch.Tensor  # both node indices of every site, shape (2, sites)
+    fixed: torch.Tensor  # the fixed edges, shape (2, edges)
+    fixed_types: torch.Tensor  # their types, or 1
+    entries: torch.Tensor | None = None  # None beyond `MAX_MATRIX_NODES` nodes
 
     @classmethod
     def of(cls, sites: Sites, device: str) -> Places:
@@ -208,21 +204,14 @@ class DeviceGraphs(NoisyGraphs):
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
         return self._adjacency(torch.float32).to(device)
 
-    @override
-    def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
-        if self.places.entries is None:
-            return super().typed_adjacency_on(device)
-        return self._adjacency(torch.uint8, types=True).to(device)
-
-    def _adjacency(self, dtype: torch.dtype, *, types: bool = False) -> torch.Tensor:
-        """Dense adjacency matrices of 0 and 1, or of types."""
+    def _adjacency(self, dtype: torch.dtype) -> torch.Tensor:
+        """Dense adjacency matrices of 0 and 1."""
         if self.places.entries is None:
             raise ValueError(f"dense adjacency matrices on a device are for at most {MAX_MATRIX_NODES:,} nodes")
-        draw, fixed, n = self._edge_draw, self.places.fixed_types, self.frame.n_nodes
-        drawn = draw.there if types else draw.bits
-        padded = torch.zeros((len(self), drawn.shape[1] + len(fixed) + 1), dtype=dtype, device=drawn.device)
+        drawn, n_fixed, n = self._edge_draw.bits, len(self.places.fixed_types), self.frame.n_nodes
+        padded = torch.zeros((len(self), drawn.shape[1] + n_fixed + 1), dtype=dtype, device=drawn.device)
         padded[:, : drawn.shape[1]] = drawn
-        padded[:, drawn.shape[1] : -1] = fixed if types else 1
+        padded[:, drawn.shape[1] : -1] = 1
         return padded.index_select(1, self.places.entries).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -287,8 +276,7 @@ class BlockSampler(SiteSampler):
 
     def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[Draw]:
         generator = torch.Generator(device=self.device)
-        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        stream.use(1)
+        generator.manual_seed(stream.next_word() >> 1)
         step = -(-most // self.rows) * self.rows
         for begin in range(0, wanted, step):
             end = min(begin + step, wanted)

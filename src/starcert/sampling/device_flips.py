@@ -107,18 +107,16 @@ class CleanEdges:
         owner = torch.searchsorted(self._offsets, positions, right=True) - 1
         for number, block in enumerate(self._blocks):
             where = slice(None) if len(self._blocks) == 1 else (owner == number).nonzero()[:, 0]
-            found[:, where] = _coordinates(block, positions[where] - self._offsets[number])
+            numbers = positions[where] - self._offsets[number]
+            if len(block) == 1:
+                found[:, where] = block[0][numbers].T
+                continue
+            nodes, first, starts, holes = block
+            if len(holes):
+                numbers = numbers + torch.searchsorted(holes, numbers, right=True)
+            rows = torch.searchsorted(starts, numbers, right=True) - 1
+            found[:, where] = torch.stack([nodes[rows], nodes[first[rows] + numbers - starts[rows]]])
         return found
-
-
-def _coordinates(block: tuple[torch.Tensor, ...], numbers: torch.Tensor) -> torch.Tensor:
-    if len(block) == 1:
-        return block[0][numbers].T
-    nodes, first, starts, holes = block
-    if len(holes):
-        numbers = numbers + torch.searchsorted(holes, numbers, right=True)
-    rows = torch.searchsorted(starts, numbers, right=True) - 1
-    return torch.stack([nodes[rows], nodes[first[rows] + numbers - starts[rows]]])
 
 
 class DeviceFlippedGraphs(NoisyGraphs):

@@ -147,21 +147,13 @@ class PackedDraw(Draw):
 
 @dataclass(frozen=True, slots=True)
 class FlippedDraw(Draw):
-    """Only the sites that flipped: those of copy i are positions[starts[i] : starts[i + 1]].
+    """Only the sites that flipped: those of copy i are positions[starts[i] : starts[i + 1]]."""
 
-    Attributes:
-        n_sites: how many sites there are.
-        nonzero: the sites whose clean value is not 0.
-        starts: where each copy's positions begin, and where the last one's end.
-        positions: the flipped positions; on a device, a tensor.
-        shown: the value that each of them shows; None if all sites are bits: the other one.
-    """
-
-    n_sites: int
-    nonzero: Nonzero
-    starts: Positions
-    positions: Any
-    shown: Values | None = None
+    n_sites: int  # how many sites there are
+    nonzero: Nonzero  # the sites whose clean value is not 0
+    starts: Positions  # where each copy's positions begin, and where the last one's end
+    positions: Any  # the flipped positions; on a device, a tensor
+    shown: Values | None = None  # the value that each of them shows; None if all sites are bits: the other one
 
     @classmethod
     def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:
@@ -249,10 +241,10 @@ class FlippedDraw(Draw):
 
     def ascending(self) -> FlippedDraw:
         """The same with the positions of each copy in ascending order."""
-        starts = self.starts - self.starts[0]
+        starts, before = self.starts - self.starts[0], self.copies * self.n_sites
         if self.shown is None:
-            return FlippedDraw(self.n_sites, self.nonzero, starts, _sort_each(starts, self.flips))
-        order = np.argsort(self.copies * self.n_sites + self.flips, kind="stable")  # quick where they ascend already
+            return FlippedDraw(self.n_sites, self.nonzero, starts, np.sort(before + self.flips) - before)
+        order = np.argsort(before + self.flips, kind="stable")  # quick where they ascend already
         return FlippedDraw(self.n_sites, self.nonzero, starts, self.flips[order], self.shown_flips[order])
 
     @override
@@ -299,11 +291,3 @@ def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noq
                 found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
-
-
-@compiled
-def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    ordered = np.empty_like(positions)
-    for i in range(starts.size - 1):
-        ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
-    return ordered

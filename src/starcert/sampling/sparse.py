@@ -36,21 +36,13 @@ BLOCK_FLIPS = 2**22  # flips with values are drawn in blocks of copies with abou
 
 
 class Pool(NamedTuple):
-    """Sites that flip with one probability.
+    """Sites that flip with one probability."""
 
-    Attributes:
-        first: the first position of the range that the sites lie in.
-        size: the length of that range.
-        p: the exact flip probability.
-        only: the positions that belong, if they are a listed part of the range; None: all of it.
-        but: positions of the range that do not belong.
-    """
-
-    first: int
-    size: int
-    p: float | Fraction
-    only: Positions | None = None
-    but: Positions = np.empty(0, dtype=np.int64)
+    first: int  # the first position of the range that the sites lie in
+    size: int  # the length of that range
+    p: float | Fraction  # the exact flip probability
+    only: Positions | None = None  # the positions that belong, if they are a listed part of the range; None: all of it
+    but: Positions = np.empty(0, dtype=np.int64)  # positions of the range that do not belong
 
     @property
     def n_sites(self) -> int:

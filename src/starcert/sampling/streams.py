@@ -5,8 +5,8 @@ those keys: never of the batch size, the number of workers, the order they finis
 Purposes have separate streams: a model trained on noisy copies never votes on those same copies, and bounds are not
 made from the copies that chose the class. No global generator is touched.
 
-The words are those of numpy's SFC64, seeded by numpy's SeedSequence, compiled here because a chunk needs only some ten
-thousand words and numpy's own overhead would exceed the time of a fast classifier.
+The words are those of numpy's SFC64, seeded by numpy's SeedSequence. They are made here: numpy's own loop would add a
+tenth to the time of a fast classifier.
 
 **Bits.** A uniform number U is below p if, at the first binary digit where they differ, U has 0 and p has 1. One
 random word holds the next digit of 64 such U. Digit by digit copies are decided; after some ten digits all are. So a
@@ -20,7 +20,7 @@ of U are a random word, compared with those of the probabilities; where they agr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import Literal, Self, TypeAlias
@@ -78,6 +78,12 @@ class WordStream:
         """Removes the next `count` words."""
         self._pending = self._pending[count:]
 
+    def next_word(self) -> int:
+        """The next word, which is used."""
+        word = int(self.at_least(1)[0])
+        self.use(1)
+        return word
+
     def fork(self) -> Self:
         """A separate stream that returns the same words from here on."""
         twin = type(self)(0)
@@ -85,11 +91,13 @@ class WordStream:
         return twin
 
 
-def seeded(numbers: Iterable[int]) -> UInt64s:
+def seeded(numbers: Sequence[int]) -> UInt64s:
     """The state of `numpy.random.SFC64(numpy.random.SeedSequence(numbers))`: three words, and a counter."""
-    # Whole numbers in a row, each in as few 32-bit words as possible: numpy's layout.
+    # Each number in as few 32-bit words as possible, as numpy lays them out, which takes twice as long there.
     octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
-    state: UInt64s = _seeded(np.frombuffer(octets, dtype="<u4").astype(np.uint32))
+    state = np.ones(4, dtype=np.uint64)
+    state[:3] = np.random.SeedSequence(np.frombuffer(octets, dtype="<u4")).generate_state(3, np.uint64)
+    fill(state, np.empty(12, dtype=np.uint64))
     return state
 
 
@@ -105,51 +113,6 @@ def fill(state: UInt64s, words: UInt64s) -> None:
         c = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
         words[i] = word
     state[0], state[1], state[2], state[3] = a, b, c, count
-
-
-@compiled
-def _seeded(entropy: npt.NDArray[np.uint32]) -> UInt64s:
-    """SeedSequence: all entropy is mixed into a pool of four words, and the state is made from that."""
-    pool = np.zeros(4, np.uint32)
-    constant = np.uint32(0x43B0D7E5)
-    for i in range(4):
-        pool[i], constant = _hashed(entropy[i] if i < entropy.size else np.uint32(0), constant)
-    for source in range(4):
-        for target in range(4):
-            if source != target:
-                value, constant = _hashed(pool[source], constant)
-                pool[target] = _mixed(pool[target], value)
-    for source in range(4, entropy.size):
-        for target in range(4):
-            value, constant = _hashed(entropy[source], constant)
-            pool[target] = _mixed(pool[target], value)
-    state = np.ones(4, np.uint64)
-    constant = np.uint32(0x8B51F9DD)
-    for word in range(3):
-        joined = np.uint64(0)
-        for half in range(2):
-            value = pool[(2 * word + half) % 4] ^ constant
-            constant = np.uint32(constant * np.uint32(0x58F38DED))
-            value = np.uint32(value * constant)
-            value = np.uint32(value ^ (value >> np.uint32(16)))
-            joined |= np.uint64(value) << np.uint64(32 * half)
-        state[word] = joined
-    fill(state, np.empty(12, np.uint64))
-    return state
-
-
-@compiled
-def _hashed(value, constant):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    value = np.uint32(value ^ constant)
-    constant = np.uint32(constant * np.uint32(0x931E8875))
-    value = np.uint32(value * constant)
-    return np.uint32(value ^ (value >> np.uint32(16))), constant
-
-
-@compiled
-def _mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    value = np.uint32(np.uint32(np.uint32(0xCA01F9DD) * one) - np.uint32(np.uint32(0x4973F715) * other))
-    return np.uint32(value ^ (value >> np.uint32(16)))
 
 
 def _binary_digits(p: float) -> list[int]:
@@ -313,7 +276,8 @@ class DenseValues(SiteSampler):
             done += rows
             last, (digits, _, more) = words[(rows - 1) * n_sites : rows * n_sites], self._thresholds
             for site in np.flatnonzero(((last == digits) & more).any(axis=0)) if tied else ():
-                values[done - 1, site] = self._settled(stream, int(site), int(last[site]))
+                sums = self._sums[self._law[site]]
+                values[done - 1, site] = settled(sums, int(last[site]), 64, stream.next_word)
         return values
 
     @override
@@ -322,14 +286,6 @@ class DenseValues(SiteSampler):
         most = max(1, MAX_BYTES // (8 * max(1, self._law.size)))
         for start in range(0, wanted, most):
             yield self.draw(stream, min(most, wanted - start))
-
-    def _settled(self, stream: WordStream, site: int, number: int) -> int:
-        def next_word() -> int:
-            word = int(stream.at_least(1)[0])
-            stream.use(1)
-            return word
-
-        return settled(self._sums[self._law[site]], number, 64, next_word)
 
 
 @compiled

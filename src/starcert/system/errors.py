@@ -6,7 +6,8 @@ Every message names the parameter, what it must be, what came, and the next step
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral
 
@@ -68,6 +69,17 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
     """
     close = get_close_matches(given, list(known), n=1)
     return f"Did you mean {close[0]}?" if close else otherwise
+
+
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Says what to install where an import inside fails: "Plots need matplotlib: pip install 'starcert[plots]'"."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("starcert"):
+            raise
+        raise StarcertError(f"{what} {error.name}: pip install 'starcert[{extra}]'") from error
 
 
 def _shown(got: object, most: int = 1000) -> str:

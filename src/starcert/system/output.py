@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
-from starcert.system.errors import StarcertError
+from starcert.system.errors import needing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -278,8 +278,6 @@ def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
 
 def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """A DataFrame with these rows; the first one names the columns."""
-    try:
+    with needing("Data frames need", "pandas"):
         import pandas as pd  # noqa: PLC0415  (heavy and optional)
-    except ModuleNotFoundError as error:
-        raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
     return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])

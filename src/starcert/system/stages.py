@@ -52,19 +52,12 @@ class StageRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StageTimes:
-    """The seconds of each stage.
+    """The seconds of each stage."""
 
-    Attributes:
-        seconds: of each stage, those of workers added to those here.
-        votes: noisy copies that were answered and counted, however many targets each has.
-        elapsed: seconds since the clock was started.
-        worker_seconds: the part of all `seconds` that workers spent.
-    """
-
-    seconds: Mapping[str, float]
-    votes: int
-    elapsed: float
-    worker_seconds: float = 0.0
+    seconds: Mapping[str, float]  # of each stage, those of workers added to those here
+    votes: int  # noisy copies that were answered and counted, however many targets each has
+    elapsed: float  # seconds since the clock was started
+    worker_seconds: float = 0.0  # the part of all `seconds` that workers spent
 
     @property
     def rows(self) -> list[StageRow]:

@@ -38,10 +38,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SPAN_SECONDS = 0.1  # how long a span should take; after twice that, a worker gives back the rest
-FIRST_PIECES, MAX_PIECES = (
-    8,
-    1024,
-)  # in the first spans, before any has shown its time, and in the longest ones
+FIRST_PIECES, MAX_PIECES = 8, 1024  # in the first spans, before any has shown its time, and in the longest ones
 GROWTH = 8  # of a span, at most, from one to the next: the first pieces may say little about the others
 SMALL = 8192  # bytes up to which a thing is sent every time: asking whether a worker has it would take longer
 MAX_BYTES = 2**28  # of shared things that a worker keeps in all, and the last one however large it is

@@ -39,11 +39,11 @@ from starcert.voting.plans import (
     chunks_of,
     chunks_to_recount,
 )
+from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.system.output import Advance
-    from starcert.voting.store import VoteStore
 
 
 class VotingRun:
@@ -75,8 +75,6 @@ class VotingRun:
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
     """The store of a job, new or continued; see `VoteStore.open`."""
-    from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
-
     base = job.classifier
     settings = VoteSettings(
         job.noise.to_dict(), base.description, base.n_classes, job.seed, job.chunk_size, base.backend

@@ -22,8 +22,8 @@ def test_an_old_format_is_refused_in_one_sentence_with_the_next_step(full, versi
     with pytest.raises(StoreError) as caught:
         way(full)
     assert str(caught.value) == (
-        f"{full}: cannot be used: its format is {version}, this starcert reads format {FORMAT} only. "
-        "Count the votes again into a new store."
+        f"{full}: cannot be used: its format is {version}, this starcert reads format {FORMAT}: use the one that wrote "
+        "it. Take a good copy of the file, or write into another one: votes can be drawn again."
     )
     assert full.read_bytes() == before
 

@@ -19,16 +19,12 @@ from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, NodeFrame
 from starcert.objects.content import digest
 from starcert.sampling.batch import EdgeList, NoisyGraphs
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, needing
 
-try:
+with needing("Graph kernels need", "kernels"):
     from scipy.sparse import csr_array
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
-except ImportError as error:
-    raise StarcertError(
-        f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
-    ) from error
 
 Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -40,21 +36,13 @@ _USUAL = ("label", "atomic_number")  # the names of node labels in TU data sets 
 
 
 class Collection(NamedTuple):
-    """Graphs one after the other, from a list or from a batch of noisy copies.
+    """Graphs one after the other, from a list or from a batch of noisy copies."""
 
-    Attributes:
-        nodes: where the nodes of each graph begin, and where the last one's end (graphs + 1 entries).
-        starts: the same for the edges.
-        u: one end of each edge, counted from 0 in its graph.
-        v: the other end.
-        labels: a hash for each node.
-    """
-
-    nodes: Integers
-    starts: Integers
-    u: Integers
-    v: Integers
-    labels: Hashes
+    nodes: Integers  # where the nodes of each graph begin, and where the last one's end (graphs + 1 entries)
+    starts: Integers  # the same for the edges
+    u: Integers  # one end of each edge, counted from 0 in its graph
+    v: Integers  # the other end
+    labels: Hashes  # a hash for each node
 
 
 class Counts(NamedTuple):
@@ -66,7 +54,8 @@ class Counts(NamedTuple):
 
     def normalised(self) -> Counts:
         """With the values of every row divided by their Euclidean norm."""
-        return self._replace(values=_normalise(self.starts, self.values))
+        rows = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return self._replace(values=self.values / np.sqrt(np.bincount(rows, weights=self.values**2))[rows])
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -337,15 +326,3 @@ def _count_hashes(starts: Integers, ends: Integers, hashes: Hashes) -> tuple[Int
             counts[end - 1] += 1.0
         begins[row + 1] = end
     return begins, found[:end].copy(), counts[:end].copy()
-
-
-@compiled
-def _normalise(starts: Integers, values: Floats) -> Floats:
-    scaled = np.empty(values.size)
-    for row in range(starts.size - 1):
-        square = 0.0
-        for i in range(starts[row], starts[row + 1]):
-            square += values[i] * values[i]
-        for i in range(starts[row], starts[row + 1]):
-            scaled[i] = values[i] / np.sqrt(square)
-    return scaled

@@ -42,18 +42,16 @@ class _EdgeLists(NamedTuple):
 
 
 class EdgeSums:
-    """The edges that were drawn for a batch, and sums along them.
+    """The edges that were drawn for a batch, and sums of rows of one `dtype` along them.
 
-    Args:
-        edge_index: the drawn edges. They are copied: the module may overwrite its own.
-        blocks: how many copies of each graph there are, and how many nodes each has, one graph after the other.
-        dtype: that of the rows that are summed.
-        sorted_by_target: whether the targets ascend.
+    `blocks` says how many copies of each graph there are, and how many nodes each has, one graph after the other;
+    `sorted_by_target`, whether the targets of the edges ascend.
     """
 
     def __init__(
         self, edge_index: Tensor, blocks: Sequence[tuple[int, int]], dtype: torch.dtype, *, sorted_by_target: bool
     ) -> None:
+        # The edges are copied: the module may overwrite its own.
         self._edges, self._dtype, self._sorted = edge_index.clone(), dtype, sorted_by_target
         self._blocks = [(sum(n for n, _ in same), nodes) for nodes, same in groupby(blocks, key=lambda block: block[1])]
         self.n_nodes = sum(copies * nodes for copies, nodes in blocks)

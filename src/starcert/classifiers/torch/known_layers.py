@@ -42,15 +42,10 @@ FREE = frozenset(["lin", "nn", "lin_l", "lin_r", "lin_rel", "lin_root", "in_chan
 
 
 class KnownLayer(NamedTuple):
-    """What is known of a class of layers.
+    """What is known of a class of layers; `forward` gets the layer, the sums, and what the layer is called with."""
 
-    Attributes:
-        forward: called as the layer is, with the layer and the sums before it; None where the layer itself must run.
-        variants: makes a layer of each setting that is known.
-    """
-
-    forward: Callable[..., Tensor | None]
-    variants: Callable[[], list[nn.Module]]
+    forward: Callable[..., Tensor | None]  # None where the layer itself must run
+    variants: Callable[[], list[nn.Module]]  # makes a layer of each setting that is known
 
 
 def _gcn(layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight: object = None) -> Tensor | None:

@@ -53,15 +53,20 @@ class GINConv(nn.Module):
         self.nn = network
         self.register_buffer("eps", torch.zeros(1))
         self.eps: Tensor
-        _draw_anew(network)
+        for part in network:
+            if isinstance(part, nn.Linear | nn.BatchNorm1d):
+                part.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """What the network makes of each node's sum."""
-        summed: Tensor = self.nn(_add_along((1 + self.eps) * x, edge_index[1], x.index_select(0, edge_index[0])))
+        return self._summed(x, edge_index, x.index_select(0, edge_index[0]))
+
+    def _summed(self, x: Tensor, edge_index: Tensor, sent: Tensor) -> Tensor:
+        summed: Tensor = self.nn(_add_along((1 + self.eps) * x, edge_index[1], sent))
         return summed
 
     def __repr__(self) -> str:
-        return f"GINConv(nn={self.nn})"
+        return f"{type(self).__name__}(nn={self.nn})"
 
     def to_pyg(self) -> nn.Module:
         """PyG's layer with the same weights."""
@@ -70,30 +75,22 @@ class GINConv(nn.Module):
         return _with_state_of(self, PygConv(deepcopy(self.nn)))
 
 
-class GINEConv(nn.Module):
+class GINEConv(GINConv):
     """The same on edges with features (Hu et al. 2020): a neighbour sends relu(x + lin(features of the edge))."""
 
     def __init__(self, network: nn.Sequential, edge_channels: int) -> None:
-        super().__init__()
-        self.nn = network
-        self.register_buffer("eps", torch.zeros(1))
-        self.eps: Tensor
         first = network[0]
         assert isinstance(first, nn.Linear)
-        self.lin = nn.Linear(edge_channels, first.in_features)
-        _draw_anew(network)
+        lin = nn.Linear(edge_channels, first.in_features)  # drawn before the network, as PyG draws it
+        super().__init__(network)
+        self.lin = lin
         bound = math.sqrt(6 / ((1 + math.sqrt(5) ** 2) * edge_channels))
         nn.init.uniform_(self.lin.weight, -bound, bound)
         nn.init.uniform_(self.lin.bias, -1 / math.sqrt(edge_channels), 1 / math.sqrt(edge_channels))
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
         """What the network makes of each node's sum."""
-        sent = (x.index_select(0, edge_index[0]) + self.lin(edge_attr)).relu()
-        summed: Tensor = self.nn(_add_along((1 + self.eps) * x, edge_index[1], sent))
-        return summed
-
-    def __repr__(self) -> str:
-        return f"GINEConv(nn={self.nn})"
+        return self._summed(x, edge_index, (x.index_select(0, edge_index[0]) + self.lin(edge_attr)).relu())
 
     def to_pyg(self) -> nn.Module:
         """PyG's layer with the same weights."""
@@ -105,12 +102,6 @@ class GINEConv(nn.Module):
 def _add_along(own: Tensor, target: Tensor, sent: Tensor) -> Tensor:
     """The rows of nodes, to each added what its edges bring."""
     return own.scatter_add_(0, target.unsqueeze(1).expand_as(sent), sent)
-
-
-def _draw_anew(network: nn.Sequential) -> None:
-    for part in network:
-        if isinstance(part, nn.Linear | nn.BatchNorm1d):
-            part.reset_parameters()
 
 
 def _with_state_of(layer: nn.Module, other: nn.Module) -> nn.Module:

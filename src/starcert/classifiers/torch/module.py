@@ -44,12 +44,7 @@ SMALL = 2**20
 
 
 class ModuleClassifier(DrawsItself):
-    """A module in evaluation mode, without gradients; on a device other than the CPU the noisy copies are drawn there.
-
-    Attributes:
-        weights: where weights came from a file, a digest of them; a description that was given ends with it.
-        outputs: what a single output is: a "logit", a "probability", or None where that was not specified.
-    """
+    """A module in evaluation mode, without gradients; on a device other than the CPU, noisy copies are drawn there."""
 
     def __init__(
         self,
@@ -68,7 +63,7 @@ class ModuleClassifier(DrawsItself):
         self.outputs = checked_outputs(outputs, self.n_classes)
         self.class_names, _ = checked_names(class_names, n_classes)
         self._description = description
-        self.weights = ""
+        self.weights = ""  # of weights from a file a digest, which a description that was given ends with
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWING_VERSION})"
         self.chunk_size = self.batch_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
@@ -264,8 +259,7 @@ def from_torch(
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is; by default its class and a digest of its weights and its code.
         class_names: the names of the columns of its logits, in their order.
-        outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
-            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
+        outputs: what a single output is, as in `from_pyg`.
 
     Example:
         >>> import starcert as sc

@@ -88,14 +88,11 @@ def _from_outside(name: object, imports: bool, read: Callable[[type[Law]], Law |
     if is_place and not imports and module not in sys.modules:  # a file from elsewhere decides nothing about imports
         hint = f"Import {module} first, or let its package declare the law as an entry point in starcert.laws."
         raise InvalidParameterError("law", "be imported, or declared by a package that is installed", name, hint)
-    plugin = (
-        Plugin("laws", str(name), str(name), module)
-        if is_place
-        else find_plugin("laws", str(name), [law.name for law in LAWS])
-    )
+    own = [law.name for law in LAWS]
+    plugin = Plugin("laws", str(name), str(name), module) if is_place else find_plugin("laws", str(name), own)
     law = plugin.load()
     if not (isinstance(law, type) and issubclass(law, Law) and law.name == name):
-        called = f", which calls itself {law.name!r}" if isinstance(law, type) and issubclass(law, Law) else ""
+        called = f", but calls itself {getattr(law, 'name', 'nothing')!r}"
         raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Law with the name {str(name)!r}{called}.")
     try:
         found = read(law)

@@ -11,9 +11,10 @@ list their attacks, and `read_threat("rewire:1")` reads all. A threat of your ow
 """
 
 from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
-from starcert.objects.threats.base import _KINDS, Both, Either, Then, Threat, UnfitError, by_level
+from starcert.objects.threats.base import _KINDS, Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
+from starcert.objects.threats.levels import by_level
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
 from starcert.objects.threats.text import read_threat, threat_of
 from starcert.objects.threats.valence import Valence

@@ -13,17 +13,13 @@ from operator import and_, or_
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
-import numpy as np
 from typing_extensions import override
 
 from starcert.math.channels import MAX_RADIUS
-from starcert.objects.binding import noise_for_sites
-from starcert.objects.layers import EDGE_LAYERS, Indices
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import (
     MAX_ATTACKS,
-    VALUES,
     Attacks,
     Rows,
     after,
@@ -31,6 +27,7 @@ from starcert.objects.threats.attacks import (
     ground_of,
     net_changes,
 )
+from starcert.objects.threats.levels import by_level
 from starcert.system.errors import InvalidParameterError, whole_number
 
 _KINDS: dict[str, type[Threat]] = {}  # those that certificates look at by radius, by the word before the colon
@@ -87,8 +84,11 @@ class Threat(ABC):
     most: int
 
     def __init_subclass__(cls) -> None:
-        if cls.form:
-            _KINDS[cls.form.partition(":")[0]] = cls
+        if "form" in vars(cls):
+            there = _KINDS.setdefault(cls.form.partition(":")[0], cls)
+            if (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise InvalidParameterError("form", f"have a word of its own, as {there.__name__} has", cls.form)
+            _KINDS[cls.form.partition(":")[0]] = cls  # a dataclass with slots is made twice
 
     @classmethod
     def parse(cls, text: str) -> Threat | None:
@@ -371,49 +371,6 @@ def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Threat, 
     return Attacks.of(parts)
 
 
-def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
-    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
-    table, seen = axis_table(sites, noise), attackable(sites, noise)
-    ground, found = ground_of(seen), dict[tuple[int, ...], Rows]()
-    for block in attacks.check(seen).blocks:
-        positions, values = np.divmod(block, VALUES)
-        axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
-        counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
-        levels, group = np.unique(counts, axis=0, return_inverse=True)
-        found |= {tuple(level): block[group.ravel() == number] for number, level in enumerate(levels.tolist())}
-    return found
-
-
-def axis_table(sites: Sites, noise: Noise) -> Indices:
-    """For each region, clean value and new value the number of the axis that counts it; −1 for none."""
-    bound = noise_for_sites(noise, [sites])
-    width = max(bound[region].alphabet for region in bound)
-    table = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
-    first = 0
-    for region in bound:
-        for number, moves in enumerate(bound[region].moves):
-            for before, then in moves:
-                table[sites.regions.index(region), before, then] = first + number
-        first += len(bound[region].moves)
-    return table
-
-
-def check_axes(axes: Indices) -> Indices:
-    """Refuses changes that no axis of the noise counts."""
-    if (axes < 0).any():
-        requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
-        raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
-    return axes
-
-
-def check_edges(threat: Threat, sites: Sites) -> None:
-    """Refuses an object without node pairs or arcs to attack."""
-    if not any(block.layer in EDGE_LAYERS for block in sites.blocks):
-        requirement = f"fit the objects: {threat.label} needs node pairs or arcs in the regions"
-        layers = ", ".join(dict.fromkeys(block.layer for block in sites.blocks))
-        raise UnfitError("threat", requirement, f"{type(sites.clean).__name__} with sites in {layers or 'no layer'}")
-
-
 def check_most(threat: Threat, name: str = "most") -> None:
     """Checks how many units a threat has."""
     object.__setattr__(threat, name, whole_number(name, getattr(threat, name), 1, MAX_RADIUS))
@@ -434,12 +391,6 @@ def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:
 def at_most(number: int, one: str, more: str = "") -> str:
     """A count as labels have it: 1 deletion, at most 2 deletions."""
     return f"1 {one}" if number == 1 else f"at most {number:,} {more or one + 's'}"
-
-
-def names_of(given: object) -> tuple[str, ...]:
-    """Names as texts know them: one, or several."""
-    listed = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
-    return tuple(dict.fromkeys(str(each) for each in listed))
 
 
 def _text(value: object) -> str:

@@ -18,9 +18,7 @@ from starcert.objects.threats.base import (
     Threat,
     UnfitError,
     at_most,
-    check_edges,
     continue_attacks,
-    names_of,
     refuse_many,
 )
 from starcert.objects.threats.flips import any_move
@@ -34,6 +32,14 @@ Predicate = Callable[..., Any]
 NAMED = 5  # nodes that a label names
 
 
+def check_edges(threat: Threat, sites: Sites) -> None:
+    """Refuses an object without node pairs or arcs to attack."""
+    if not any(block.layer in EDGE_LAYERS for block in sites.blocks):
+        requirement = f"fit the objects: {threat.label} needs node pairs or arcs in the regions"
+        layers = ", ".join(dict.fromkeys(block.layer for block in sites.blocks))
+        raise UnfitError("threat", requirement, f"{type(sites.clean).__name__} with sites in {layers or 'no layer'}")
+
+
 class EdgeThreat(SiteThreat):
     """Sets of changes of node pairs or arcs."""
 
@@ -44,6 +50,12 @@ class EdgeThreat(SiteThreat):
     @override
     def moves(self, sites: Sites, region: int) -> Mask:
         return any_move(sites.layers[region]) & (sites.layers[region].name in EDGE_LAYERS)
+
+
+def names_of(given: object) -> tuple[str, ...]:
+    """Names as texts know them: one, or several."""
+    listed = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
+    return tuple(dict.fromkeys(str(each) for each in listed))
 
 
 def nodes_named(names: tuple[str, ...], sites: Sites) -> Indices:

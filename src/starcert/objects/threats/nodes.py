@@ -14,8 +14,8 @@ from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Rows, ground_of
-from starcert.objects.threats.base import Threat, at_most, check_most, names_of, refuse_many
-from starcert.objects.threats.edges import Controlled, StepThreat
+from starcert.objects.threats.base import Threat, at_most, check_most, refuse_many
+from starcert.objects.threats.edges import Controlled, StepThreat, names_of
 from starcert.objects.threats.flips import Deletions, moves_to_zero
 from starcert.objects.threats.site_threat import Mask, list_sets
 from starcert.system.errors import InvalidParameterError

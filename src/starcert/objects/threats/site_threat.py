@@ -22,7 +22,8 @@ from starcert.objects.layers import Indices
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Rows, attackable, ground_of
-from starcert.objects.threats.base import CountedThreat, Threat, UnfitError, axis_table, check_axes, refuse_many
+from starcert.objects.threats.base import CountedThreat, Threat, UnfitError, refuse_many
+from starcert.objects.threats.levels import axis_table, check_axes
 
 Mask = npt.NDArray[np.bool_]
 Level = tuple[int, ...]

@@ -15,8 +15,8 @@ from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import UnfitError, check_edges
-from starcert.objects.threats.edges import EdgeThreat
+from starcert.objects.threats.base import UnfitError
+from starcert.objects.threats.edges import EdgeThreat, check_edges
 from starcert.objects.threats.site_threat import Limits
 from starcert.system.errors import whole_number
 

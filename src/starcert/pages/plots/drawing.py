@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,10 +68,8 @@ def two_axes(noise: Noise) -> tuple[str, str]:
 
 def new_figure(width: float, height: float, *, dpi: float = 150) -> Figure:
     """A figure without a window, its size in inches."""
-    try:
+    with needing("Plots need", "plots"):
         from matplotlib.figure import Figure  # noqa: PLC0415  (only where something is drawn)
-    except ModuleNotFoundError as error:
-        raise StarcertError("Plots need matplotlib: pip install 'starcert[plots]'") from error
     return Figure(figsize=(width, height), dpi=dpi, layout="constrained")
 
 

@@ -1,4 +1,4 @@
-"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers."""
+"""Maps of two axes: the share certified at each radius, the verdicts on one graph, and slacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from starcert.certificates.metrics import certified_counts, certified_share, maj
 from starcert.certificates.slack import slack_table
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.pages.plots.drawing import MAJORITY, PAGE, SHADES, TONES, new_axes, new_figure, two_axes
-from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most
 
 if TYPE_CHECKING:
@@ -52,21 +51,13 @@ def _draw_cells(ax: Axes, values: npt.NDArray[Any], axes: tuple[str, str], **loo
 
 @dataclass(frozen=True)
 class RadiusMap:
-    """Certified accuracy on two axes.
+    """Certified accuracy on two axes."""
 
-    Attributes:
-        axes: the names of the two axes.
-        share: the share of graphs certified (and answered right, if labels were given), shape (first, second axis).
-        majority_share: the share of the most frequent class among the labels; None without labels.
-        anchored: whether any of the certificates is anchored.
-        many: what is certified, in the plural.
-    """
-
-    axes: tuple[str, str]
-    share: npt.NDArray[np.float64]
-    majority_share: float | None
-    anchored: bool
-    many: str = "graphs"
+    axes: tuple[str, str]  # their names
+    share: npt.NDArray[np.float64]  # of graphs certified (and right, given labels), shape (first, second axis)
+    majority_share: float | None  # the share of the most frequent class among the labels; None without labels
+    anchored: bool  # whether any of the certificates is
+    many: str = "graphs"  # what is certified, in the plural
 
     @classmethod
     def from_certificates(
@@ -122,16 +113,11 @@ class VerdictMap:
     """What is known of one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
 
     A radius is broken if an attack within it is known.
-
-    Attributes:
-        axes: the names of the two axes.
-        tones: for each radius the number of its tone in `TONES`, shape (first, second axis).
-        anchored: whether the certificate is anchored.
     """
 
-    axes: tuple[str, str]
-    tones: npt.NDArray[np.int64]
-    anchored: bool
+    axes: tuple[str, str]  # their names
+    tones: npt.NDArray[np.int64]  # for each radius the number of its tone in `TONES`, shape (first, second axis)
+    anchored: bool  # whether the certificate is
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, max_radius: RadiusLike | None = None) -> VerdictMap:
@@ -175,19 +161,12 @@ class VerdictMap:
 
 @dataclass(frozen=True)
 class SlackMap:
-    """The slack of every radius on two axes, and the failure bounds of unanimous votes.
+    """The slack of every radius on two axes, and the failure bounds of unanimous votes."""
 
-    Attributes:
-        axes: the names of the two axes.
-        slack: shape (first axis, second axis).
-        failures: for each number of votes, the bound on 1 − p_A if all of them agree.
-        alpha: the failure probability of those bounds.
-    """
-
-    axes: tuple[str, str]
-    slack: npt.NDArray[np.float64]
-    failures: dict[int, float]
-    alpha: float
+    axes: tuple[str, str]  # their names
+    slack: npt.NDArray[np.float64]  # shape (first axis, second axis)
+    failures: dict[int, float]  # for each number of votes the bound on 1 − p_A if all of them agree
+    alpha: float  # the failure probability of those bounds
 
     @classmethod
     def from_noise(
@@ -231,40 +210,4 @@ class SlackMap:
             at = (reach[row] - 0.5, row + 0.45)
             ax.annotate(f"{n:,} votes ", at, ha="right", va="top", fontsize=8, fontweight="bold")
         ax.set_title(f"What unanimous votes certify (alpha = {at_most(self.alpha)})")
-        return ax
-
-
-@dataclass(frozen=True)
-class NumberGrid:
-    """Numbers by row and column, drawn from dark to light; NaN where there is none."""
-
-    values: npt.NDArray[np.float64]
-    rows: Sequence[object]
-    columns: Sequence[object]
-    row_name: str
-    column_name: str
-    value_name: str
-    limits: tuple[float, float] | None = None  # the numbers at the dark and at the light end; None: least and greatest
-    digits: int = 0  # after the point
-
-    def __post_init__(self) -> None:
-        if np.shape(self.values) != (shape := (len(self.rows), len(self.columns))):
-            raise InvalidParameterError("values", f"have the shape {shape}", np.shape(self.values))
-
-    def plot(self, ax: Axes | None = None, *, bar: bool = True, font_size: float = 6) -> Axes:
-        """Draws it: the first row at the top; a number is black on light cells and white on dark ones."""
-        ax = new_axes(ax)
-        low, high = self.limits or (float(np.nanmin(self.values)), float(np.nanmax(self.values)))
-        image = ax.imshow(self.values, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
-        for (i, j), value in np.ndenumerate(self.values):
-            if np.isfinite(value):
-                colour = "black" if value - low > 0.5 * (high - low) else "white"
-                ax.text(j, i, f"{value:.{self.digits}f}", ha="center", va="center", fontsize=font_size, color=colour)
-        ax.set_xticks(range(len(self.columns)), [str(column) for column in self.columns])
-        ax.set_yticks(range(len(self.rows)), [str(row) for row in self.rows])
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        ax.set(xlabel=self.column_name, ylabel=self.row_name)
-        if bar:
-            ax.figure.colorbar(image, ax=ax, label=self.value_name)
         return ax

@@ -21,11 +21,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
-from starcert.voting.store.records import MAX_TARGETS, RECORDS, Fault, GraphRecord, Look, Record, Session, VoteSettings
+from starcert.voting.store.records import MAX_TARGETS, RECORDS, GraphRecord, Look, Record, Session, VoteSettings
 from starcert.voting.store.rows import (
     SCHEMA,
     TABLES,
@@ -57,8 +57,6 @@ _ADVICE = {
     sqlite3.SQLITE_CANTOPEN: _PERMISSION,
 }
 
-Kind = TypeVar("Kind", VoteSettings, GraphRecord, Session, Look, Fault)
-
 
 def target_file(path: str | os.PathLike[str]) -> Path:
     """The file that a path leads to, links followed, in a folder that exists."""
@@ -74,20 +72,14 @@ def target_file(path: str | os.PathLike[str]) -> Path:
 
 
 class StoreFile:
-    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it.
-
-    Attributes:
-        turn: held by the thread that uses the connection.
-        waiting: rows to be committed, by kind and key.
-        n_committed: how many chunks of votes are committed.
-    """
+    """An open store: a connection `db` that runs nothing from the file and waits for others. Threads may share it."""
 
     def __init__(self, path: Path, *, writing: bool) -> None:
         self.path, self._writing, self._process = path, writing, os.getpid()
-        self.turn = threading.RLock()
-        self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
+        self.turn = threading.RLock()  # held by the thread that uses the connection
+        self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}  # to be committed, by kind and key
         self._keys: dict[tuple[type[Stored], object], set[tuple[object, ...]]] = {}
-        self.n_committed = 0
+        self.n_committed = 0  # chunks of votes
         self._alarm = threading.Timer(0, self._on_alarm)
         with ExitStack() as resources:
             if writing:
@@ -271,10 +263,6 @@ def _error_code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-class _OldFormatError(ValueError):
-    """A file in a format that is no longer read."""
-
-
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
     """Turns whatever a bad file can cause while it is read into a StoreError that gives the reason."""
@@ -287,8 +275,6 @@ def read_errors(path: Path) -> Iterator[None]:
         # The message may quote the file: on one line, not too long, and nothing that a terminal would obey.
         reason = "".join(letter if letter.isprintable() else "?" for letter in text[:300])
         advice = "Take a good copy of the file, or write into another one: votes can be drawn again."
-        if isinstance(error, _OldFormatError):
-            advice = "Count the votes again into a new store."
         raise StoreError(f"{path}: cannot be used: {reason}. {advice}") from error
 
 
@@ -336,10 +322,7 @@ def _verify_format(db: sqlite3.Connection) -> None:
         raise ValueError("nothing was stored in it yet")
     if pragma("application_id") != APPLICATION_ID:
         raise ValueError("it is an SQLite database, but not one of starcert's")
-    version = pragma("user_version")
-    if isinstance(version, int) and 0 < version < FORMAT:
-        raise _OldFormatError(f"its format is {version}, this starcert reads format {FORMAT} only")
-    if version != FORMAT:
+    if (version := pragma("user_version")) != FORMAT:
         raise ValueError(f"its format is {version}, this starcert reads format {FORMAT}: use the one that wrote it")
     if pragma("journal_mode") != "delete":
         raise ValueError("its journal mode is not the one that starcert uses")
@@ -354,7 +337,7 @@ def _verify_format(db: sqlite3.Connection) -> None:
 
 
 def _read_records(db: sqlite3.Connection) -> Contents:
-    found: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
+    found: dict[str, list[Any]] = {kind: [] for kind in RECORDS}
     for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
         name = f"the record {kind!r} {number!r}"
         if kind not in RECORDS or number != len(found[kind]):
@@ -369,14 +352,11 @@ def _read_records(db: sqlite3.Connection) -> Contents:
             raise ValueError(f"{name} does not agree with its digest or its number")
         found[kind].append(record)
 
-    def all_of(kind: type[Kind]) -> tuple[Kind, ...]:
-        return tuple(record for records in found.values() for record in records if isinstance(record, kind))
-
-    settings, graphs, sessions = all_of(VoteSettings), all_of(GraphRecord), all_of(Session)
-    for fault in all_of(Fault):
+    for fault in found["fault"]:
         raise ValueError(fault.reason)
-    if sum(record.n_targets - 1 for record in graphs) > MAX_TARGETS:
+    if sum(record.n_targets - 1 for record in found["graph"]) > MAX_TARGETS:
         raise ValueError(f"its graphs have more than {MAX_TARGETS:,} targets together")
-    if len(settings) != 1 or not sessions:
+    if len(found["settings"]) != 1 or not found["session"]:
         raise ValueError("its settings are missing or there twice, or it has no session")
-    return Contents(settings[0], graphs, sessions, all_of(Look))
+    graphs, sessions, looks = (tuple(found[kind]) for kind in ("graph", "session", "look"))
+    return Contents(found["settings"][0], graphs, sessions, looks)

@@ -27,25 +27,17 @@ Check: TypeAlias = Callable[[object, str], object]  # of the value and the name 
 class VoteSettings:
     """What must be equal for a run to continue: votes are a function of it, the graph, the purpose and the chunk.
 
-    Attributes:
-        noise: the law of each region as `Law.to_json` has it: p for `Flip(p)`. Kept to the last bit, in order.
-        classifier: a description of the base classifier.
-        n_classes: how many classes it answers with.
-        seed: the seed of the run.
-        chunk_size: the most samples a chunk may have.
-        backend: what draws the noise, such as "cpu".
-
     Example:
         >>> VoteSettings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=1000, backend="cpu").noise
         {'motif': 0.02}
     """
 
-    noise: Mapping[str, float | Mapping[str, float]]
-    classifier: str
-    n_classes: int
+    noise: Mapping[str, float | Mapping[str, float]]  # each region's law, in order, by `Law.to_json`: p for `Flip(p)`
+    classifier: str  # a description of the base classifier
+    n_classes: int  # how many classes it answers with
     seed: int
-    chunk_size: int
-    backend: str
+    chunk_size: int  # the most samples a chunk may have
+    backend: str  # what draws the noise, such as "cpu"
 
     def __post_init__(self) -> None:
         _check(self, noise=_each(_law), classifier=_text, n_classes=_whole(2, MAX_CLASSES))
@@ -54,25 +46,15 @@ class VoteSettings:
 
 @dataclass(frozen=True)
 class GraphRecord:
-    """One graph of a run, as the store knows it.
+    """One graph of a run, as the store knows it."""
 
-    Attributes:
-        graph: its number in the run, from 0.
-        key: the graph's own key, which its random streams depend on.
-        sites: the digest of its partition.
-        sizes: how many attackable sites each axis has.
-        anchored: why its regions depend on its own edges, or "".
-        name: a label for people; a run continues even if it changes.
-        n_targets: how many parts of it are classified, each by itself; 1 where the graph itself is.
-    """
-
-    graph: int
-    key: str
-    sites: str
-    sizes: Mapping[str, int]
-    anchored: str = ""
-    name: str = ""
-    n_targets: int = 1
+    graph: int  # its number in the run, from 0
+    key: str  # the graph's own key, which its random streams depend on
+    sites: str  # the digest of its partition
+    sizes: Mapping[str, int]  # how many attackable sites each axis has
+    anchored: str = ""  # why its regions depend on its own edges
+    name: str = ""  # a label for people; a run continues even if it changes
+    n_targets: int = 1  # how many parts of it are classified, each by itself; 1 where the graph itself is
 
     def __post_init__(self) -> None:
         _check(self, graph=_whole(0, MAX_COUNT), key=_text, sites=_text, sizes=_each(_whole(0, 2**63 - 1)))
@@ -94,25 +76,17 @@ class Session:
 class Look:
     """A certificate computed from stored votes, or a plan that saw them.
 
-    Attributes:
-        selection: selection votes of each graph.
-        estimation: estimation votes of each graph, a number fixed before the first of them; None: a plan chose it while
-            it saw votes.
-        evidence: whether the certificate used evidence; None: a plan looked, and no certificate was computed.
-        max_radius: the box of a certificate with evidence on two or more axes, where shares of alpha depend on it; None
-            without a limit, and where it makes no difference.
-        own: whether it may have used votes at attacked graphs.
-        drawn: estimation votes of each graph where a plan chose them and evidence was weighed; else None.
-        bound: the name of its bound; None: that of the plan.
+    With evidence on two or more axes, shares of alpha depend on the box: `max_radius`, None where it has no limit or
+    makes no difference.
     """
 
-    selection: int
-    estimation: int | None
-    evidence: bool | None = None
+    selection: int  # votes of each graph
+    estimation: int | None  # votes of each graph, fixed before the first of them; None: a plan chose while it saw votes
+    evidence: bool | None = None  # whether the certificate used it; None: a plan looked, and there was no certificate
     max_radius: Sequence[int] | None = None
-    own: bool = False
-    drawn: Sequence[int] | None = None
-    bound: str | None = None
+    own: bool = False  # whether it may have used votes at attacked graphs
+    drawn: Sequence[int] | None = None  # estimation votes of each graph, if a plan chose them and evidence was weighed
+    bound: str | None = None  # its name; None: that of the plan
 
     def __post_init__(self) -> None:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
