@@ -12,6 +12,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.confidence import Bounds
 from starcert.math.frontier import Frontier, Frontiers, levels_of
@@ -19,6 +20,7 @@ from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 from starcert.system.output import at_least, at_most, holds_at_least
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
     from starcert.math.attacked_sites import AttackAxis
     from starcert.math.evidence import Level
+    from starcert.math.listed import AttackList
     from starcert.sampling.sampler import Attack
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
@@ -81,18 +84,20 @@ class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
-    in all; None: there were to be none), and the most flips of a level that was looked at.
+    in all; None: there were to be none), the most flips of a level that was looked at, and the attacks of a threat that
+    lists them, size after size: if there are any, sizes were looked at instead of levels.
     """
 
     axes: tuple[AttackAxis, ...]
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
+    attacks: AttackList | None = None
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on the levels of one object.
+    """The verdicts on the levels of one object, or on the sizes of a threat.
 
     Attributes:
         alpha: the probability that any of them, or the bounds of the votes, is false.
@@ -100,6 +105,7 @@ class Verdicts:
         own_votes: how many votes at attacked objects there were.
         incomplete: why the search ended early; "" if it did not.
         grounds: what they rest on.
+        sizes: those of a threat that were looked at.
     """
 
     alpha: float
@@ -107,6 +113,7 @@ class Verdicts:
     own_votes: int = 0
     incomplete: str = ""
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
+    sizes: Mapping[int, Verdict] = field(default_factory=dict)
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""
@@ -163,6 +170,7 @@ class Certificate:
         node: the name of the node that the target is; None where it is not a node.
         verdicts: what evidence says beyond the bounds; None: there is none.
         kind: the kind of the attacked object.
+        asked: the threat that was asked about, if it lists its attacks.
     """
 
     noise: Noise
@@ -176,6 +184,7 @@ class Certificate:
     _frontiers: Frontiers = field(repr=False)
     verdicts: Verdicts | None = field(repr=False, default=None)
     kind: Kind = GRAPHS
+    asked: Question | None = None
 
     @property
     def label(self) -> int:
@@ -245,19 +254,24 @@ class Certificate:
                 return flips - 1
         return most
 
-    def verdict(self, level: RadiusLike) -> Outcome:
-        """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open"."""
+    def verdict(self, level: RadiusLike | Threat | str) -> Outcome:
+        """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open".
+
+        Of a threat, or its text: all of its attacks.
+        """
         return self._verdict(level).kind
 
-    def why(self, level: RadiusLike) -> str:
-        """By which argument a level has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
+    def why(self, level: RadiusLike | Threat | str) -> str:
+        """By which argument it has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
         return self._verdict(level).why
 
-    def attack(self, level: RadiusLike) -> FoundAttack | None:
-        """The attack that breaks a level, with the votes at the attacked graph; None if none is known."""
+    def attack(self, level: RadiusLike | Threat | str) -> FoundAttack | None:
+        """The attack that breaks a level or a threat, with the votes at the attacked object; None if none is known."""
         return self._verdict(level).attack
 
-    def _verdict(self, level: RadiusLike) -> Verdict:
+    def _verdict(self, level: RadiusLike | Threat | str) -> Verdict:
+        if isinstance(level, Threat | str):
+            return self._verdict_on(read_threat(level))
         counts = self.noise.radius(level, "level")
         if self.capacity is not None and not lies_within(counts, self.capacity):
             hint = "A level is a number of attacked sites."
@@ -268,8 +282,44 @@ class Certificate:
             return Verdict("open", "not by p_A, and there is no evidence")
         return self.verdicts.of(counts)
 
-    def certified(self, radius: RadiusLike) -> bool:
-        """Whether no attack within `radius` changes the smoothed classifier's answer; proved, by whichever argument.
+    def _verdict_on(self, threat: Threat) -> Verdict:
+        """The verdict on all attacks of a threat."""
+        size = None if self.asked is None else self.asked.size_of(threat)
+        if size is not None and self.asked is not None:
+            return self._verdict_by_size(size, self.asked)
+        if threat.flips is None and threat.limits(self.noise) is None:
+            hint = "Certify again with this threat: certify(…, threat=…)."
+            raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
+        box = self.capacity if threat.limits(self.noise) is None else threat.limits(self.noise)
+        if box is None:
+            raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
+        broken = [
+            level for level in self.broken if lies_within(level, box) and sum(level) <= (threat.flips or sum(box))
+        ]
+        if threat.by_radius and broken:  # the level's attack is one of the threat
+            return self._verdict(broken[0])
+        holds = threat.limits(self.noise) is not None and self.certified(box)
+        if holds or (threat.flips is not None and self.any_flips_to(threat.flips) >= min(threat.flips, sum(box))):
+            return Verdict("certified", "by all radii that hold its attacks")
+        return Verdict("open", "a radius that holds some of its attacks is not certified")
+
+    def _verdict_by_size(self, size: int, asked: Question) -> Verdict:
+        if self.abstained:
+            return Verdict("open", "the smoothed classifier abstains")
+        if asked.certified_by(self.proves) >= size:
+            return Verdict("certified", "by p_A")
+        sizes = {} if self.verdicts is None else self.verdicts.sizes
+        worst = next((sizes[each] for each in sorted(sizes) if each <= size and sizes[each].kind != "certified"), None)
+        if worst is not None:
+            return worst
+        return sizes.get(size, Verdict("open", "not by p_A, and there is no evidence"))
+
+    def proves(self, level: Level) -> bool:
+        """Whether the bounds on the class probabilities certify a level by themselves."""
+        return self._margin.proves(in_box(level, self.max_radius, None)) is True
+
+    def certified(self, radius: RadiusLike | Threat | str) -> bool:
+        """Whether no attack within `radius`, or of a threat, changes the smoothed classifier's answer; proved.
 
         Example:
             >>> import starcert as sc
@@ -277,6 +327,8 @@ class Certificate:
             >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
             (True, False)
         """
+        if isinstance(radius, Threat | str):
+            return self.verdict(radius) == "certified"
         counts = in_box(self.noise.radius(radius), self.max_radius, self.capacity)
         if self._margin.proves(counts) is True:
             return True

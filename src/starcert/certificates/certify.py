@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
+from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of
 from starcert.math.audit import Audit
 from starcert.math.confidence import Bounds, Votes, class_numbers
@@ -53,6 +54,7 @@ class Certificates(Sequence[Certificate]):
     nodes: TargetNodes | None = None
     kind: Kind = GRAPHS
     classes: Sequence[Hashable] | None = None
+    asked: Sequence[Question] | None = None  # for each object
     _frontiers: dict[tuple[int | None, ...], Frontiers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -93,6 +95,7 @@ class Certificates(Sequence[Certificate]):
             self._search(row),
             None if self.verdicts is None else self.verdicts[row],
             self.kind,
+            None if self.asked is None else self.asked[int(self.objects[row])],
         )
 
     def _search(self, row: int) -> Frontiers:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil, prod, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,14 @@ import numpy.typing as npt
 from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Verdicts, lies_within
+from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
 from starcert.math.limits import AlphaShares
+from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.stages import staged
@@ -51,6 +54,7 @@ DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
+AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 Whole = npt.NDArray[np.int64]
 
 
@@ -82,7 +86,9 @@ def with_evidence(
             axes, own = axes_by_object(one.object), None
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
+            verdicts = verdicts_of(
+                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
+            )
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -103,13 +109,25 @@ def verdicts_of(
     alpha: float,
     own: AttackVotes | None,
     max_flips: int | None = None,
+    asked: Question | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
-    return find_verdicts(
-        evidence, one.frontier_by_p_A, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
-    )
+    if asked is None:
+        evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
+        frontier = one.frontier_by_p_A
+        spent = shares.broken
+        return find_verdicts(
+            evidence, frontier, own=own, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
+        )
+    listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
+    certified, most = asked.certified_by(one.proves), asked.threat.most
+    beyond = ((certified + 1,),) if certified < most else ()
+    frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
+    found = find_verdicts(listed, frontier, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    assert found.grounds is not None
+    sizes = {size: verdict for (size,), verdict in found.levels.items()}
+    return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
 
 
 def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
@@ -121,7 +139,7 @@ def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, bo
 
 
 def find_verdicts(
-    evidence: FlipEvidence,
+    evidence: AnyEvidence,
     frontier: Frontier,
     *,
     own: AttackVotes | None,
@@ -171,13 +189,14 @@ def find_verdicts(
     return Verdicts(alpha, levels, drawn, incomplete, grounds)
 
 
-def _verdict(evidence: FlipEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", "there is no such attack: its axes have fewer sites together")
     schemes = evidence.schemes(level)
+    early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []
-    for scheme in (each for each in schemes if each.n_attacks <= FEW):
+    for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
             return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
@@ -186,7 +205,7 @@ def _verdict(evidence: FlipEvidence, level: Level, search: _OpenLevel | None, br
     else:
         share = broken / prod((r + 1) * (r + 2) for r in level)
         verdict = search.find_breaking_attack(weighed[-1], share) or search.settle_open_attacks(weighed)
-    for scheme in (each for each in schemes if each.n_attacks > FEW):
+    for scheme in (each for each in schemes if each not in early):
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
@@ -215,7 +234,7 @@ class _OpenLevel:
 
     def __init__(
         self,
-        evidence: FlipEvidence,
+        evidence: AnyEvidence,
         level: Level,
         own: AttackVotes,
         label: int,

@@ -27,6 +27,7 @@ from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.old_keywords import with_old_keywords
+from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.identity import identity
 from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
@@ -43,7 +44,7 @@ from starcert.objects.binding import (
     why_no_evidence,
 )
 from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import Threat, threat_of
+from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
 from starcert.system.stages import stage
@@ -188,9 +189,12 @@ class SmoothedClassifier(SmoothedEstimator):
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         check_family(family)
         whole_number("samples", samples, 1)
-        asked, how, weighing = None if threat is None else threat_of(threat), Voting.of(voting), Evidence.of(evidence)
+        asked, how, weighing = None if threat is None else read_threat(threat), Voting.of(voting), Evidence.of(evidence)
         limits, max_flips = (None, None) if asked is None else (asked.limits(self.noise), asked.flips)
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
+        questions = None
+        if asked is not None and not asked.by_radius:
+            questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed = weighing is not None
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
@@ -231,9 +235,11 @@ class SmoothedClassifier(SmoothedEstimator):
                 capacity=[problem.capacities[graph] for graph in rows],
                 anchored=[problem.sites[graph].reason for graph in rows],
                 nodes=nodes,
+                boxes=None if questions is None else [questions[graph].box for graph in rows],
                 kind=problem.kind,
                 classes=self._class_labels,
             )
+            certificates = replace(certificates, asked=questions)
             if not weighed:
                 return certificates
             # Weigh where the flips fell.

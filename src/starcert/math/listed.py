@@ -107,6 +107,10 @@ class ListedEvidence:
         capital, estimate = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Weighed(scheme, needed(self.alpha), Weights(with_reserve(capital), estimate))
 
+    def scores(self, axis: int) -> npt.NDArray[np.float64]:
+        """For each choice on an axis the estimated probability of failure where it is the whole attack."""
+        return self._votes.scores(axis)
+
     def own_bet(self, _level: Level, _scheme: Scheme) -> OwnBet:
         """The bet on votes at attacked objects: nothing is pooled, so it is the plain one."""
         return OwnBet((), np.ones(1), 0.5, None)

@@ -101,8 +101,7 @@ def weigh(
         np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
         quiet,
         np.ascontiguousarray(values.reshape(cells * groups)),
-        np.empty((0, 0), dtype=np.int64) if rows is None else np.ascontiguousarray(rows),
-        (capital, estimate),
+        (capital, estimate, np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows)),
     )
     return Weights(capital, estimate / total)
 
@@ -210,10 +209,8 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh(
-    words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, rows, found
-):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    capital, estimate = found
+def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    capital, estimate, rows = found
     listed = rows.size > 0
     groups, n_words, last = votes.size, words.shape[1], axes.size - 1
     cells = values.size // groups

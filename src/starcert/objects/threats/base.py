@@ -249,6 +249,11 @@ class Both(Threat):
 
     parts: tuple[Threat, ...]
 
+    @property
+    def by_radius(self) -> bool:  # type: ignore[override]  # it depends on the parts
+        """Whether certificates look at radii: where some part lists its attacks, they look at the list."""
+        return all(each.by_radius for each in self.parts)
+
     def __str__(self) -> str:
         return " & ".join(map(_part_text, self.parts))
 
