@@ -163,7 +163,7 @@ class Derived(sc.ClopperPearson):
 
 def test_what_a_bound_owes():
     with pytest.raises(sc.InvalidParameterError, match="'bound' must be a Bound"):
-        certified(bound="hoeffding")
+        certified(bound=Hoeffding)
     with pytest.raises(sc.InvalidParameterError, match="support the votes of the plan 'decided'"):
         certified(bound=Hoeffding(), plan="decided", max_radius=2)
     with pytest.raises(sc.InvalidParameterError, match="support the votes of the plan 'decided'"):

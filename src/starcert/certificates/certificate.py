@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Bounds
 from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
@@ -309,8 +310,10 @@ class Certificate:
             premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
         whom = "" if self.node is None else f"the node {self.node!r} of "
         anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.kind.word}."
+        by = stated_by(self.bounds.bound, self.noise)
+        end = (anchor if self.anchored else "") + (f" This is stated by {by}, not proved." if by else "")
         answer = f"the smoothed classifier answers class {self.label} for {whom}{self._certified_objects()}"
-        return f"{premise}, {answer}.{anchor if self.anchored else ''}"
+        return f"{premise}, {answer}.{end}"
 
     def _certified_objects(self) -> str:
         radii, more = self.frontier.radii[:MAX_NAMED], len(self.frontier) - MAX_NAMED
@@ -327,6 +330,12 @@ class Certificate:
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
         return f"<p>{escape(str(self))}</p>{html_table([cells_of(self)])}"
+
+
+def stated_by(bound: str, noise: Noise) -> str:
+    """Which bound and laws from outside claims rest on, so that no proof is complete; "" if on none."""
+    own = [] if bound in ("", *BOUNDS) else [bound]
+    return " and ".join(own + [f"the law {name}" for name in noise.outside])
 
 
 def cells_of(one: Certificate) -> dict[str, object]:

@@ -163,7 +163,7 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         evidence: bool | Evidence = False,
         voting: Voting | None = None,
-        bound: Bound | None = None,
+        bound: Bound | str | None = None,
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
@@ -180,8 +180,8 @@ class SmoothedClassifier(SmoothedEstimator):
                 alpha is then shared between counts and evidence (`AlphaShares`). Without it, counts have all of it:
                 the paper's certificate.
             voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
-            bound: what makes bounds of the votes; by default `ClopperPearson` with a fixed plan, `Anytime` with
-                "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
+            bound: what makes bounds of the votes, or its name; by default `ClopperPearson` with a fixed plan,
+                `Anytime` with "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
         """
         # Check everything before hours of sampling, not after.
         alpha = check_alpha(self.alpha if alpha is None else alpha)

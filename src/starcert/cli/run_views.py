@@ -60,6 +60,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_reach(archive, words),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
         *anchored_notes(archive.anchored),
+        *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
     ]
     if (times := outcome.times) is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts
+from starcert.certificates.certificate import Certificate, Verdicts, stated_by
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
@@ -155,7 +155,8 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
-        by = certificates.bounds
+        by, word = certificates.bounds, certificates.kind.word
+        objects = {} if word == "graph" else {"objects": f"{word}s"}
         stated = by.labels, by.failure, by.other
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
@@ -170,7 +171,7 @@ class Archive:
             names=tuple(certificates.names if names is None else names),
             labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
-            settings={} if settings is None else settings,
+            settings={**objects, **(settings or {})},
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.family_size,
@@ -214,8 +215,7 @@ class Archive:
     @property
     def stated_by(self) -> str:
         """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
-        bound = [] if self.stated is None else [self.bound]
-        return " and ".join(bound + [f"the law {name}" for name in self.noise.outside])
+        return stated_by(self.bound, self.noise)
 
     @property
     def counts_alpha(self) -> float:

@@ -15,9 +15,10 @@ import numpy as np
 
 from starcert.classifiers.base import named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
-from starcert.objects import Graph, Partition
+from starcert.objects import CleanObject, Graph, Partition
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
+from starcert.objects.kinds import kind_of
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
@@ -298,6 +299,13 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
                 _refuse_regions(name, graph, error)
             _check_noise(noise, sites[0].regions)
             advance(1)
+    for name, each in zip(data.names[:1], sites[:1], strict=True):  # what would end a run after all its votes
+        kind = kind_of(each.clean)
+        try:
+            kind.describe(each.clean), kind.drawing(each.clean)
+        except Exception as error:
+            problem = f"{kind.word} {name!r} cannot be described and drawn: {type(error).__name__}: {error}"
+            raise StarcertError(f"{problem}. Fix {type(kind).__name__}.describe or .drawing.") from error
     try:
         return Problem(noise, anchor_all(sites, rule))
     except StarcertError:
@@ -309,9 +317,9 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
         raise
 
 
-def _refuse_regions(name: str, graph: object, error: StarcertError) -> NoReturn:
+def _refuse_regions(name: str, graph: CleanObject, error: StarcertError) -> NoReturn:
     more = f" {ASK_FOR_TYPES}" if not getattr(graph, "type_names", None) and "edge_types" in str(error) else ""
-    raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
+    raise StarcertError(f"The regions of {kind_of(graph).word} {name!r} cannot be used: {error}{more}") from error
 
 
 def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
@@ -323,7 +331,7 @@ def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
     if unknown:
         close = get_close_matches(unknown[0], left, n=1) or get_close_matches(unknown[0], regions, n=1)
         hint = f"There is no region {unknown[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
-    requirement = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
+    requirement = f"have a flip law for every region, {', '.join(regions)}, and no other"
     raise InvalidParameterError("noise", requirement, ", ".join(noise.regions), hint)
 
 

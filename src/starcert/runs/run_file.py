@@ -349,7 +349,14 @@ class OutputFolder:
             if not free:
                 hint = "Wait for its end or stop it, or give another --out."
                 raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
-            yield
+            fresh = not self.partial.exists()
+            try:
+                yield
+            except StarcertError:
+                if fresh and self.partial.is_dir() and os.listdir(self.partial) == [RUN]:  # nothing to go on with
+                    (self.partial / RUN).unlink()
+                    self.partial.rmdir()
+                raise
 
     def begin(self, record: RunRecord) -> None:
         """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
+from starcert.objects.binding import OWN_KINDS
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
@@ -247,7 +248,12 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
 
 def as_kind(value: object, base: Path, name: str) -> Reference:
     """A kind in a Python file or a module, or the name of one that a package adds."""
-    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name, "kinds")
+    if isinstance(value, Reference):
+        return value
+    if (text := as_text(value, base, name)) in OWN_KINDS:
+        hint = "Graphs and rows are recognised without it: leave it out."
+        raise InvalidParameterError(name, "be a kind that is not starcert's own", text, hint)
+    return Reference.parse(text, base, name, "kinds")
 
 
 def as_device(value: object, base: Path, name: str) -> str:

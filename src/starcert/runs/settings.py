@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from starcert.math.bounds import choose_bound
 from starcert.objects.threats import Box, Threat, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
@@ -292,6 +293,8 @@ class RunSettings:
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
+        if self.bound == choose_bound(None, self.plan, 2).name:
+            object.__setattr__(self, "bound", None)
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
             raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)

@@ -150,6 +150,9 @@ def _of_kind(source: Path | str | Reference, kind: Kind) -> Dataset:
     except Exception as error:  # whatever another package may raise
         why = "" if isinstance(error, StarcertError) else f"{type(error).__name__}: "
         raise StarcertError(f"{source}: has no {kind.word}s that can be read: {why}{error}") from error
+    objects = found[0] if isinstance(found, tuple) and found else found
+    if isinstance(objects, list | tuple) and not objects:
+        raise StarcertError(f"{source}: has no {kind.word}s.")
     return _of_objects(found, reader, source.stem)
 
 
@@ -223,6 +226,9 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
             warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file of another format
+        if path.suffix not in (".pt", ".pth", ""):
+            advice = "Name one with --kind, such as --kind file.py:KIND, or install the package that has it."
+            raise StarcertError(f"{path}: no kind here reads files {path.suffix}. {advice}") from error
         reason = " ".join(str(error).split()) or type(error).__name__
         if "Unsupported operand" in reason or "Invalid magic number" in reason:
             reason = "torch.save did not write it, or it is damaged"
