@@ -489,7 +489,7 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "message"), BAD)
 def test_bad_input_ends_in_one_clear_line(project, here, words, message):
-    if "tensors" in message:
+    if "no kind" in message:
         pytest.importorskip("torch")
     before = sorted(project.rglob("*"))
     status, out, err = here("certify", *words)
