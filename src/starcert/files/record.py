@@ -171,7 +171,7 @@ class Archive:
             names=tuple(certificates.names if names is None else names),
             labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
-            settings={**objects, **(settings or {})},
+            settings={**objects, **settings} if isinstance(settings, Mapping) else settings or objects,
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.family_size,
