@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import examples
+import starcert as sc
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 FILES = {block.file: block.code for block in examples.blocks_of(PAGE) if block.file}
@@ -35,6 +36,20 @@ def test_what_is_stated_is_said(folder, here):
     status, said, _ = here("compare", "own", "by", "--out", "compared.html")
     assert (status, "by: Bounds stated by hoeffding." in " ".join(said.split())) == (0, True)
     assert "by: Bounds stated by hoeffding" in (folder / "compared.html").read_text(encoding="utf-8")
+
+
+def test_how_far_a_bound_reaches_is_said_of_starcerts_own(folder, here):
+    sweep = ("sweep", *GRAPHS[1:5], "--grid", "all=0.1,0.2")
+    for run, out in ((GRAPHS, "run"), (sweep, "levels")):
+        said = {}
+        for bound in ("clopper-pearson", "hoeffding_bound.py:Hoeffding"):
+            status, text, err = here(*run, "--samples", "20", "--bound", bound, "--out", f"{out}-{len(bound)}")
+            assert status == 0, err
+            said[bound] = " ".join(text.split())
+        assert ["Even if all 20 votes agreed" in each for each in said.values()] == [True, False]
+    needed = sc.certificates.metrics.votes_needed(sc.Noise(all=0.1), 0.01, 2, plan="decided")["all"]
+    _, text, _ = here(*GRAPHS, "--samples", "1000", "--bound", "anytime", "--dry-run")
+    assert f"can be certified at all: all {needed}." in " ".join(text.split())
 
 
 def test_a_second_bound_is_refused_by_its_name_and_leaves_nothing(folder, here):
