@@ -42,23 +42,13 @@ class Part:
     weight: int = 1  # how much work it is next to the others, for the progress bar
 
 
+@dataclass(frozen=True)
 class StudyParts:
-    """The finished parts of a study in a folder, and the workers that make more.
+    """The finished parts of a study in a folder, and the workers that make more."""
 
-    Args:
-        folder: where the parts are kept.
-        workers: how many processes; 1: this one.
-        progress: whether to draw a progress bar; None: on a terminal only.
-    """
-
-    def __init__(self, folder: Path, *, workers: int = 1, progress: bool | None = None) -> None:
-        self.folder = folder
-        self.workers = workers
-        self.progress = progress
-
-    def has(self, name: str) -> bool:
-        """Whether a part is finished."""
-        return self._path(name).exists()
+    folder: Path
+    workers: int = 1  # how many processes; 1: this one
+    progress: bool | None = None  # whether to draw a progress bar; None: on a terminal only
 
     def result(self, name: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
         """What a finished part returned."""
@@ -76,7 +66,7 @@ class StudyParts:
         """
         assert len({part.name for part in parts}) == len(parts), "each part has a name of its own"
         self.folder.mkdir(parents=True, exist_ok=True)
-        missing = [part for part in parts if not self.has(part.name)]
+        missing = [part for part in parts if not self._path(part.name).exists()]
         total, left = (sum(part.weight for part in some) for some in (parts, missing))
         # Closed at once, also when a result cannot be written: the workers stop and do not finish the other parts.
         bar, computed = progress_bar(title, total, total - left, shown=self.progress), closing(self._computed(missing))

@@ -45,36 +45,22 @@ def lies_within(level: Level, other: Level) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FoundAttack:
-    """An attack that changes the smoothed classifier's answer.
+    """An attack that changes the smoothed classifier's answer."""
 
-    Attributes:
-        sites: the flat positions of the flipped sites.
-        votes: what the base classifier said on noisy copies of the attacked object, for each class.
-        delta: an upper limit on the probability of such votes if the answer does not change.
-        values: the new value of each of these sites, None for one that has two; empty where all have.
-    """
-
-    sites: tuple[int, ...]
-    votes: tuple[int, ...]
-    delta: float
-    values: tuple[int | None, ...] = ()
+    sites: tuple[int, ...]  # the flat positions of the flipped sites
+    votes: tuple[int, ...]  # what the base classifier said on noisy copies of the attacked object, for each class
+    delta: float  # an upper limit on the probability of such votes if the answer does not change
+    values: tuple[int | None, ...] = ()  # the new value of each site, None for one that has two; empty where all have
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known about a level.
-
-    Attributes:
-        kind: "certified", "broken" or "open".
-        why: by which argument, or what is missing.
-        attack: what breaks the level.
-        more_votes: of an open level, about how many more votes of their own would settle its attacks; None: not known.
-    """
+    """What is known about a level."""
 
     kind: Outcome
-    why: str
-    attack: FoundAttack | None = None
-    more_votes: int | None = None
+    why: str  # by which argument, or what is missing
+    attack: FoundAttack | None = None  # what breaks the level
+    more_votes: int | None = None  # about how many more votes of their own settle an open level; None: not known
 
 
 class Grounds(NamedTuple):
@@ -92,20 +78,15 @@ class Grounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on the levels of one object.
+    """The verdicts on the levels of one object that were looked at.
 
-    Attributes:
-        alpha: the probability that any of them, or the bounds of the votes, is false.
-        levels: those that were looked at: all others lie within the frontier of the counts, or beyond one of these.
-        own_votes: how many votes at attacked objects there were.
-        incomplete: why the search ended early; "" if it did not.
-        grounds: what they rest on.
+    All other levels lie within the frontier of the counts, or beyond one of these.
     """
 
-    alpha: float
+    alpha: float  # the probability that any of them, or the bounds of the votes, is false
     levels: Mapping[Level, Verdict]
-    own_votes: int = 0
-    incomplete: str = ""
+    own_votes: int = 0  # how many votes at attacked objects there were
+    incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
 
     def of(self, level: Level) -> Verdict:
