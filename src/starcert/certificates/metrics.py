@@ -26,32 +26,10 @@ from starcert.system.errors import InvalidParameterError
 if TYPE_CHECKING:
     from starcert.objects.noise import RadiusLike
 
-__all__ = [
-    "AxisShares",
-    "FlipOutcome",
-    "FlipVerdicts",
-    "Radii",
-    "RadiusVerdicts",
-    "accuracy",
-    "certified_counts",
-    "certified_ratio",
-    "certified_share",
-    "flip_outcomes",
-    "flip_steps",
-    "flip_verdicts",
-    "has_sites",
-    "majority_share",
-    "open_ended",
-    "radii_of_flips",
-    "radius_verdicts",
-    "right",
-    "score",
-    "shares_by_axis",
-    "steps_to",
-    "too_few_votes",
-    "volume",
-    "votes_needed",
-]
+__all__ = ["AxisShares", "FlipOutcome", "FlipVerdicts", "Radii", "RadiusVerdicts", "accuracy", "certified_counts",
+           "certified_ratio", "certified_share", "flip_outcomes", "flip_steps", "flip_verdicts", "has_sites",
+           "majority_share", "open_ended", "radii_of_flips", "radius_verdicts", "right", "score", "shares_by_axis",
+           "steps_to", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
 
 MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]
