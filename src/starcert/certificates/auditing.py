@@ -37,6 +37,7 @@ from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.counting import gathered
 from starcert.voting.plans import fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -305,17 +306,10 @@ def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
 
 def _joined(job: Job, batches: Iterable[_Batch]) -> Iterator[list[_Batch]]:
     """Batches of several graphs for one call, where the classifier takes them; otherwise one by one."""
-    found, nodes = list[_Batch](), 0
     most = job.classifier.max_batch_nodes if job.batch_size is None else 0
-    for batch in batches:
-        own = len(batch.copies) * max(1, batch.copies.frame.n_nodes) if most else 1
-        if found and nodes + own > most:
-            yield found
-            found, nodes = [], 0
-        found.append(batch)
-        nodes += own
-    if found:
-        yield found
+    if not most:
+        return ([batch] for batch in batches)
+    return gathered(batches, lambda batch: len(batch.copies) * max(1, batch.copies.frame.n_nodes), most)
 
 
 def _compare(classifier: Classifier, batches: Sequence[_Batch]) -> Audit:

@@ -5,10 +5,10 @@ Which chunks are counted in one batch, and where, changes no vote. What fails is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.sampling.batch import NoisyCopies, NoisyGraphs
 
+_T = TypeVar("_T")
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
 MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
@@ -53,8 +54,8 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
         common = SentOnce(job.without_graphs, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
-    elif job.classifier.max_batch_nodes and job.batch_size is None:
-        for group in _groups_of_graphs(job, chunks):
+    elif (most := job.classifier.max_batch_nodes) and job.batch_size is None:
+        for group in gathered(chunks, lambda chunk: chunk.samples * max(1, _n_nodes(job.sites[chunk.graph])), most):
             yield from _count_graphs(job, group)
     else:
         for group in _groups_of_one_graph(job, chunks):
@@ -70,7 +71,7 @@ def _with_sites(
             yield sites, group
 
 
-def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
+def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
     """The chunks, each alone, or as many of one graph and purpose as the classifier wants and a cache has room for."""
     if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
@@ -86,15 +87,15 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
                 yield group
 
 
-def _groups_of_graphs(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """The chunks, as many at once as have no more nodes in all copies than a classifier gathers, or one."""
-    group, nodes = list[Chunk](), 0
-    for chunk in chunks:
-        own = chunk.samples * max(1, _n_nodes(job.sites[chunk.graph]))
-        if group and nodes + own > job.classifier.max_batch_nodes:
+def gathered(pieces: Iterable[_T], nodes_of: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+    """Pieces of work, as many at once as have at most this many nodes in all their copies, or one."""
+    group, nodes = list[_T](), 0
+    for piece in pieces:
+        own = nodes_of(piece)
+        if group and nodes + own > most:
             yield group
             group, nodes = [], 0
-        group.append(chunk)
+        group.append(piece)
         nodes += own
     if group:
         yield group
