@@ -9,7 +9,7 @@ from plugin_worlds import declaring, install
 import starcert as sc
 from starcert.objects.binding import known_kinds
 from starcert.objects.laws import law_from_json, law_from_text
-from starcert.runs.setting_values import as_bound, as_model
+from starcert.runs.setting_values import as_bound, from_package
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.plugins import GROUPS, PluginError, find_plugin, plugins
@@ -136,9 +136,8 @@ def test_a_kind_is_found_and_a_broken_one_does_no_harm(packages):
         assert [kind.word for kind in known_kinds()] == ["graph", "row", "tree"]
 
 
-@pytest.mark.parametrize("parse", [as_model, as_bound])
-def test_models_and_bounds_by_name_or_import(parse, packages, tmp_path):
-    group = "classifiers" if parse is as_model else "bounds"
+@pytest.mark.parametrize(("group", "parse"), [("classifiers", from_package("classifiers")), ("bounds", as_bound)])
+def test_models_and_bounds_by_name_or_import(group, parse, packages, tmp_path):
     packages("own", group, "class box:\n    thing = 1\n", mine="own:box.thing", fog="own:box")
     packages("other", group, fog="other:thing")
     for text, name in (("mine", "box.thing"), ("own:box", "box")):

@@ -11,7 +11,8 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
+from starcert.objects.molecules import load_rdkit
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
@@ -109,10 +111,17 @@ def _rows_by_name(path: Path, names: list[str], columns: Columns) -> list[Row]:
 def read_graphml(path: Path) -> Graph:
     """The graph of a GraphML file: node ids are the names, attributes that all nodes carry are the node data."""
     source = _parse_graphml(path)
-    try:
+    with naming(path):
         return Graph.from_networkx(source)
+
+
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Makes a message about a graph begin with its place: a file, a line of it, or a graph in it."""
+    try:
+        yield
     except InvalidParameterError as error:
-        raise StarcertError(f"{path}: {error}") from error
+        raise StarcertError(f"{place}: {error}") from error
 
 
 def _parse_graphml(path: Path) -> Any:  # noqa: ANN401  (networkx carries no types)
@@ -196,15 +205,11 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
                 rows.append((number, {"smiles": smiles, "name": name.strip()}))
     if not rows:
         raise StarcertError(f"{path}: has no molecules. Write a SMILES string on each line, or a column `smiles`.")
-    from starcert.objects.molecules import load_rdkit  # noqa: PLC0415
-
     elements, table = set(), load_rdkit("Chem").GetPeriodicTable()
     for number, row in rows:
-        try:
+        with naming(f"{path}, line {number}"):
             atoms: Any = Graph.from_smiles(row["smiles"]).node_data["atomic_number"]
-            elements |= {table.GetElementSymbol(each) for each in atoms.tolist()}
-        except InvalidParameterError as error:
-            raise StarcertError(f"{path}, line {number}: {error}") from error
+        elements |= {table.GetElementSymbol(each) for each in atoms.tolist()}
     how: dict[str, Any] = {"elements": sorted(elements), "bond_types": edge_types is not None}
     graphs = [Graph.from_smiles(row["smiles"], **how) for _, row in rows]
     return _labelled(graphs, [row.get("name") or row["smiles"] for _, row in rows], rows, path)
@@ -233,10 +238,8 @@ def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[G
     check_edge_types(edge_types, there, folder.name)
     parts = []
     for path, source in zip(files, sources, strict=True):
-        try:
+        with naming(path):
             parts.append(from_networkx(source, edge_types))
-        except InvalidParameterError as error:
-            raise StarcertError(f"{path}: {error}") from error
     return same_types(edge_types, parts, list(map(str, files)))
 
 
@@ -245,10 +248,8 @@ def same_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple
     names = _all_types(name, parts, where)
     graphs = []
     for place, each in zip(where, parts, strict=True):
-        try:
+        with naming(place):
             graphs.append(Graph(**each._replace(type_names=names)._asdict()))
-        except InvalidParameterError as error:
-            raise StarcertError(f"{place}: {error}") from error
     return tuple(graphs)
 
 

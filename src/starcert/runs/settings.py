@@ -57,7 +57,7 @@ class RunSettings:
     """
 
     model: Reference = setting(
-        checks.as_model,
+        checks.from_package("classifiers"),
         "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
@@ -83,7 +83,7 @@ class RunSettings:
         example="MUTAG",
     )
     kind: Reference | None = _of_data(
-        checks.as_kind,
+        checks.from_package("kinds"),
         "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
         "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
         metavar="NAME|FILE.PY:NAME|MODULE:NAME",
