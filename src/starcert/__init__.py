@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories",
-           "Certificate", "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "Edges",
-           "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
-           "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat",
-           "Votes", "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display",
-           "kernels", "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table",
-           "stages", "threats", "transforms"]  # fmt: skip
+__all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
+           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "Edges", "Evidence",
+           "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
+           "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat", "Votes", "Voting",
+           "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels", "metrics",
+           "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats",
+           "transforms"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -139,6 +139,20 @@ def test_a_threat_of_your_own_is_one_class():
         del threats._KINDS["rest"]
 
 
+def test_a_word_keeps_its_meaning():
+    with pytest.raises(
+        InvalidParameterError, match=r"'form' must have a word of its own, as AnyFlips has\. Got 'flips:N'"
+    ):
+
+        class Other(Threat):
+            form: ClassVar[str] = "flips:N"
+
+    class Fewer(AnyFlips):
+        """Has no text of its own."""
+
+    assert type(threat_of("flips:2")) is AnyFlips
+
+
 def test_a_box_and_a_number_of_flips_are_asked_together():
     asked = ASKED | {"evidence": sc.Evidence(own_samples=0)}
     for threat in (Box((2, 1)) & AnyFlips(2), "box:rest=1,core=2 & flips:2"):

@@ -10,10 +10,9 @@ from sweep_worlds import invented
 
 import starcert as sc
 from starcert.pages.compared_runs import mean_interval, paired_difference
-from starcert.pages.document import write_sweep_page
 from starcert.runs.grid import ACCURACY, Goal
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_result import advice, page_of, sweep_rows, tie_sentence
+from starcert.runs.sweep_result import advice, sweep_rows, tie_sentence, write_sweep_page
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)
@@ -153,7 +152,7 @@ def test_a_clear_winner_is_said_to_be_one():
 def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     rng = np.random.default_rng(4)
     sweep = with_goal("accuracy@motif=1", rng.random((6, 60)) < np.array([0.9, 0.88, 0.2, 0.3, 0.2, 0.1])[:, None])
-    write_sweep_page(tmp_path / "sweep.html", page_of(sweep))
+    write_sweep_page(tmp_path / "sweep.html", sweep)
     open_page(quiet, (tmp_path / "sweep.html").as_uri())
     assert texts(quiet, "h1") == ["Choosing the noise: MUTAG"]
     assert quiet.execute_script("return document.title") == "Choosing the noise: MUTAG"

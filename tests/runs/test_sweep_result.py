@@ -13,8 +13,7 @@ from report_worlds import HOSTILE
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.pages.document import write_sweep_page
-from starcert.runs.sweep_result import OTHER, next_command, notices, page_of
+from starcert.runs.sweep_result import OTHER, next_command, notices, write_sweep_page
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
 
@@ -24,7 +23,7 @@ def shown(quiet, tmp_path):
     """Writes the page of a sweep and opens it."""
 
     def show(sweep):
-        write_sweep_page(tmp_path / "sweep.html", page_of(sweep))
+        write_sweep_page(tmp_path / "sweep.html", sweep)
         open_page(quiet, (tmp_path / "sweep.html").as_uri())
         return quiet
 
@@ -247,7 +246,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
-    write_sweep_page(tmp_path / "sweep.html", page_of(invented(TWO, classes=HOSTILE[:2])))
+    write_sweep_page(tmp_path / "sweep.html", invented(TWO, classes=HOSTILE[:2]))
     page = Page((tmp_path / "sweep.html").read_text(encoding="utf-8"))
     assert len(page.scripts) == 3
     assert not set("<>&") & set(page.scripts[0])

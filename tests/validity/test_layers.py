@@ -67,21 +67,12 @@ class Length:
 
 @dataclass(frozen=True)
 class Spread(Law):
-    """Another value, each of the two with p/(1 + p).
-
-    A site is seen to agree with the clean row, with the attacked one, or with neither. Who is told which of the two it
-    would be in the last case knows more, and has the channel of a bit that flips with p: what is certified for that
-    bit holds here.
-    """
+    """Another value, each of the two with p/(1 + p)."""
 
     p: float
     alphabet = 3
     suffixes = ("",)
     moves = (tuple(permutations(range(3), 2)),)
-
-    @property
-    def channels(self):
-        return sc.Flip(self.p).channels
 
     def transitions(self, value):
         other = Fraction(self.p) / (1 + Fraction(self.p))

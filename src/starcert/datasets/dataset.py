@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects import CleanObject, Graph, Partition
+from starcert.objects import CleanObject, Partition
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
@@ -32,6 +32,7 @@ class Dataset:
     The labels are whole numbers from 0, read-only; where some classes are not known they are objects, None for these.
 
     Example:
+        >>> from starcert.objects import Graph
         >>> data = Dataset([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
         >>> data[0], data[[2, 0]].labels.tolist(), round(data.majority_share, 3)
         ((Graph(2 nodes, 1 edges), 1), [0, 1], 0.667)
@@ -52,7 +53,7 @@ class Dataset:
 
     def __init__(
         self,
-        graphs: Sequence[Any] | Graph,
+        graphs: Any,  # noqa: ANN401  (a sequence of objects, or one graph)
         labels: npt.ArrayLike | Sequence[int | None] | None = None,
         *,
         label_names: Sequence[int | str] = (),
@@ -64,10 +65,10 @@ class Dataset:
         numbered: bool = False,
         of_nodes: bool = False,
     ) -> None:
-        of_nodes = of_nodes or isinstance(graphs, CleanObject)
-        objects = (graphs,) if isinstance(graphs, CleanObject) else tuple(graphs)
+        of_nodes = of_nodes or _is_object(graphs)
+        objects = (graphs,) if _is_object(graphs) else tuple(graphs)
         for position, graph in enumerate(objects):
-            if not isinstance(graph, CleanObject):
+            if not _is_object(graph):
                 hint = "Graph.from_networkx and its siblings make one."
                 raise InvalidParameterError(f"graphs[{position}]", "be a starcert Graph", graph, hint)
         n_targets, target = (objects[0].n_nodes, "node") if of_nodes else (len(objects), "graph")
@@ -237,6 +238,11 @@ class Dataset:
 Split: TypeAlias = Dataset
 NodeDataset: TypeAlias = Dataset
 """A part of a data set, and one graph with labelled nodes, are data sets too."""
+
+
+def _is_object(given: object) -> bool:
+    # Python 3.11 computes every member of a protocol to see whether it is there, and the key of a graph takes its time.
+    return hasattr(given, "kind") or isinstance(given, CleanObject)
 
 
 def check_label_names(names: Sequence[int | str]) -> None:

@@ -218,10 +218,7 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
 def unpack(
     side: BinaryIO, *, counts: Sequence[Sequence[int]], noise: Noise, objects: Sequence[int] | None = None
 ) -> list[GraphEvidence | None]:
-    """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
-
-    No more is unpacked than the votes of each graph, or each target, for each class (`counts`) can take.
-    """
+    """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits."""
     arrays = PackedArrays(side, ARRAYS | (VALUED if noise.is_valued else {}))
     n_graphs = len(counts)
     numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()

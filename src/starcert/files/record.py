@@ -43,28 +43,6 @@ MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with th
 class Archive:
     """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
 
-    Attributes:
-        noise: the noise that the votes were drawn with.
-        votes: estimation votes, and selection votes if there were any. No proof rests on their audit.
-        alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
-        max_radius: the box of requested radii, in the order of `noise.axes`; None: no end.
-        capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
-        anchored: for each graph, why its regions are anchored, "" if they are not.
-        names: for each graph, what its data calls it.
-        labels: for each graph, its true class; None: not known.
-        class_names: what the classes are called.
-        settings: how the run was made (model, data, regions, samples, seed, …), as JSON values.
-        provenance: the versions that made it.
-        boxes: for each graph, how far its frontier is searched, within its capacity; None: no end.
-        together: the number of certificates that alpha is the joint failure probability of; 1: of each by itself.
-        all_classes: whether alpha is spent on bounds of all of more than two classes, as version 0.1.0 did everywhere.
-        evidence: for each graph, what its verdicts are proved from, None where nothing is kept. None as a whole: a run
-            without evidence, whose bounds have all of alpha.
-        nodes: where the nodes of graphs are classified, for each row the index of its node; else None.
-        bound: the name of what made bounds of the votes; by default as the votes came about.
-        stated: where no prover of that name is known, for each row its class, and its bounds on 1 − p_A and on any
-            other class; else None: bounds are made afresh.
-
     Example:
         >>> from starcert.math.confidence import clopper_pearson
         >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
@@ -74,23 +52,25 @@ class Archive:
         (('benzene',), ('0', '1'), ((1,),))
     """
 
-    noise: Noise
-    votes: Votes
-    alpha: float
-    max_radius: tuple[int, ...] | None
-    capacities: tuple[tuple[int, ...] | None, ...]
-    anchored: tuple[str, ...]
-    names: tuple[str, ...]
-    labels: tuple[int | None, ...]
+    noise: Noise  # that the votes were drawn with
+    votes: Votes  # estimation votes, and selection votes if there were any; no proof rests on their audit
+    alpha: float  # the failure probability of each certificate, or of `together` certificates, evidence included
+    max_radius: tuple[int, ...] | None  # the box of requested radii, in the order of `noise.axes`; None: no end
+    capacities: tuple[tuple[int, ...] | None, ...]  # how many sites an attacker finds on each axis; None: not known
+    anchored: tuple[str, ...]  # why the regions of each graph are anchored, "" if they are not
+    names: tuple[str, ...]  # what the data calls each graph
+    labels: tuple[int | None, ...]  # the true class of each graph; None: not known
     class_names: tuple[str, ...]
-    settings: Mapping[str, object]
-    provenance: Mapping[str, str]
-    boxes: tuple[tuple[int, ...] | None, ...] = ()
-    together: int = 1
-    all_classes: bool = False
+    settings: Mapping[str, object]  # how the run was made (model, data, regions, samples, seed, …), as JSON values
+    provenance: Mapping[str, str]  # the versions that made it
+    boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
+    together: int = 1  # how many certificates alpha is the joint failure probability of; 1: of each by itself
+    all_classes: bool = False  # whether alpha is spent on bounds of all classes, as version 0.1.0 did everywhere
+    # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
-    nodes: tuple[int, ...] | None = None
-    bound: str = ""
+    nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
+    bound: str = ""  # the name of what made bounds of the votes; by default as the votes came about
+    # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
 
     def __post_init__(self) -> None:
@@ -128,8 +108,7 @@ class Archive:
         }
         for name in ("anchored", "names", "class_names"):
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(checked)
         self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:

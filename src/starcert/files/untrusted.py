@@ -139,11 +139,7 @@ MAX_DIRECTORY = 2**13  # more bytes than the list of the members of a file takes
 
 
 class PackedArrays:
-    """What is left of the arrays of an `.npz` file: each is unpacked only as far as it is taken.
-
-    Attributes:
-        left: how many numbers of each array are left.
-    """
+    """What is left of the arrays of an `.npz` file: each is unpacked only as far as it is taken."""
 
     def __init__(self, file: BinaryIO, wanted: Mapping[str, str]) -> None:
         with _unpacking():
@@ -158,7 +154,7 @@ class PackedArrays:
             if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
                 raise MalformedError("its arrays must be stored or deflated.")
             self._streams = {name: self._file.open(each) for name, each in zip(wanted, members, strict=True)}
-            self.left = {name: self._length(name) for name in wanted}
+            self.left = {name: self._length(name) for name in wanted}  # how many numbers of each are left
 
     def _length(self, name: str) -> int:
         header, kind = read_header(self._streams[name]), self._kinds[name]

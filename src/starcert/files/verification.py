@@ -53,44 +53,26 @@ _CountVerdicts = dict[tuple[Radius, bool], set[tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A claim that is not what can be proved.
+    """A claim that is not what can be proved."""
 
-    Attributes:
-        graph: the number of the graph.
-        name: what its data calls it.
-        field: the name of the claim in the file.
-        kind: "false" if it says more than can be proved, "weaker" if it says less.
-        claimed: what the file says.
-        proved: what can be proved.
-    """
-
-    graph: int
-    name: str
-    field: str
-    kind: Kind
-    claimed: object
-    proved: object
+    graph: int  # the number of the graph
+    name: str  # what its data calls it
+    field: str  # the name of the claim in the file
+    kind: Kind  # "false" if it says more than can be proved, "weaker" if it says less
+    claimed: object  # what the file says
+    proved: object  # what can be proved
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of checking the claims of a file.
+    """The result of checking the claims of a file."""
 
-    Attributes:
-        path: the file.
-        archive: what it holds; its certificates are made afresh.
-        mismatches: every claim that is not what can be proved, graph by graph.
-        listed: how many radii were decided a second time, in whole numbers.
-        enclosed: how many have too many cells for that, so that the proof in balls stands alone.
-        evidence: for each graph, what of its verdicts of evidence was proved twice; None where there are none.
-    """
-
-    path: str
-    archive: Archive
-    mismatches: tuple[Mismatch, ...]
-    listed: int
-    enclosed: int
-    evidence: tuple[EvidenceCheck | None, ...] = ()
+    path: str  # the file
+    archive: Archive  # what it holds; its certificates are made afresh
+    mismatches: tuple[Mismatch, ...]  # every claim that is not what can be proved, graph by graph
+    listed: int  # how many radii were decided a second time, in whole numbers
+    enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
+    evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
@@ -168,10 +150,8 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            for certified, radii in (
-                (True, certificate.frontier_by_p_A.radii),
-                (False, certificate.frontier_by_p_A.beyond),
-            ):
+            by_counts = certificate.frontier_by_p_A
+            for certified, radii in ((True, by_counts.radii), (False, by_counts.beyond)):
                 for radius in radii:
                     verdicts[radius, certified].add((proved.failure, proved.other))
             checks.append(_check_evidence(archive, i, certificate, proved))
@@ -239,25 +219,20 @@ class _Counts(NamedTuple):
 _Difference = tuple[str, Kind, object, object]
 
 
-def _never(_: Fraction) -> bool:
-    """What holds of stated bounds beyond what they state."""
-    return False
-
-
 def _compare(
     claimed: Claims, proved: Claims, counts: _Counts | None, certificate: Certificate
 ) -> Iterator[_Difference]:
-    bound_all, bound_each = (_never, _never) if counts is None else (counts.bound_all, counts.bound_each)
     if claimed.label != proved.label:
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
         yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
     for field, claim, best, rest, least, holds in (
-        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, bound_all),
-        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, bound_all),
-        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, bound_each),
+        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, _Counts.bound_all),
+        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, _Counts.bound_all),
+        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, _Counts.bound_each),
     ):
-        if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
+        # What is no less than a proved bound is proved with it; nothing holds beyond what stated bounds state.
+        if rest < least and (counts is None or not holds(counts, rest)):
             yield field, "false", claim, best
         elif rest > least * SAME:
             yield field, "weaker", claim, best

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,11 +73,6 @@ class Block(Region):
     def size(self) -> int:
         return int(self.row_starts[-1]) - len(self.holes)
 
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return (self.nodes, self.first, self.holes, *(() if self.last is None else (self.last,)))
-
     @override
     def to_json(self) -> dict[str, Any]:
         # `first` is left out for an upper triangle, `last` if all rows run to the end; holes are written as distances.
@@ -128,11 +123,6 @@ class Listed(Region):
     @override
     def layer(self) -> str:
         return ARCS if self.directed else PAIRS
-
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return (self.pairs,)
 
     @override
     def to_json(self) -> dict[str, Any]:
@@ -199,9 +189,8 @@ def inside(nodes: Indices) -> Block:
 
 def across(groups: Sequence[Indices]) -> Block:
     """The pairs of node indices from different groups; these are disjoint."""
-    ends = np.cumsum([0, *map(len, groups)])
-    first = [np.full(end - start, end) for start, end in pairwise(ends)]
-    return Block(np.concatenate([_NONE, *map(np.sort, groups)]), np.concatenate([_NONE, *first]))
+    first = np.repeat(np.cumsum([0, *map(len, groups)])[1:], [*map(len, groups)])
+    return Block(np.concatenate([_NONE, *map(np.sort, groups)]), first)
 
 
 def within(groups: Sequence[Indices]) -> Block:

@@ -156,10 +156,7 @@ def frozen_copy(values: object, n_nodes: int, name: str) -> object:
 def edges_of_pairs(
     values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int, *, directed: bool = False
 ) -> tuple[Indices, Indices]:
-    """The edges, sorted and read-only, and which of the given pairs each is; the first bad pair is named in an error.
-
-    Undirected edges become u < v; arcs stay source and target.
-    """
+    """The edges, sorted and read-only, and which of the given pairs each is; undirected ones become u < v."""
     if not isinstance(values, Iterable):
         raise InvalidParameterError("edges", "be pairs of node indices", values)
     listed: Any = values if hasattr(values, "__array__") else list(values)

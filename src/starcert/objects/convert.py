@@ -8,7 +8,7 @@ format keeps them apart from the data that are safe.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class Parts(NamedTuple):
 
     n_nodes: int
     edges: Indices
-    nodes: Sequence[Hashable] | None = None
+    nodes: Iterable[Hashable] | None = None
     node_data: Mapping[str, object] | None = None
     anchored_data: Mapping[str, object] | None = None
     directed: bool = False
@@ -41,12 +41,7 @@ def is_networkx(value: object) -> bool:
     return all(hasattr(value, method) for method in ("is_directed", "is_multigraph", "edges", "nodes"))
 
 
-def from_networkx(
-    source: object,
-    edge_types: str | None = None,
-    type_names: Sequence[Hashable] | None = None,
-    edge_data: Sequence[str] = (),
-) -> Parts:
+def from_networkx(source: object, edge_types: str | None = None, edge_data: Sequence[str] = ()) -> Parts:
     """The parts of a `networkx.Graph` or `DiGraph`; the other arguments as in `Graph.from_networkx`."""
     graph: Any = source
     if not is_networkx(graph):
@@ -58,10 +53,8 @@ def from_networkx(
     wanted = _edge_names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
-    edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
-    carried: dict[str, list[Any]] = {name: [] for name in wanted}
-    left_out: set[str] = set()
-    for row, (u, v, carries) in enumerate(graph.edges(data=True)):
+    listed = list(graph.edges(data=True))
+    for u, v, carries in listed:
         if u == v:
             raise InvalidParameterError("graph", "have no self-loops", (u, v))
         weight = carries.get("weight", 1)
@@ -76,10 +69,10 @@ def from_networkx(
                 hint = f"It has {', '.join(map(str, carries)) or 'no attributes'}."
                 requirement = f"have the attribute {name!r} on every edge"
                 raise InvalidParameterError("graph", requirement, f"{(u, v)!r} without", hint)
-            carried[name].append(carries[name])
-        left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
-        edges[row] = index[u], index[v]
-    _warn_left_out(sorted(left_out), "Graph.from_networkx(graph, …)")
+    edges = np.array([(index[u], index[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2)
+    carried = {name: [carries[name] for *_, carries in listed] for name in wanted}
+    left_out = {name for *_, carries in listed for name in carries} - {*wanted, "weight"}
+    _warn_left_out(sorted(map(str, left_out)), "Graph.from_networkx(graph, …)")
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -89,7 +82,7 @@ def from_networkx(
     node_data = {name: [record[name] for record in records] for name in names}
     types = None if edge_types is None else carried[edge_types]
     numbers = {name: carried[name] for name in edge_data}
-    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, type_names, numbers)
+    return Parts(len(nodes), edges, nodes, node_data, None, graph.is_directed(), types, None, numbers)
 
 
 def _edge_names(edge_types: object, edge_data: object) -> list[str]:
@@ -118,14 +111,12 @@ def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no type
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
     for name, values in (parts.node_data or {}).items():
-        for node, value in zip(nodes, _entries(values), strict=True):
-            graph.nodes[node][name] = value
+        networkx.set_node_attributes(graph, dict(zip(nodes, _entries(values), strict=True)), name)
     named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
     graph.add_edges_from(named)
     carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
     for name, values in carried.items():
-        for edge, value in zip(named, _entries(values), strict=True):
-            graph.edges[edge][name] = value
+        networkx.set_edge_attributes(graph, dict(zip(named, _entries(values), strict=True)), name)
     return graph
 
 
@@ -138,12 +129,6 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
     _check_square(matrix.shape)
     rows, columns = np.nonzero(matrix)
     return _of_entries(rows, columns, matrix[rows, columns], len(matrix), directed)
-
-
-def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
-    """The dense adjacency matrix."""
-    matrix: npt.NDArray[np.int8] = to_scipy(parts).toarray()
-    return matrix
 
 
 def from_scipy(source: object, directed: bool = False) -> Parts:
@@ -273,12 +258,10 @@ def _of_both_ways(
         raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
     values = data[name].numpy(force=True)
     if not directed:
-        pairs = list(zip(rows.tolist(), columns.tolist(), strict=True))
-        place = {pair: number for number, pair in enumerate(pairs)}
-        back = np.array([place[v, u] for u, v in pairs], dtype=np.int64)
-        differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
-        if differ.any():
-            got = f"{pairs[differ.argmax()]} differs"
+        forth, back = np.lexsort([columns, rows]), np.lexsort([rows, columns])  # each arc, and its other direction
+        differ = forth[(values[forth] != values[back]).reshape(len(values), -1).any(axis=1)]
+        if len(differ):
+            got = f"{(int(rows[differ.min()]), int(columns[differ.min()]))} differs"
             hint = "Give directed=True to keep them apart."
             raise InvalidParameterError("data", f"have the same {name} both ways", got, hint)
     if values.ndim == 2 and values.shape[1] > 1 and np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all():

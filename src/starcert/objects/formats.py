@@ -65,7 +65,7 @@ class Formats(ABC):
             type_names: all types there may be.
             edge_data: edge attributes that are numbers.
         """
-        return cls._of(convert.from_networkx(graph, edge_types, type_names, edge_data))
+        return cls._of(convert.from_networkx(graph, edge_types, edge_data)._replace(type_names=type_names))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
         """A `networkx.Graph` or `DiGraph` with names and data of nodes and edges, but for anchored data.
@@ -92,12 +92,12 @@ class Formats(ABC):
             >>> Graph.from_numpy([[0, 1], [1, 0]])
             Graph(2 nodes, 1 edges)
         """
-        names = None if nodes is None else tuple(nodes)
-        return cls._of(convert.from_numpy(adjacency, directed)._replace(nodes=names, node_data=node_data))
+        return cls._of(convert.from_numpy(adjacency, directed)._replace(nodes=nodes, node_data=node_data))
 
     def to_numpy(self) -> npt.NDArray[np.int8]:
         """The dense adjacency matrix, of zeros and ones in bytes: widen it before counting with it."""
-        return convert.to_numpy(self._shown_parts)
+        matrix: npt.NDArray[np.int8] = self.to_scipy().toarray()
+        return matrix
 
     @classmethod
     def from_scipy(
@@ -109,8 +109,7 @@ class Formats(ABC):
         directed: bool = False,
     ) -> Self:
         """The graph of a sparse adjacency matrix; see `from_numpy`."""
-        names = None if nodes is None else tuple(nodes)
-        return cls._of(convert.from_scipy(adjacency, directed)._replace(nodes=names, node_data=node_data))
+        return cls._of(convert.from_scipy(adjacency, directed)._replace(nodes=nodes, node_data=node_data))
 
     def to_scipy(self) -> Any:  # noqa: ANN401  (scipy carries no types)
         """The adjacency matrix as a `scipy.sparse.csr_array` of bytes: widen it before counting with it."""
@@ -230,8 +229,7 @@ def _points(n_nodes: int, edges: npt.NDArray[np.int64]) -> list[tuple[float, flo
     """Where the nodes are drawn: the same for the same graph."""
     import networkx as nx  # noqa: PLC0415  (a tenth of a second; only where a picture is drawn)
 
-    graph = nx.Graph()
-    graph.add_nodes_from(range(n_nodes))
+    graph = nx.empty_graph(n_nodes)
     graph.add_edges_from(edges.tolist())
     placed: dict[Any, Any] = nx.spring_layout(graph, seed=0, iterations=100)
     points = np.array([placed[node] for node in range(n_nodes)]).reshape(n_nodes, 2)

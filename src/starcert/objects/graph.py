@@ -105,21 +105,19 @@ class Graph(Formats):
         data = content.data_of_nodes({} if node_data is None else node_data, n_nodes, "node_data")
         for twice in data.keys() & anchored.keys():
             raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
-        fields = {
-            "n_nodes": n_nodes,
-            "edges": pairs,
-            "nodes": named,
-            "node_data": MappingProxyType(content.NodeData(data, anchored)),
-            "anchored_data": MappingProxyType(anchored),
-            "directed": directed,
-            "edge_types": types,
-            "type_names": names,
-            "edge_data": MappingProxyType(numbers),
-            "added_edge_data": MappingProxyType(added),
-            "node_sites": MappingProxyType({}),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            n_nodes=n_nodes,
+            edges=pairs,
+            nodes=named,
+            node_data=MappingProxyType(content.NodeData(data, anchored)),
+            anchored_data=MappingProxyType(anchored),
+            directed=directed,
+            edge_types=types,
+            type_names=names,
+            edge_data=MappingProxyType(numbers),
+            added_edge_data=MappingProxyType(added),
+            node_sites=MappingProxyType({}),
+        )
 
     @property
     def n_edges(self) -> int:
@@ -131,18 +129,14 @@ class Graph(Formats):
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
         data = {**self.node_data, **self.anchored_data}
-        return content.digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data, *self._more)
-
-    @property
-    def _more(self) -> tuple[dict[str, object], ...]:
-        """What the digest of a plain graph does not have."""
-        more = {
+        more = {  # what the digest of a plain graph does not have
             "directed": self.directed,
             "types": () if self.edge_types is None else (self.type_names, self.edge_types),
             "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
             "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
         }
-        return _only_nonempty(more)
+        nodes = self.nodes if named else None
+        return content.digest("graph", self.n_nodes, self.edges, nodes, data, *_only_nonempty(more))
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -341,9 +335,8 @@ def _only_nonempty(more: Mapping[str, object]) -> tuple[dict[str, object], ...]:
 
 def _restore(parts: Parts, node_sites: Mapping[str, NodeSites]) -> Graph:
     graph = Graph(**parts._asdict())
-    object.__setattr__(graph, "node_sites", MappingProxyType(dict(node_sites)))
     data = content.NodeData(graph.node_data, graph.anchored_data, node_sites)
-    object.__setattr__(graph, "node_data", MappingProxyType(data))
+    vars(graph).update(node_sites=MappingProxyType(dict(node_sites)), node_data=MappingProxyType(data))
     return graph
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -33,6 +33,7 @@ Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
 
 
+@dataclass(frozen=True, eq=False)
 class Region(ABC):
     """A subset of a layer, its sites numbered from 0; picklable, and small however many sites there are."""
 
@@ -42,9 +43,10 @@ class Region(ABC):
         """The name of the layer."""
 
     @property
-    @abstractmethod
     def content(self) -> tuple[Indices, ...]:
         """The arrays that define the sites, for a digest."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, np.ndarray))
 
     @property
     def size(self) -> int:
@@ -143,11 +145,6 @@ class Numbered(Region):
     @override
     def layer(self) -> str:
         return self.of.name
-
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return (self.sites,)
 
     @override
     def coordinates(self, numbers: Indices) -> Coordinates:

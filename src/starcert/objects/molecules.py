@@ -87,16 +87,12 @@ def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> 
     if max(numbers, default=0) > MAX_ATOMIC_NUMBER:
         raise InvalidParameterError("molecule", f"have elements up to number {MAX_ATOMIC_NUMBER}", max(numbers))
     bonds: list[set[tuple[int, str]]] = [set() for _ in atoms]
-    orders = list[str]()
-    edges = np.empty((molecule.GetNumBonds(), 2), dtype=np.int64)
-    for row, bond in enumerate(molecule.GetBonds()):
-        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        order = bond.GetBondType().name.lower()
+    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    orders = [bond.GetBondType().name.lower() for bond in molecule.GetBonds()]
+    for (u, v), order in zip(ends, orders, strict=True):
         if order not in ORDERS:
             requirement = f"have bonds that are {', '.join(ORDERS)}"
             raise InvalidParameterError("molecule", requirement, f"{order} between the atoms {u} and {v}")
-        edges[row] = u, v
-        orders.append(order)
         bonds[u].add((v, order))
         bonds[v].add((u, order))
     node_data: dict[str, object] = {
@@ -105,10 +101,11 @@ def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> 
     }
     anchored_data: dict[str, object] = {
         "hydrogens": np.array([atom.GetTotalNumHs() for atom in atoms], dtype=np.int64),
-        "bonds": [frozenset(ends) for ends in bonds],
+        "bonds": list(map(frozenset, bonds)),
     }
     if elements is not None:
         node_data["x"] = _one_hot([atom.GetSymbol() for atom in atoms], elements)
+    edges = np.array(ends, dtype=np.int64).reshape(-1, 2)
     parts = Parts(len(atoms), edges, None, node_data, anchored_data)
     return parts._replace(edge_types=orders, type_names=ORDERS) if bond_types else parts
 
@@ -238,12 +235,11 @@ def _set_hydrogens(molecule: Any, graph: Graph) -> None:  # noqa: ANN401
 def _charge_nitrogens(molecule: Any, chem: Any) -> None:  # noqa: ANN401
     """Edge labels have no charges: a nitrogen with four bonds has one, and so has an oxygen that ends at it."""
     for atom in molecule.GetAtoms():
-        if atom.GetAtomicNum() == 7 and not atom.GetIsAromatic():
-            if sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) != 4:
-                continue
+        four_bonds = sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) == 4
+        if atom.GetAtomicNum() == _NITROGEN and four_bonds and not atom.GetIsAromatic():
             atom.SetFormalCharge(1)
             single = [bond.GetOtherAtom(atom) for bond in atom.GetBonds() if bond.GetBondType() == chem.BondType.SINGLE]
-            oxygen = next((end for end in single if end.GetAtomicNum() == 8 and end.GetDegree() == 1), None)
+            oxygen = next((end for end in single if end.GetAtomicNum() == _OXYGEN and end.GetDegree() == 1), None)
             if oxygen is not None:
                 oxygen.SetFormalCharge(-1)
 
@@ -264,10 +260,9 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
     """
     import networkx as nx  # noqa: PLC0415  (slow to import)
 
-    neighbours: list[list[int]] = [[] for _ in numbers]
-    for u, v in edges:
-        neighbours[u].append(v)
-        neighbours[v].append(u)
+    skeleton = nx.Graph(edges)
+    skeleton.add_nodes_from(range(len(numbers)))  # those without an edge, too
+    neighbours = [list(skeleton.adj[atom]) for atom in range(len(numbers))]
     spare = [max(0, VALENCES.get(number, 0) - len(ends)) for number, ends in zip(numbers, neighbours, strict=True)]
     charges = [0] * len(numbers)
     ends_here = [number == _OXYGEN and len(ends) == 1 for number, ends in zip(numbers, neighbours, strict=True)]
@@ -276,7 +271,6 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
         if number == _NITROGEN and len(neighbours[atom]) == 3 and oxygens:
             spare[atom], charges[atom] = 1, 1
             spare[oxygens[-1]], charges[oxygens[-1]] = 0, -1
-    skeleton = nx.Graph(edges)
     in_ring = {frozenset(edge) for edge in skeleton.edges} - {frozenset(edge) for edge in nx.bridges(skeleton)}
     rings = [ring for ring in nx.minimum_cycle_basis(skeleton) if len(ring) == 6]
     in_six = {frozenset(edge) for ring in rings for edge in skeleton.subgraph(ring).edges}

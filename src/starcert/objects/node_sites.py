@@ -79,11 +79,6 @@ class NodeGrid(Region):
     def size(self) -> int:
         return len(self.nodes) * len(self.columns)
 
-    @property
-    @override
-    def content(self) -> tuple[Indices, ...]:
-        return self.nodes, self.columns
-
     @override
     def coordinates(self, numbers: Indices) -> Coordinates:
         node, column = np.divmod(numbers, max(1, len(self.columns)))
@@ -106,17 +101,14 @@ class NodeGrid(Region):
 
 @dataclass(frozen=True, eq=False)
 class NodeSites:
-    """Data of nodes that are sites: the clean values, shape (nodes, columns), and the form in which they came.
-
-    `categories` is None for bits and for one-hot rows, and data are `flat` if each node has one entry, not a row.
-    """
+    """Data of nodes that are sites: the clean values, and the form in which they came."""
 
     name: str
-    values: Values
+    values: Values  # shape (nodes, columns)
     alphabet: int
-    categories: tuple[Hashable, ...] | None
+    categories: tuple[Hashable, ...] | None  # None for bits and for one-hot rows
     one_hot: bool
-    flat: bool
+    flat: bool  # whether each node has one entry, not a row
     dtype: str
 
     @property

@@ -45,13 +45,8 @@ class Partition:
     `from_nodes` and `from_columns`, and `one | other` joins two partitions.
 
     Regions that were read off a graph's own edges are *anchored*: an attacked graph would have others, and the
-    certificate holds for a classifier whose regions are frozen at the clean graph.
-
-    Attributes:
-        parts: the regions by name, each with a description of its sites.
-        anchored: whether the regions were read off a graph's own edges. None if that is not stated: then `sites` marks
-            those that look like it, see `read_off`.
-        reason: why they are anchored, a sentence; empty if they are not.
+    certificate holds for a classifier whose regions are frozen at the clean graph. Where that is not stated, `sites`
+    marks those that look like it, see `read_off`.
 
     Example:
         >>> partition = Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
@@ -61,9 +56,9 @@ class Partition:
         (15, 15)
     """
 
-    parts: tuple[tuple[str, SiteSet], ...]
-    anchored: bool | None = None
-    reason: str = ""
+    parts: tuple[tuple[str, SiteSet], ...]  # the regions by name, each with a description of its sites
+    anchored: bool | None = None  # whether they were read off a graph's own edges; None: not stated
+    reason: str = ""  # why they are anchored, a sentence; empty if they are not
 
     def __post_init__(self) -> None:
         for region, count in Counter(self.regions).items():
@@ -94,11 +89,10 @@ class Partition:
         """
         given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
         node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
-        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
         example = {"bridge": (*node_sets, "motif", "random")[:2]}
-        for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
-            parts.append((region, Across(_two_sets(names, node_sets, f"between[{region}]"))))
-        made, nodes = cls(tuple(parts)), frozenset[Node]().union(*node_sets.values())
+        named = _by_region(between or {}, "between", "the names of two sets", example).items()
+        pairs = ((region, Across(_two_sets(names, node_sets, f"between[{region}]"))) for region, names in named)
+        made, nodes = cls((*divide_nodes(node_sets).parts, *pairs)), frozenset[Node]().union(*node_sets.values())
         made.sites(Graph(len(nodes), (), nodes=nodes))  # overlapping regions are refused now
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
@@ -25,8 +26,7 @@ class Sites:
     """Regions bound to a clean object: its sites, numbered consecutively, region after region.
 
     Regions that share a site are refused. Nothing here is as large as the number of sites: positions and coordinates
-    are turned into one another by arithmetic. `blocks` are the regions, each a subset of one of the object's layers,
-    and `reason` says why they are anchored, that is, read off a graph's own edges.
+    are turned into one another by arithmetic.
 
     Example:
         >>> from starcert.objects import Partition
@@ -39,9 +39,9 @@ class Sites:
 
     clean: CleanObject
     regions: tuple[str, ...]
-    blocks: tuple[Region, ...]
-    anchored: bool = False
-    reason: str = ""
+    blocks: tuple[Region, ...]  # the regions, each a subset of one of the object's layers
+    anchored: bool = False  # whether they were read off a graph's own edges
+    reason: str = ""  # why they are anchored
 
     def __post_init__(self) -> None:
         named = list(zip(self.regions, self.blocks, strict=True))
@@ -52,8 +52,8 @@ class Sites:
         for layer in self.clean.layers:
             layer.check({region: block for region, block in named if block.layer == layer.name})
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.clean, self.regions, self.blocks, self.anchored, self.reason)
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # nothing that is computed from these
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
@@ -69,7 +69,9 @@ class Sites:
 
     def mark_anchored(self, reason: str) -> Sites:
         """These sites, anchored for this reason."""
-        return _restore(self.clean, self.regions, self.blocks, True, reason)
+        marked = copy(self)
+        vars(marked).update(anchored=True, reason=reason)
+        return marked
 
     @property
     def graph(self) -> Graph:
@@ -203,14 +205,6 @@ class Sites:
         return read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
 
 
-def _restore(*values: object) -> Sites:
-    """Sites that were checked when they were first made, and need no second check."""
-    sites = object.__new__(Sites)
-    for field, value in zip(fields(Sites), values, strict=True):
-        object.__setattr__(sites, field.name, value)
-    return sites
-
-
 def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -225,8 +219,6 @@ def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indi
 class TargetNodes:
     """Index and name of the node of each row, where nodes are classified: those of the first graph, then of the next.
 
-    `n_nodes` is the number of nodes of each graph.
-
     Example:
         >>> from starcert.objects import Graph
         >>> nodes = TargetNodes.of([Graph(4, [(0, 1)], nodes="abcd").frame], [np.array([1, 3])])
@@ -236,7 +228,7 @@ class TargetNodes:
 
     index: Indices
     names: tuple[Hashable, ...]
-    n_nodes: tuple[int, ...]
+    n_nodes: tuple[int, ...]  # of each graph
 
     @classmethod
     def of(cls, frames: Sequence[NodeFrame], nodes: Sequence[npt.ArrayLike]) -> TargetNodes:

@@ -34,8 +34,11 @@ class Threat(ABC):
     form: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        if cls.form:
-            _KINDS[cls.form.partition(":")[0]] = cls
+        if "form" in vars(cls):
+            there = _KINDS.setdefault(cls.form.partition(":")[0], cls)
+            if (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise InvalidParameterError("form", f"have a word of its own, as {there.__name__} has", cls.form)
+            _KINDS[cls.form.partition(":")[0]] = cls  # a dataclass with slots is made twice
 
     @classmethod
     def parse(cls, text: str) -> Threat | None:

@@ -28,15 +28,12 @@ ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 
 @dataclass(frozen=True)
 class VectorFrame:
-    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take.
-
-    In a noisy copy values are 0 … alphabet − 1; `categories` are their names, if they have any.
-    """
+    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take."""
 
     n_columns: int
     names: tuple[Hashable, ...] = ()
-    alphabet: int = 2
-    categories: tuple[Hashable, ...] = ()
+    alphabet: int = 2  # in a noisy copy values are 0 … alphabet − 1
+    categories: tuple[Hashable, ...] = ()  # the names of the values, if they have any
 
     @cached_property
     def key(self) -> str:
@@ -263,10 +260,8 @@ def _categories(array: npt.NDArray[Any], parameter: str, categories: tuple[Hasha
 
 def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[Any]:
     wanted = "be one row of values" if ndim == 1 else "be rows of values, all of one length"
-    from scipy import sparse  # noqa: PLC0415  (a tenth of a second)
-
     try:
-        array = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=dtype)  # type: ignore[attr-defined]
+        array = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=dtype)  # sparse ones have it
     except ValueError:  # rows of several lengths
         raise InvalidParameterError(parameter, wanted, given, hint) from None
     if array.ndim != ndim:

@@ -2,7 +2,7 @@
 
 Everything that comes from data is escaped: by the templates (jinja2, autoescape) as text in the page, as JSON in a
 block that no name can break out of, and as text nodes in the browser. The page's own policy forbids every other script
-and every connection. The simplest page, that of a sweep, is here too.
+and every connection.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.files import versions, write_whole
+from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -126,70 +125,3 @@ def _json(value: object) -> str:
 
 def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownLevel:
-    """One noise level, as the page shows it."""
-
-    noise: str  # as `--noise` takes it
-    at: tuple[int, ...]  # which value of each factor of the grid it has
-    accuracy: float  # the share of graphs answered right
-    radii: tuple[float, ...]  # the mean certified radius on each axis
-    volume: float | None  # how many radii are certified, the mean over all graphs; None if that was not counted
-    score: int | None  # how many radii hold for more than half of the graphs; None if that was not counted
-    goal: float  # its value by the goal
-    unbeaten: bool  # whether no other level beats it
-    constant: bool  # whether a constant answer is as accurate
-    verdict: str  # what there is to say about it, in a few words
-    standing: str  # how it compares with the best level by the goal, in words
-    command: str  # what certifies it
-    cells: tuple[str, ...]  # its figures in the table, in the order of `SweepPage.columns`
-    answer: str  # the class that is answered most often
-    answer_share: str  # how often, in percent
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepPage:
-    """What the page of a sweep says."""
-
-    title: str  # the heading
-    texts: dict[str, object]  # sentences and numbers by their names in the template
-    numbers: Sequence[KeyFigure]  # the key figures
-    notices: Sequence[Notice]  # the warnings
-    settings: Sequence[tuple[str, str]]  # how the sweep was made, by name
-    columns: Sequence[str]  # the heads of the columns of figures
-    order: Sequence[int]  # the levels as the table lists them
-    factors: Sequence[tuple[str, tuple[str, ...]]]  # what the grid varies, and the values of each
-    axes: tuple[str, ...]  # the axes of the noise
-    majority: float  # the accuracy of the best constant answer
-    goal: tuple[str, bool] | None  # the goal in words, and whether it is a share; None without a goal
-    chosen: int  # the level that is shown first
-    levels: Sequence[ShownLevel]  # every level, in the order of the grid
-
-
-def write_sweep_page(path: str | os.PathLike[str], page: SweepPage) -> None:
-    """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
-    file = target(path)
-    content = {
-        **page.texts,
-        "n_levels": len(page.levels),
-        "numbers": page.numbers,
-        "notices": page.notices,
-        "heads": ["level", "noise", *page.columns, "most frequent answer", "verdict"],
-        "rows": [{"number": number, **asdict(page.levels[number])} for number in page.order],
-        "origin": [{"Settings": page.settings}, {"Provenance": list(versions().items())}],
-    }
-    in_table_only = ("cells", "answer", "answer_share")
-    levels = [{key: value for key, value in asdict(each).items() if key not in in_table_only} for each in page.levels]
-    data = {
-        "factors": [{"name": name, "values": list(values)} for name, values in page.factors],
-        "axes": page.axes,
-        "majority": page.majority,
-        "goal": None if page.goal is None else {"name": page.goal[0], "share": page.goal[1]},
-        "chosen": page.chosen,
-        "levels": levels,
-    }
-    scripts, styles = ("text.js", "charts.js", "sweep_plots.js", "sweep_page.js"), ("page.css", "sweep_page.css")
-    template = "pages/templates/sweep.html"
-    write_page(file, assemble(template, content, title=page.title, styles=styles, scripts=scripts, data=data))

@@ -161,8 +161,7 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
     if text := out_of_reach(archive):
         yield Notice("There are axes where no flip can be certified", text)
     without = (~metrics.has_sites(archive.certificates)).sum(axis=0).tolist()
-    empty = nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words)
-    yield from [] if empty is None else [empty]
+    yield from nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words)
     if counts.n_abstained:
         text = (
             "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not "
@@ -201,17 +200,17 @@ def out_of_reach(archive: Archive) -> str:
     return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 
 
-def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Notice | None:
-    """Warns of axes on which graphs have no sites (`without`: how many graphs); None if there are none."""
+def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Iterator[Notice]:
+    """Warns of axes on which graphs have no sites (`without`: how many graphs)."""
     empty = {axis: n for axis, n in without.items() if n}
     if not empty:
-        return None
+        return
     where = "; ".join(f"{axis} has none in {n:,} of {quantity(n_graphs, words.one)}" for axis, n in empty.items())
     text = (
         f"Of sites to flip, {where}. Such {words.many} would count as certified against any number of flips there, for "
         f"there are none: they are counted apart, and shares and means on these axes are of the other {words.many}."
     )
-    return Notice(f"Some {words.many} have nothing to flip in {', '.join(empty)}", text)
+    yield Notice(f"Some {words.many} have nothing to flip in {', '.join(empty)}", text)
 
 
 def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:

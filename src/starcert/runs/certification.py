@@ -20,7 +20,6 @@ from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.pages import write_report
-from starcert.pages.document import write_sweep_page
 from starcert.pages.findings import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
@@ -29,7 +28,7 @@ from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, page_of, sweep_rows, tie_sentence
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
@@ -290,7 +289,7 @@ def run_sweep(
         )
         _write_run_file(place, sweep, record)
         write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
-        write_sweep_page(place.kept / PAGE, page_of(sweep))
+        write_sweep_page(place.kept / PAGE, sweep)
         place.finish()
         return sweep
 

@@ -110,18 +110,8 @@ def _rows_by_name(path: Path, names: list[str], columns: Columns) -> list[Row]:
 
 def read_graphml(path: Path) -> Graph:
     """The graph of a GraphML file: node ids are the names, attributes that all nodes carry are the node data."""
-    source = _parse_graphml(path)
     with naming(path):
-        return Graph.from_networkx(source)
-
-
-@contextmanager
-def naming(place: object) -> Iterator[None]:
-    """Makes a message about a graph begin with its place: a file, a line of it, or a graph in it."""
-    try:
-        yield
-    except InvalidParameterError as error:
-        raise StarcertError(f"{place}: {error}") from error
+        return Graph.from_networkx(_parse_graphml(path))
 
 
 def _parse_graphml(path: Path) -> Any:  # noqa: ANN401  (networkx carries no types)
@@ -209,7 +199,7 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
     for number, row in rows:
         with naming(f"{path}, line {number}"):
             atoms: Any = Graph.from_smiles(row["smiles"]).node_data["atomic_number"]
-        elements |= {table.GetElementSymbol(each) for each in atoms.tolist()}
+            elements |= {table.GetElementSymbol(each) for each in atoms.tolist()}
     how: dict[str, Any] = {"elements": sorted(elements), "bond_types": edge_types is not None}
     graphs = [Graph.from_smiles(row["smiles"], **how) for _, row in rows]
     return _labelled(graphs, [row.get("name") or row["smiles"] for _, row in rows], rows, path)
@@ -240,12 +230,21 @@ def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[G
     for path, source in zip(files, sources, strict=True):
         with naming(path):
             parts.append(from_networkx(source, edge_types))
-    return same_types(edge_types, parts, list(map(str, files)))
+    return graphs_of(parts, list(map(str, files)), edge_types)
 
 
-def same_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple[Graph, ...]:
-    """The graphs of a data set, each with all types of the attribute `name` in any of them; messages say `where`."""
-    names = _all_types(name, parts, where)
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Lets an error about a graph begin with the place in a file that it comes from."""
+    try:
+        yield
+    except InvalidParameterError as error:
+        raise StarcertError(f"{place}: {error}") from error
+
+
+def graphs_of(parts: Sequence[Parts], where: Sequence[str], edge_types: str | None) -> tuple[Graph, ...]:
+    """The graphs of a data set, each with all types of that attribute in any of them; messages say `where`."""
+    names = None if edge_types is None else _all_types(edge_types, parts, where)
     graphs = []
     for place, each in zip(where, parts, strict=True):
         with naming(place):

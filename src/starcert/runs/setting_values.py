@@ -9,17 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from starcert.math import confidence
 from starcert.math.bounds import BOUNDS
+from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
-
-if TYPE_CHECKING:
-    from starcert.math.confidence import Family
 
 Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
@@ -227,13 +224,13 @@ def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (wha
     if not _is_number(value):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
     with renaming(name):
-        return confidence.check_alpha(value)
+        return check_alpha(value)
 
 
 def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
     with renaming(name):
-        return confidence.check_family(value)
+        return check_family(value)
 
 
 def as_bound(value: object, base: Path, name: str) -> Reference | str:

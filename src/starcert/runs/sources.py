@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from starcert.datasets import npz, tu
-from starcert.datasets.dataset import Dataset
+from starcert.datasets import Dataset, npz, tu
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
-from starcert.objects import CleanObject, Graph
+from starcert.objects import CleanObject
 from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
-from starcert.objects.convert import Parts, from_pyg
+from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
-from starcert.system.errors import InvalidParameterError, StarcertError, needing
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import say
 from starcert.system.processes import in_words
 
@@ -207,11 +206,14 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
     anywhere. The classes are `y`, one whole number for each graph, where there is one.
     """
-    with needing(f"{path}: to read tensors needs", "torch"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
-        import torch  # noqa: PLC0415
-        from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
-        from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
+            import torch  # noqa: PLC0415
+            from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
+            from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
     # What PyG has allowed for good must not be forbidden again afterwards.
     already = torch.serialization.get_safe_globals()
     needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
@@ -279,8 +281,7 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
 
 
 def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> Dataset:
-    parts: list[Parts] = []
-    graphs, labels = [], []
+    parts, labels = [], []
     places = [f"{path}, graph {number}" for number in range(len(records))]
     _check_claims(records, path)
     if edge_types is not None:
@@ -293,13 +294,9 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         else:
             record.y = None  # the class of a graph is not data of its nodes, even if it has one
         with texts.naming(where):
-            if edge_types is None:
-                graphs.append(Graph.from_pyg(record))
-            else:
-                parts.append(from_pyg(record, edge_types=edge_types))
+            parts.append(from_pyg(record, edge_types=edge_types))
         labels.append(None if label is None else _label(label, where))
-    if edge_types is not None:
-        graphs.extend(texts.same_types(edge_types, parts, places))
+    graphs = texts.graphs_of(parts, places, edge_types)
     names = _numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from starcert.certificates.metrics import FlipVerdicts
 from starcert.pages.compared_runs import share_interval
-from starcert.pages.document import KeyFigure, Notice, ShownLevel, SweepPage
+from starcert.pages.document import KeyFigure, Notice, assemble, write_page
 from starcert.pages.findings import nothing_to_flip
 from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import LevelReach, Marks, Standing, SweepLevel, beaten_by, standings
+from starcert.system.files import versions
 
 TABLE, PAGE = "sweep.csv", "sweep.html"
 
@@ -49,21 +50,20 @@ class SweepResult:
         return tuple(beaten_by([level.criteria for level in self.levels]))
 
     @cached_property
+    def order(self) -> list[int]:
+        """The levels as a table lists them: the unbeaten ones first, and among equals the more accurate."""
+        numbers = range(len(self.levels))
+        return sorted(numbers, key=lambda each: (self.beaten_by[each] is not None, -self.levels[each].n_right))
+
+    @cached_property
     def unbeaten(self) -> tuple[int, ...]:
         """The levels that no other one beats, the most accurate first."""
-        found = [number for number, by in enumerate(self.beaten_by) if by is None]
-        return tuple(sorted(found, key=lambda number: (-self.levels[number].n_right, number)))
+        return tuple(number for number in self.order if self.beaten_by[number] is None)
 
     @cached_property
     def worthwhile(self) -> tuple[int, ...]:
         """The unbeaten levels that are more accurate than a constant answer, the most accurate first."""
         return tuple(number for number in self.unbeaten if not self.levels[number].constant)
-
-    @property
-    def order(self) -> list[int]:
-        """The levels as a table lists them: the unbeaten ones first, and among equals the more accurate."""
-        rest = [number for number, by in enumerate(self.beaten_by) if by is not None]
-        return [*self.unbeaten, *sorted(rest, key=lambda number: (-self.levels[number].n_right, number))]
 
     @property
     def goal(self) -> Goal:
@@ -209,9 +209,7 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         if any(least is not None for _, least in short):
             text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
         yield Notice(f"Too few votes for a single flip: {axes}", text)
-    empty = nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
-    if empty is not None:
-        yield empty
+    yield from nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
     if sweep.anchored:
         text = " ".join(sweep.anchored[:_MAX_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
@@ -291,80 +289,95 @@ def _by_flips(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
     }
 
 
-def page_of(sweep: SweepResult) -> SweepPage:
-    """What the page of a sweep says."""
+def write_sweep_page(path: Path, sweep: SweepResult) -> None:
+    """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
     run, first, goal = sweep.settings.run, sweep.levels[0], sweep.settings.goal
     factors = sweep.settings.grid.factors
     # Which value of each factor every level has, in the order of the grid.
-    places = list(product(*(range(len(factor.values)) for factor in factors)))
+    places = product(*(range(len(factor.values)) for factor in factors))
+    levels = [_level_drawn(sweep, number, at) for number, at in enumerate(places)]
     radii = [f"mean radius, {axis}" for axis in first.noise.axes]
     alone = [f"by p_A alone, {axis}" for axis in first.noise.axes] if run.evidence else []
     flips = [f"any {each.flips:,}: {what}" for each in first.any_flips for what, _ in flip_counts(sweep, each)]
     named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
+    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *flips, "volume", "score"]
     majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
-    return SweepPage(
-        title=f"Choosing the noise: {run.data_title}",
-        texts={
-            "samples": run.samples,
-            "evidence": run.evidence,
-            "any_flips": sweep.settings.max_flips,
-            "about_graphs": about_graphs(sweep),
-            "advice": advice(sweep),
-            "tie": tie_sentence(sweep),
-        },
-        numbers=[
-            KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
+    content = {
+        "n_levels": len(levels),
+        "samples": run.samples,
+        "evidence": run.evidence,
+        "any_flips": sweep.settings.max_flips,
+        "about_graphs": about_graphs(sweep),
+        "advice": advice(sweep),
+        "tie": tie_sentence(sweep),
+        "numbers": [
+            KeyFigure(f"{len(levels):,}", "noise levels", "number-levels"),
             KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
             KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
             KeyFigure(f"{len(sweep.worthwhile):,}", better, "number-unbeaten"),
         ],
-        notices=list(notices(sweep)),
-        settings=list(_settings_shown(sweep)),
-        columns=["accuracy", *named, "less the best", "abstains", *radii, *alone, *flips, "volume", "score"],
-        order=sweep.order,
-        factors=[(factor.name, factor.texts) for factor in factors],
-        axes=first.noise.axes,
-        majority=first.majority_share,
-        goal=None if goal is None else (goal.description, goal.kind == "accuracy"),
-        chosen=sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
-        levels=[_level_shown(sweep, number, at) for number, at in enumerate(places)],
-    )
+        "notices": list(notices(sweep)),
+        "heads": ["level", "noise", *columns, "most frequent answer", "verdict"],
+        "rows": [levels[number] | _level_listed(sweep, number) for number in sweep.order],
+        "origin": [{"Settings": list(_settings_shown(sweep))}, {"Provenance": list(versions().items())}],
+    }
+    data = {
+        "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
+        "axes": first.noise.axes,
+        "majority": first.majority_share,
+        "goal": None if goal is None else {"name": goal.description, "share": goal.kind == "accuracy"},
+        "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
+        "levels": levels,
+    }
+    scripts, styles = ("text.js", "charts.js", "sweep_plots.js", "sweep_page.js"), ("page.css", "sweep_page.css")
+    template, title = "pages/templates/sweep.html", f"Choosing the noise: {run.data_title}"
+    write_page(path, assemble(template, content, title=title, styles=styles, scripts=scripts, data=data))
 
 
-def _level_shown(sweep: SweepResult, number: int, at: tuple[int, ...]) -> ShownLevel:
+def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
+    """What the scripts of the page draw of a level, which has these values of the grid's factors."""
     level, goal, own = sweep.levels[number], sweep.goal, sweep.standings[number]
-    named = sweep.settings.goal is not None
-    less = f"{goal.apart(own.by)} ({goal.apart(own.least, own.most)}){', tie' * own.tie}"
-    is_best = number == sweep.suggested
+    by_goal = "" if sweep.settings.goal is None else f"{goal.description} {goal.show(own.value)}; "
+    beside = f"less the best by {goal.description}: {_less_best(sweep, number)}"
+    return {
+        "noise": noise_text(level.noise),
+        "at": at,
+        "accuracy": level.accuracy,
+        "radii": level.mean_radii,
+        "volume": level.volume,
+        "score": level.score,
+        "goal": own.value,
+        "unbeaten": sweep.beaten_by[number] is None,
+        "constant": level.constant,
+        "verdict": verdict(sweep, number),
+        "standing": by_goal + ("the best" if number == sweep.suggested else beside),
+        "command": next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
+    }
+
+
+def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
+    """What the table of the page has beside that: the cells under its columns, and the most frequent answer."""
+    level, goal, own = sweep.levels[number], sweep.goal, sweep.standings[number]
+    named = [] if sweep.settings.goal is None else [f"{goal.show(own.value)} ({goal.within(own.low, own.high)})"]
     low, high = share_interval(level.n_right, level.n_graphs)
     by_counts = () if level.by_counts is None else level.by_counts.mean_radii
-    return ShownLevel(
-        noise=noise_text(level.noise),
-        at=at,
-        accuracy=level.accuracy,
-        radii=level.mean_radii,
-        volume=level.volume,
-        score=level.score,
-        goal=own.value,
-        unbeaten=sweep.beaten_by[number] is None,
-        constant=level.constant,
-        verdict=verdict(sweep, number),
-        standing=(f"{goal.description} {goal.show(own.value)}; " if named else "")
-        + ("the best" if is_best else f"less the best by {goal.description}: {less}"),
-        command=next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
-        cells=(
-            f"{level.accuracy:.1%} ({low:.0%}–{high:.0%})",
-            *([f"{goal.show(own.value)} ({goal.within(own.low, own.high)})"] if named else []),
-            "best" if is_best else less,
-            f"{level.n_abstained / level.n_graphs:.1%}",
-            *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
-            *(f"{n:,}" for each in level.any_flips for _, n in flip_counts(sweep, each)),
-            "" if level.volume is None else f"{level.volume:,.1f}",
-            "" if level.score is None else f"{level.score:,}",
-        ),
-        answer="none" if level.answer is None else sweep.class_names[level.answer],
-        answer_share=f"{level.answer_share:.0%}",
+    cells = (
+        f"{level.accuracy:.1%} ({low:.0%}–{high:.0%})",
+        *named,
+        "best" if number == sweep.suggested else _less_best(sweep, number),
+        f"{level.n_abstained / level.n_graphs:.1%}",
+        *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
+        *(f"{n:,}" for each in level.any_flips for _, n in flip_counts(sweep, each)),
+        "" if level.volume is None else f"{level.volume:,.1f}",
+        "" if level.score is None else f"{level.score:,}",
     )
+    answer = "none" if level.answer is None else sweep.class_names[level.answer]
+    return {"number": number, "cells": cells, "answer": answer, "answer_share": f"{level.answer_share:.0%}"}
+
+
+def _less_best(sweep: SweepResult, number: int) -> str:
+    goal, own = sweep.goal, sweep.standings[number]
+    return f"{goal.apart(own.by)} ({goal.apart(own.least, own.most)}){', tie' * own.tie}"
 
 
 def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:

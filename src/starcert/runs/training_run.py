@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starcert import models  # which imports torch only where one of them is used
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
 from starcert.objects.content import digest
@@ -28,7 +29,6 @@ from starcert.system.files import holding_lock
 from starcert.system.processes import one_thread
 
 if TYPE_CHECKING:
-    from starcert.models import Training
     from starcert.objects import Graph
 
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
@@ -54,7 +54,7 @@ class _Lesson:
     what: str  # what it is, in words
     content: str  # a digest of it
     truth: Sequence[int]  # the classes of what decides
-    fit: Callable[..., Training]  # takes settings by name; trains in place, or goes on from a `checkpoint`
+    fit: Callable[..., models.Training]  # takes settings by name; trains in place, or goes on from a `checkpoint`
 
 
 def training_settings(
@@ -92,7 +92,7 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
-    from starcert.models import TrainingCheckpoint, how_made, save_weights  # noqa: PLC0415  (torch is slow to import)
+    from starcert.models import TrainingCheckpoint  # noqa: PLC0415  (first: it says where torch is missing)
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 
     of_nodes, device = run.targets == "nodes", run.device or "cpu"
@@ -115,7 +115,7 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
         }
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if weights.exists():
-            made = how_made(weights)
+            made = models.how_made(weights)
             _check_made(weights, made.get("settings"), story, again=again)
             if not again:
                 return TrainedRun(weights, made, settings, lesson.what, majority, None)
@@ -123,9 +123,9 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
         how = {key: value for key, value in asdict(settings).items() if value is not None}
         training = lesson.fit(**how, checkpoint=state)
-    save_weights(smoothed, weights, training, settings=story)
+    models.save_weights(smoothed, weights, training, settings=story)
     state.remove()
-    return TrainedRun(weights, how_made(weights), settings, lesson.what, majority, time.monotonic() - begun)
+    return TrainedRun(weights, models.how_made(weights), settings, lesson.what, majority, time.monotonic() - begun)
 
 
 def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[str, object], *, again: bool) -> None:
@@ -177,19 +177,15 @@ def _untrained(model: object, run: RunSettings, inputs: RunInputs) -> SmoothedCl
 
 
 def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
-    from starcert.models import fit_with_noise  # noqa: PLC0415
-
     assert inputs.train is not None
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
     validation = (deciding.graphs, deciding.known)
-    fit = partial(fit_with_noise, smoothed, taught.graphs, taught.known, validation=validation)
+    fit = partial(models.fit_with_noise, smoothed, taught.graphs, taught.known, validation=validation)
     what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
     return _Lesson(what, digest(taught.digest, deciding.digest), deciding.known, fit)
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
-    from starcert.models import fit_nodes_with_noise  # noqa: PLC0415
-
     data = aligned(inputs.chosen, smoothed.classifier)
     graph: Graph = data.graphs[0]
     if not data.known:
@@ -205,6 +201,6 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     unknown = [node for node in (*taught, *deciding) if labels[node] < 0]
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
-    fit = partial(fit_nodes_with_noise, smoothed, graph, labels, train=taught, validation=deciding)
+    fit = partial(models.fit_nodes_with_noise, smoothed, graph, labels, train=taught, validation=deciding)
     what = f"{len(taught):,} nodes, {len(deciding):,} for validation"
     return _Lesson(what, digest(data.digest, taught, deciding), [labels[node] for node in deciding], fit)

@@ -33,9 +33,6 @@ class RegionRule:
 
     Use it as `regions` of a `SmoothedClassifier`. Rules are equal if their descriptions are, and can be pickled.
 
-    `regions` is None if they depend on the graph, `divide` goes from a graph to its partition, `why` says why one would
-    choose it, and `reason` how the regions follow from the graph's own edges; it is empty if they do not.
-
     Example:
         >>> from starcert import regions
         >>> rule = regions.communities(resolution=1.5)
@@ -47,11 +44,11 @@ class RegionRule:
 
     name: str
     parameters: Mapping[str, object]
-    regions: tuple[str, ...] | None
+    regions: tuple[str, ...] | None  # None if they depend on the graph
     divide: Callable[[Graph], Partition]
-    why: str = ""
-    reason: str = ""
-    described: str = field(default="", kw_only=True)
+    why: str = ""  # why one would choose it
+    reason: str = ""  # how the regions follow from the graph's own edges; empty if they do not
+    described: str = field(default="", kw_only=True)  # the description, where text cannot express the rule
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -89,9 +86,6 @@ class RegionRule:
 class Builder:
     """A function that makes region rules, with what one must know to choose it.
 
-    `regions` names its regions, in words where they depend on parameters; `example` is how to write it, where its
-    defaults do not show it; `why` and `reason` are those of its rules.
-
     Example:
         >>> from starcert.objects.regions import BUILDERS
         >>> BUILDERS["communities"].usage, BUILDERS["communities"].anchored
@@ -100,10 +94,10 @@ class Builder:
 
     name: str
     make: Callable[..., RegionRule]
-    regions: str
-    why: str
+    regions: str  # their names, in words where they depend on parameters
+    why: str  # this and `reason` are those of its rules
     reason: str = ""
-    example: str = ""
+    example: str = ""  # how to write it, where its defaults do not show it
 
     @property
     def anchored(self) -> bool:

@@ -240,8 +240,7 @@ def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: 
     order = canonical_order(graph.nodes)
     place = {index: position for position, index in enumerate(order)}
     # Small whole numbers in their order: networkx goes through sets, and sets of names have another order every time.
-    canonical = nx.Graph()
-    canonical.add_nodes_from(range(graph.n_nodes))
+    canonical = nx.empty_graph(graph.n_nodes)
     canonical.add_edges_from(sorted(tuple(sorted((place[u], place[v]))) for u, v in graph.edges.tolist()))
     found: list[Any]
     if not graph.n_edges:  # modularity divides by the number of edges; nothing holds these nodes together
@@ -310,19 +309,16 @@ class _Explain:
 
     def __call__(self, graph: Graph) -> Partition:
         if graph.key not in self._known:
-            self._known[graph.key] = self._divide(graph)
+            order = np.array(canonical_order(graph.nodes), dtype=np.int64)
+            weights = self._weights(graph, order)
+            most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
+            heaviest = np.argsort(-weights, kind="stable")[:most]
+            important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
+            self._known[graph.key] = Partition((("important", Inside(important)), ("other", Outside(important))))
         return self._known[graph.key]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_known": {}}
-
-    def _divide(self, graph: Graph) -> Partition:
-        order = np.array(canonical_order(graph.nodes), dtype=np.int64)
-        weights = self._weights(graph, order)
-        most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
-        heaviest = np.argsort(-weights, kind="stable")[:most]
-        important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
-        return Partition((("important", Inside(important)), ("other", Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         weights = np.zeros(graph.n_nodes)

@@ -64,14 +64,14 @@ def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Pa
         sets = tuple(frozenset(graph.nodes[i] for kind in group for i in members[kind]) for group in groups)
         return Partition(((FEATURE_REGIONS[0], Within(sets)), (FEATURE_REGIONS[1], Across(sets))))
     sizes = np.array([len(nodes) for nodes in members])
-    n_alike, n_unlike = (None if rows is None else int(sizes[rows].prod(axis=1).sum()) for rows in (alike, unlike))
-    inside = int((sizes * (sizes - 1) // 2).sum())
-    if unlike is not None and n_unlike is not None and (n_alike is None or n_unlike <= n_alike + inside):
-        _check_size(n_unlike, FEATURE_REGIONS)
+    inside = int((sizes * (sizes - 1) // 2).sum())  # the pairs of one kind are alike
+    n_alike = np.inf if alike is None else inside + int(sizes[alike].prod(axis=1).sum())
+    n_unlike = np.inf if unlike is None else int(sizes[unlike].prod(axis=1).sum())
+    _check_size(min(n_alike, n_unlike), FEATURE_REGIONS)
+    if alike is None or n_unlike <= n_alike:
+        assert unlike is not None
         few = "unlike", _between(members, unlike)
     else:
-        _check_size(MAX_LISTED + 1 if n_alike is None else n_alike + inside, FEATURE_REGIONS)
-        assert alike is not None
         own = [nodes[np.stack(np.triu_indices(len(nodes), 1), axis=1)] for nodes in members]
         few = "alike", np.concatenate([_between(members, alike), *own])
     # Not anchored: pairs that are alike may happen to be the edges, but were not read there.
@@ -87,7 +87,7 @@ def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) 
     return Partition(tuple(parts))
 
 
-def _check_size(size: int, regions: tuple[str, str]) -> None:
+def _check_size(size: float, regions: tuple[str, str]) -> None:
     if size > MAX_LISTED:
         raise StarcertError(
             f"The regions {' and '.join(regions)} both have more than {MAX_LISTED:,} node pairs, too many to list. "
