@@ -22,7 +22,7 @@ from starcert.datasets import Dataset, arcs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.study import Tested, Trial, TrialStudy, trained_network
 from starcert_studies.voted import Grid, Labels, Voted
 
@@ -48,7 +48,6 @@ Key = tuple[str, str]
 class Arcs(TrialStudy):
     """Feed-forward and feedback motifs, with directions and without."""
 
-    texts = texts_of("arcs")
     quick: ClassVar = {"samples": 1_000, "graphs": 50, "taught": 200, "epochs": 20}
 
     samples: int = 10_000  # votes on each directed graph; a tenth on each skeleton, of which nothing will be certified

@@ -16,7 +16,7 @@ from starcert.classifiers import from_sklearn
 from starcert.datasets import motif
 from starcert.objects.noise import Noise
 from starcert_studies.figures import radius_maps
-from starcert_studies.outcome import Report, published, texts_of
+from starcert_studies.outcome import Report, published
 from starcert_studies.study import Tested, Trial, TrialStudy, model_of, split_accuracies
 from starcert_studies.voted import Voted
 
@@ -48,7 +48,6 @@ Key = tuple[str, int]
 class Kernels(TrialStudy):
     """The same data and noise for four kernels."""
 
-    texts = texts_of("kernels")
     quick: ClassVar = {"samples": 500, "test": 20, "draws": 0, "draw_samples": 500}
 
     samples: int = 10_000  # estimation votes for each graph

@@ -133,30 +133,21 @@ class Verdicts:
 class Certificate:
     """What is guaranteed about one graph: a statement about the *smoothed* classifier.
 
-    Attributes:
-        noise: the noise that the classifier is smoothed with.
-        bounds: the bounds on the class probabilities (one row).
-        max_radius: the box of radii to look at, in the order of `noise.axes`; None: no end.
-        capacity: how many sites an attacker finds on each axis: more flips are no further attack. None: not known.
-        anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
-            the certificate speaks of a classifier whose regions are frozen at the clean graph.
-        object, target: the number of the graph, and of the target in it: 0 where the graph itself is classified.
-        node: the name of the node that the target is; None where it is not a node.
-        verdicts: what evidence says beyond the bounds; None: there is none.
-        kind: the kind of the attacked object.
+    Anchored regions were read off the graph's own edges: the certificate then speaks of a classifier whose regions are
+    frozen at the clean graph.
     """
 
-    noise: Noise
-    bounds: Bounds
-    max_radius: Limits
-    capacity: Limits
-    anchored: str
-    object: int
-    target: int
-    node: Hashable | None
+    noise: Noise  # that the classifier is smoothed with
+    bounds: Bounds  # on the class probabilities (one row)
+    max_radius: Limits  # the box of radii to look at, in the order of `noise.axes`; None: no end
+    capacity: Limits  # how many sites an attacker finds on each axis: more flips are no further attack. None: not known
+    anchored: str  # why the regions are anchored; "" if they are not
+    object: int  # the number of the graph
+    target: int  # the number of the target in it: 0 where the graph itself is classified
+    node: Hashable | None  # the name of the node that the target is; None where it is not a node
     _frontiers: Frontiers = field(repr=False)
-    verdicts: Verdicts | None = field(repr=False, default=None)
-    kind: Kind = GRAPHS
+    verdicts: Verdicts | None = field(repr=False, default=None)  # what evidence says beyond the bounds
+    kind: Kind = GRAPHS  # of the attacked object
 
     @property
     def label(self) -> int:
