@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import (
-    MIN_BATCH,
-    Classifier,
-    DrawsItself,
-    Scores,
-    check_alone,
-    checked_answers,
-    checked_scores,
-    look_like_probabilities,
-    named_errors,
-    places_to_check,
-    refuse_probabilities,
-)
+from starcert.classifiers import base
+from starcert.classifiers.base import MIN_BATCH, Classifier, DrawsItself, Scores
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects import NodeFrame
 from starcert.objects.binding import axes_of_sites
@@ -116,8 +105,8 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
             copies = draw_each(sampler_of(classifier, sites, job.noise), streams, size)
     if copies is None:
         return [count_chunk(job, sites, chunk) for chunk in chunks]
-    with named_errors(_name_of(chunks[0])), stage("model"):
-        answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
+    with base.named_errors(_name_of(chunks[0])), stage("model"):
+        answers = base.checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
     if n_targets is None and chunks[0].against is None:  # nothing is recorded: all are counted at once
         with stage("counting"):
             wanted = np.concatenate([np.arange(i * size, i * size + each.samples) for i, each in enumerate(chunks)])
@@ -156,7 +145,7 @@ def count_chunk(job: Job, sites: Sites, chunk: Chunk) -> Tally:
     """
     counter = _Counter(job, sites, chunk)
     for batch in counter.batches():
-        with named_errors(_name_of(chunk)), stage("model", counter.device):
+        with base.named_errors(_name_of(chunk)), stage("model", counter.device):
             found = job.classifier.scored(batch) if counter.checking else Scores(job.classifier.classify(batch))
         counter.add(batch, found)
     return counter.tally()
@@ -200,15 +189,15 @@ class _Counter:
 
     def add(self, batch: NoisyGraphs, found: Scores) -> None:
         """Adds what the classifier found in the next batch, after a check if this is the chunk for it."""
-        with named_errors(_name_of(self._chunk)), stage("model", self.device):
-            found = checked_scores(found, self._job.classifier, batch)
-        self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
+        with base.named_errors(_name_of(self._chunk)), stage("model", self.device):
+            found = base.checked_scores(found, self._job.classifier, batch)
+        self._like_probabilities = self._like_probabilities and base.look_like_probabilities(found)
         if self.checking:
-            for copy in places_to_check(self._n_drawn, scored=found.numbers is not None):
+            for copy in base.places_to_check(self._n_drawn, scored=found.numbers is not None):
                 if self._n_counted <= copy < self._n_counted + len(batch):
                     name = f"noisy copy {copy} of graph {self._chunk.graph}"
                     with stage("model", self.device):
-                        check_alone(self._job.classifier, batch, found, copy - self._n_counted, name=name)
+                        base.check_alone(self._job.classifier, batch, found, copy - self._n_counted, name=name)
         self.count(batch, np.asarray(found.answers))
 
     def count(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
@@ -228,7 +217,7 @@ class _Counter:
     def tally(self) -> Tally:
         """The votes, and the flips that are to be recorded."""
         if self._like_probabilities:
-            refuse_probabilities(self._n_drawn)
+            base.refuse_probabilities(self._n_drawn)
         add_votes(self._chunk.samples)
         with stage(self._recording, self.device):
             return Tally(self._chunk, self._counts, () if self._labels is None else self._records(self._labels))
@@ -262,5 +251,5 @@ def _name_of(chunk: Chunk) -> str:
 def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
     """The base classifier's own answers on a clean graph, one per target; a ValueError says what is wrong with them."""
     n_targets = classifier.n_targets(sites.frame)
-    answers = checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
+    answers = base.checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
     return answers.reshape(-1)
