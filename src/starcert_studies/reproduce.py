@@ -17,11 +17,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, cast
 
 from starcert.pages.plots.drawing import style
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.files import is_empty, versions, write_whole
 from starcert.system.output import progress_bar
 from starcert.system.plugins import PluginError, plugins
@@ -107,12 +106,11 @@ class ListedStudy:
 
     name: str  # what it is called on the command line
     place: str  # where it is, as "module:class"
-    words: Mapping[str, Any] | None = None  # its texts where they are known beforehand; None: the class has them
 
     @property
     def texts(self) -> Mapping[str, Any]:
         """Its title, captions and claims."""
-        return self.load().texts if self.words is None else self.words
+        return all_texts().get(self.name) or self.load().texts
 
     @property
     def about(self) -> str:
@@ -126,26 +124,15 @@ class ListedStudy:
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""
-        try:
-            for package in ("matplotlib", *(self.words or {}).get("needs", ())):  # before hours of votes, not after
+        with needing(f"The study {self.name!r} needs", "all"):
+            for package in ("matplotlib", *all_texts().get(self.name, {}).get("needs", ())):  # before hours of votes
                 import_module(package)
             module, _, study = self.place.partition(":")
             return cast("type[Study]", getattr(import_module(module), study))
-        except ModuleNotFoundError as error:
-            raise StarcertError(
-                f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
-            ) from error
 
 
-_OTHERS = {"figures", "outcome", "reproduce", "study", "voted"}
-"""The modules of this package that are no studies: every other one, `arcs`, has one, `Arcs`."""
-
-_MODULES = {each.name for each in iter_modules([str(Path(__file__).parent)])} - _OTHERS
-STUDIES = {
-    name: ListedStudy(name, f"starcert_studies.{name}:{name.capitalize()}", all_texts().get(name))
-    for name in [name for name in all_texts() if name in _MODULES] + sorted(_MODULES - set(all_texts()))
-}
-"""Starcert's own studies by name: first those in `studies.toml`, in its order."""
+STUDIES = {name: ListedStudy(name, f"starcert_studies.{name}:{name.capitalize()}") for name in all_texts()}
+"""Starcert's own studies by name, in the order of `studies.toml`: `arcs` is the class `Arcs` in the module `arcs`."""
 
 
 def find_study(name: str, parameter: str = "name", *more: str) -> type[Study]:
