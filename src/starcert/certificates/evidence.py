@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil, prod, sqrt
@@ -89,10 +90,11 @@ def with_evidence(
                 against[one.object] = against.get(one.object, {}) | lost
         found.append(verdicts)
         advance(1)
-    judged = certificates.with_verdicts(found)
-    if not drawn or certificates.audit is None:
+    judged = replace(certificates, verdicts=found)
+    if not drawn or votes.audit is None:
         return judged
-    return judged.with_audit(certificates.audit + audit_attacked(job, against, drawn, executor))
+    audited = replace(votes, audit=votes.audit + audit_attacked(job, against, drawn, executor))
+    return replace(judged, bounds=replace(judged.bounds, votes=audited))
 
 
 def verdicts_of(

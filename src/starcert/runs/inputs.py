@@ -124,9 +124,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
         data = with_node_labels(data)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
-    without_train = undivided or (data.parts is not None and "train" not in data.parts)
-    train = None if without_train else part_of(data, "train", seed)
-    validation = None if undivided else part_if_any(data, "validation", seed)
+    train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = part.limited(settings.limit, seed)
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
