@@ -6,7 +6,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -319,8 +318,8 @@ def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
     left = [region for region in regions if region not in noise.regions]
     hint = f"Missing: {', '.join(left)}."
     if unknown:
-        close = get_close_matches(unknown[0], left, n=1) or get_close_matches(unknown[0], regions, n=1)
-        hint = f"There is no region {unknown[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
+        near = did_you_mean(unknown[0], left, did_you_mean(unknown[0], regions, "Give --regions too."))
+        hint = f"There is no region {unknown[0]}. {near}"
     requirement = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
     raise InvalidParameterError("noise", requirement, ", ".join(noise.regions), hint)
 
