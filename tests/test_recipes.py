@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -189,3 +190,12 @@ def test_a_module_is_a_model_by_its_content(built):
     )
     assert (by_name["model"], imported["model"]) == ("dense", "dense_graphs:classifier")
     assert by_name["expected"] == imported["expected"]
+
+
+def test_a_run_file_refuses_a_bound_that_has_changed(built, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(built("bound"), folder)
+    module = folder / "hoeffding_bound.py"
+    module.write_text(module.read_text("utf-8").replace("np.minimum(1, lost", "np.minimum(1, 0.1 * lost"), "utf-8")
+    done = starcert(folder, "certify", "results/run.toml", "--out", "again")
+    assert (done.returncode, "bound" in done.stderr) == (2, True), done.stderr

@@ -180,7 +180,7 @@ def test_help_has_examples_and_the_version_is_told(starcert):
     assert starcert("--version").stdout.startswith("starcert 0.")
 
 
-HEAVY = ["networkx", "torch", "sklearn", "matplotlib", "pandas", "rdkit", "sqlite3", "jinja2"]
+HEAVY = ["networkx", "torch", "sklearn", "matplotlib", "pandas", "rdkit", "jinja2"]
 
 
 @pytest.mark.parametrize("command", ["from starcert import *", "import starcert.cli"])

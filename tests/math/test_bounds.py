@@ -176,6 +176,20 @@ def test_what_a_bound_owes():
             certified(bound=disguised)
 
 
+def test_a_store_refuses_other_code_under_the_same_name(tmp_path):
+    class Changed(Hoeffding):
+        @override
+        def bounds(self, votes, alpha, family):
+            found = super().bounds(votes, alpha, family)
+            return sc.Bounds(found.labels, found.failure / 10, found.other / 10, alpha, found.n_classes)
+
+    store = tmp_path / "votes.db"
+    certified(store=store, bound=Hoeffding())
+    certified(store=store, bound=Hoeffding())
+    with pytest.raises(sc.StarcertError, match="bound"):
+        certified(store=store, bound=Changed())
+
+
 def test_a_store_refuses_another_bound_after_a_look(tmp_path):
     store = tmp_path / "votes.db"
     first = certified(store=store)

@@ -212,7 +212,7 @@ class TestWhatDoesNotFit:
             Problem(sc.Noise(all=0.1), (Sites.everything(BOARDS[0], "all"),))
 
     def test_a_partition_of_node_pairs(self):
-        with pytest.raises(InvalidParameterError, match="return the Sites of each object that is not a Graph"):
+        with pytest.raises(InvalidParameterError, match="map each region to sites of each object"):
             bind_all(BOARDS[:1], sc.Noise(all=Spread(0.1)), sc.Partition.everything("all"))
 
     def test_what_needs_a_graph(self):

@@ -28,7 +28,8 @@ from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimato
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.old_keywords import with_old_keywords
 from starcert.classifiers.base import Classifier
-from starcert.math.bounds import Bound, bounds_by, choose_bound
+from starcert.classifiers.identity import identity
+from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
 from starcert.math.confidence import Family, Votes, check_alpha, check_family
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites, binding
@@ -202,7 +203,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
-            "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else used.name,
+            "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
         with run.opened() as store:
             # Sample, select and audit.
@@ -321,6 +322,11 @@ def _plan(samples: object, selection_samples: int | None) -> Plan:
     n = whole_number("samples", samples, 1)
     select = default_selection(n) if selection_samples is None else selection_samples
     return FixedPlan(Wanted(whole_number("selection_samples", select, 1), n))
+
+
+def _identified(bound: Bound) -> str:
+    """What a store knows a bound by: its name, and its code where it is not starcert's own."""
+    return bound.name if bound.name in BOUNDS else f"{bound.name} {identity(bound)}"
 
 
 def _warn_of_no_evidence(problem: Problem) -> None:

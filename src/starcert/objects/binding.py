@@ -208,8 +208,11 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
     if not isinstance(clean, CleanObject):
         hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
+    kind = kind_of(clean)
+    if not kind.checked:
+        kind.check(clean)
     everything = regions is None
-    sites = Sites.everything(clean, noise.regions[0]) if everything else kind_of(clean).sites(clean, regions)
+    sites = Sites.everything(clean, noise.regions[0]) if everything else kind.sites(clean, regions)
     return _with_unattacked(sites, noise)
 
 

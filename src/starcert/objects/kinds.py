@@ -10,6 +10,7 @@ of looking at the class of an object, so a new kind is an object (`CleanObject`)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from starcert.objects.layers import CleanObject, Layer, Numbered, Region
+from starcert.objects.rule import stated_by_author
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
@@ -34,6 +36,7 @@ class Kind:
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
         suffixes: the endings of files that `read` reads, such as ".fasta".
+        checked: whether its objects are checked when they are made, so that they need not be when they are bound.
 
     Example:
         >>> from starcert.objects import Bits, Graph
@@ -46,6 +49,7 @@ class Kind:
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
     suffixes: ClassVar[tuple[str, ...]] = ()
+    checked: ClassVar[bool] = False
 
     def convert(self, given: Any) -> CleanObject | None:  # noqa: ANN401  (whatever a user has)
         """The object that something else stands for, such as a graph of networkx; None if it stands for none."""
@@ -56,15 +60,21 @@ class Kind:
         raise NotImplementedError
 
     def sites(self, clean: CleanObject, regions: Any) -> Sites:  # noqa: ANN401  (`binding.Regions`)
-        """The sites of an object. Regions are layers by name, numbers of sites in the first layer, or a function."""
+        """The sites of an object. Regions are layers by name, numbers of sites in the first layer, or a function.
+
+        What a function returns is anchored, as it may have read the object's values, unless it has the attribute
+        `anchored = False`.
+        """
         if isinstance(regions, Mapping):
             blocks = [self._region(clean, where, f"regions[{name}]") for name, where in regions.items()]
             return Sites(clean, tuple(regions), tuple(blocks))
         found = regions(clean) if callable(regions) else None
+        if isinstance(found, Mapping):
+            found = self.sites(clean, found)
         if not isinstance(found, Sites) or found.clean is not clean:
-            wanted = f"return the Sites of each object that is not a Graph, such as {type(clean).__name__}"
+            wanted = f"map each region to sites of each {self.word}, or be a function that does"
             raise InvalidParameterError("regions", wanted, regions if found is None else found)
-        return found
+        return found if found.anchored or stated_by_author(regions) is False else found.mark_anchored(READS_VALUES)
 
     def _region(self, clean: CleanObject, where: Any, name: str) -> Region:  # noqa: ANN401  (what a user wrote)
         layers = {layer.name: layer for layer in clean.layers}
@@ -79,6 +89,21 @@ class Kind:
             names = ", ".join(layer.name for layer in clean.layers)
             raise InvalidParameterError(name, f"be a layer ({names}) or a list of numbers of sites", listed)
         return np.sort(numbers.astype(np.int64))
+
+    def check(self, clean: CleanObject) -> None:
+        """Refuses an object whose key is not hexadecimal, or whose values are not those of different sites."""
+        wanted, hint = "have a key of hexadecimal digits", f"See {type(clean).__name__}."
+        if not re.fullmatch("[0-9a-f]+", str(clean.key)):
+            raise InvalidParameterError(self.word, wanted, clean.key, hint)
+        for layer in clean.layers:
+            coordinates, values = clean.nonzero(layer.name)
+            numbers = layer.numbers(*coordinates)
+            fine = len(numbers) == len(values) == len(np.unique(numbers))
+            fine = fine and not ((numbers < 0) | (numbers >= layer.size)).any()
+            if not fine or not ((values > 0) & (values < layer.alphabet)).all():
+                wanted = f"have values from 1 to {layer.alphabet - 1} at different sites below {layer.size}"
+                got = f"{np.asarray(values).tolist()[:8]} at {np.asarray(numbers).tolist()[:8]} in {layer.name}"
+                raise InvalidParameterError(self.word, wanted, got, hint)
 
     def unattacked(self, sites: Sites, noise: Noise) -> Iterable[str]:
         """Sentences about what noise changes and attacks do not: it anchors the sites."""
@@ -106,6 +131,7 @@ class Kind:
 
 
 OBJECTS = Kind()
+READS_VALUES = "The function for the regions may have read the values of the clean object."
 
 
 def kind_of(*objects: CleanObject) -> Kind:

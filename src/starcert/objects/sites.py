@@ -112,10 +112,12 @@ class Sites:
 
     @cached_property
     def key(self) -> str:
-        """A hex digest of the regions and their sites, whatever values the object has."""
+        """A hex digest of the regions and their sites; of values only where the object's kind does not check them."""
         layers = [block.layer for block in self.blocks]
         # Sites of node pairs keep the digest that they had when there were no others.
-        more = () if set(layers) <= {PAIRS} else (layers,)
+        more: tuple[object, ...] = () if set(layers) <= {PAIRS} else (layers,)
+        if not getattr(getattr(self.clean, "kind", None), "checked", False):  # its own key may be that of others, too
+            more += ([self.clean.nonzero(layer.name) for layer in self.clean.layers],)
         return digest("sites", self.regions, [block.content for block in self.blocks], self.anchored, *more)
 
     def span(self, layer: str) -> tuple[int, int]:

@@ -93,6 +93,7 @@ class TriedModel:
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
+    bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
 
     @property
@@ -108,7 +109,7 @@ class TriedModel:
             "classifier": self.base.description,
             "data": self.data.digest,
             "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
-        }
+        } | ({} if self.bound is None else {"bound": self.bound})
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:
@@ -234,7 +235,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
             problem = problem_of(rule, settings.noise, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
-    return TriedModel(settings.model.digest, base, data, rule, job, tuple(answers))
+    bound = settings.bound.digest if isinstance(settings.bound, Reference) else None
+    return TriedModel(settings.model.digest, base, data, rule, job, bound, tuple(answers))
 
 
 class UserRule:

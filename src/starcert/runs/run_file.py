@@ -36,8 +36,9 @@ from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
-EXPECTED = ("model", "data", "regions", "classifier")
-"""What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
+EXPECTED = ("model", "data", "regions", "classifier", "bound")
+"""What a run is made from: the model's file, the graphs, their regions, the classifier as it describes itself, and the
+file of a bound that is not starcert's own."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
