@@ -197,5 +197,5 @@ def test_a_run_file_refuses_a_bound_that_has_changed(built, tmp_path):
     shutil.copytree(built("bound"), folder)
     module = folder / "hoeffding_bound.py"
     module.write_text(module.read_text("utf-8").replace("np.minimum(1, lost", "np.minimum(1, 0.1 * lost"), "utf-8")
-    done = starcert(folder, "certify", "results/run.toml", "--out", "again")
+    (done,) = starcert([(folder, ("certify", "results/run.toml", "--out", "changed"))], installed=[folder])
     assert (done.returncode, "bound" in done.stderr) == (2, True), done.stderr
