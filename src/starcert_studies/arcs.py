@@ -19,6 +19,7 @@ from typing_extensions import override
 import starcert as sc
 from starcert.classifiers import Classifier, features, from_callable
 from starcert.datasets import Dataset, arcs
+from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
@@ -28,8 +29,6 @@ from starcert_studies.voted import Grid, Labels, Voted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from starcert.sampling.batch import NoisyGraphs
 
 MOTIF = 9
 """Nodes of the motif."""

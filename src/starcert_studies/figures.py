@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.datasets.dataset import Dataset
+from starcert.objects import Graph, Sites
+from starcert.objects.noise import Noise
 from starcert.pages.plots import drawing
 from starcert.pages.plots.maps import RadiusMap, stacked
-from starcert_studies.voted import Grid, RadiusTally, median_range
+from starcert_studies.voted import Grid, RadiusTally, Voted, median_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from starcert.datasets.dataset import Dataset
-    from starcert.objects import Graph, Sites
-    from starcert.objects.noise import Noise
-    from starcert_studies.voted import Voted
 
 PALE = "#BFE3F7"
 """Certified by a third argument: a paler tone of the second."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -19,10 +19,12 @@ from typing_extensions import override
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_sklearn
+from starcert.classifiers.base import Classifier
 from starcert.datasets import motif, tu
+from starcert.datasets.dataset import Dataset, Split
 from starcert.math.confidence import Votes
-from starcert.objects import Partition
-from starcert.objects.binding import Problem, bind_all
+from starcert.objects import CleanObject, Partition, Sites
+from starcert.objects.binding import Problem, Regions, bind_all
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
 from starcert.system.processes import one_torch_thread
@@ -33,15 +35,9 @@ from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import torch
 
-    from starcert.classifiers.base import Classifier
     from starcert.classifiers.kernels.svm import KernelSVM
-    from starcert.datasets.dataset import Dataset, Split
-    from starcert.objects import CleanObject, Sites
-    from starcert.objects.binding import Regions
 
 
 @dataclass(frozen=True)

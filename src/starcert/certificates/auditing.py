@@ -22,33 +22,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
-from starcert.classifiers.base import check_alone, check_regrouped, checked_scores, named_errors
+from starcert.classifiers.base import Classifier, Scores, check_alone, check_regrouped, checked_scores, named_errors
 from starcert.math.audit import Audit
+from starcert.math.confidence import Votes
+from starcert.math.flips import FlipRecord
+from starcert.objects import Sites
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
-from starcert.sampling.batch import replace_sites, select_copies
+from starcert.objects.laws import Law
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies, replace_sites, select_copies
 from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.counting import gathered
-from starcert.voting.plans import fitting_batch_of, sampler_of
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier, Scores
-    from starcert.math.confidence import Votes
-    from starcert.math.flips import FlipRecord
-    from starcert.objects import Sites
-    from starcert.objects.laws import Law
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.voting.plans import Job
+from starcert.voting.plans import Job, fitting_batch_of, sampler_of
 
 # How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
 # classified twice, and compared; on a device a vote takes a fraction of a microsecond.

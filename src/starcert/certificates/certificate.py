@@ -13,12 +13,15 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.math.attacked_sites import AttackAxis
 from starcert.math.confidence import Bounds
+from starcert.math.evidence import Level
 from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 from starcert.system.output import at_least, at_most, holds_at_least
@@ -26,9 +29,6 @@ from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
-    from starcert.math.attacked_sites import AttackAxis
-    from starcert.math.evidence import Level
-    from starcert.sampling.sampler import Attack
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
 MAX_NAMED = 8  # maximal radii that the sentence of a certificate names

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +41,8 @@ from starcert.system.output import progress_bar
 from starcert.system.stages import stage
 from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
-
-if TYPE_CHECKING:
-    from starcert.voting.store import VoteStore
 
 
 class SmoothedClassifier(SmoothedEstimator):

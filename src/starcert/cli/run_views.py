@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 from starcert.certificates.metrics import AxisShares, accuracy, majority_share, shares_by_axis, steps_to
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
+from starcert.files import Archive
+from starcert.objects.kinds import Words
 from starcert.pages import findings
 from starcert.pages.compared_runs import share_interval
 from starcert.runs import sweep_result as sweeps
+from starcert.runs.certification import CertifiedRun
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
+from starcert.runs.sweep_levels import SweepLevel
+from starcert.runs.sweep_result import SweepResult
+from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration, fails_at_most, quantity
 from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.files import Archive
-    from starcert.objects.kinds import Words
-    from starcert.runs.certification import CertifiedRun
-    from starcert.runs.sweep_levels import SweepLevel
-    from starcert.runs.sweep_result import SweepResult
-    from starcert.runs.training_run import TrainedRun
     from starcert_studies.outcome import Finished
 
 MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of them

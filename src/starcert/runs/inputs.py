@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from starcert.classifiers.base import named_classes
+from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
-from starcert.objects import Graph, Partition
+from starcert.objects import Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
+from starcert.objects.noise import Noise
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
@@ -29,11 +30,6 @@ from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.plans import Job
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
 
 RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""

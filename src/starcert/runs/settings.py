@@ -12,17 +12,15 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
+from starcert.math.confidence import Family
+from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
-
-if TYPE_CHECKING:
-    from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)

@@ -23,16 +23,14 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
+from starcert.classifiers.base import Classifier
 from starcert.math.bounds import BOUNDS, Bound, choose_bound
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
 from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
 _PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so

@@ -8,28 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers import base
 from starcert.classifiers.base import MIN_BATCH, Classifier, DrawsItself, Scores
-from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.objects import NodeFrame
+from starcert.math.flips import FlipRecord, Flips, ShownFlips
+from starcert.objects import NodeFrame, Sites
 from starcert.objects.binding import axes_of_sites
-from starcert.sampling.batch import flips_of
+from starcert.sampling.batch import NoisyCopies, NoisyGraphs, flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
 from starcert.system.stages import Stage, add_votes, stage
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally, fitting_batch_of, sampler_of
-
-if TYPE_CHECKING:
-    from starcert.math.flips import Flips
-    from starcert.objects import Sites
-    from starcert.sampling.batch import NoisyCopies, NoisyGraphs
 
 _T = TypeVar("_T")
 

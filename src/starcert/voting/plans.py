@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,13 @@ from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
-from starcert.objects import TargetNodes
+from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
-from starcert.sampling.sampler import check_fits, fitting_batch, kept_sampler
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies
+from starcert.sampling.sampler import Sampler, check_fits, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.sampling.sampler import Sampler
-
 
 NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
 MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +19,15 @@ from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
+from starcert.sampling.streams import Purpose
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning
+from starcert.system.output import Advance
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES, plans
 from starcert.voting.counting import tallies
 from starcert.voting.options import Voting
 from starcert.voting.plans import NOT_RECORDED, Chunk, Counts, Job, Plan, SoFar, Tally, Wanted
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
-
-if TYPE_CHECKING:
-    from starcert.sampling.streams import Purpose
-    from starcert.system.output import Advance
 
 
 class VotingRun:
