@@ -82,7 +82,10 @@ def test_the_folder_of_another_run_stays(folder, here):
         ((*GRAPHS, "--samples", "9", "--bound", "hoeffding_bound.py:Hoefding"), "Did you mean Hoeffding?"),
         ((*GRAPHS, "--samples", "9", "--bound", "hoeffding_bound.py:X"), "It defines Hoeffding."),
         ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "strands.py:X"), "It defines StrandKind, KIND."),
-        ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "graph"), "Graphs and rows are recognised without"),
+        (
+            (*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "graph"),
+            "graph is built in: leave it out.",
+        ),
         ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "rov"), "Did you mean row?"),
         ((*STRANDS, "--noise", "all=0.2", "--data", "reads.strands"), "or 0.1:* in a command, for categories"),
         ((*STRANDS, "--noise", "al=0.2:*", "--data", "empty.strands"), "empty.strands: has no strands."),

@@ -9,22 +9,20 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
 from starcert.objects.binding import OWN_KINDS, known_kinds
 from starcert.objects.kinds import kind_of
+from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
-
-if TYPE_CHECKING:
-    from starcert.certificates.certify import Certificates
-    from starcert.objects.noise import Noise
 
 GraphLike: TypeAlias = CleanObject | Any
 """What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,16 +32,8 @@ from starcert.classifiers.identity import identity
 from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
 from starcert.math.confidence import Family, Votes, check_alpha, check_family
 from starcert.math.limits import AlphaShares
-from starcert.objects import Sites
-from starcert.objects.binding import (
-    Problem,
-    Regions,
-    bind,
-    bind_all,
-    check_noise_and_regions,
-    noise_for_sites,
-    why_no_evidence,
-)
+from starcert.objects import Sites, binding
+from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Threat, threat_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
@@ -49,10 +41,8 @@ from starcert.system.output import progress_bar
 from starcert.system.stages import stage
 from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
-
-if TYPE_CHECKING:
-    from starcert.voting.store import VoteStore
 
 
 class SmoothedClassifier(SmoothedEstimator):
@@ -95,25 +85,25 @@ class SmoothedClassifier(SmoothedEstimator):
         seed: int = 0,
     ) -> None:
         super().__init__(base, samples, seed)
-        check_noise_and_regions(noise, regions)
+        binding.check_noise_and_regions(noise, regions)
         check_alpha(alpha)
         self.noise, self.regions, self.alpha = noise, regions, alpha
 
     def sites(self, graph: GraphLike) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is called anew each time, see `problem`."""
-        return bind(as_object(graph, "graph"), self.noise, self.regions)
+        return binding.bind(as_object(graph, "graph"), self.noise, self.regions)
 
     def problem(self, graphs: Sequence[GraphLike]) -> Problem:
         """What is to be certified: these graphs and their regions, a rule called once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
-        return bind_all(as_objects(graphs), self.noise, self.regions)
+        return binding.bind_all(as_objects(graphs), self.noise, self.regions)
 
     def _bound(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise != self.noise and graphs.noise != noise_for_sites(self.noise, graphs.sites):
+        if graphs.noise != self.noise and graphs.noise != binding.noise_for_sites(self.noise, graphs.sites):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
@@ -339,7 +329,7 @@ def _identified(bound: Bound) -> str:
 
 def _warn_of_no_evidence(problem: Problem) -> None:
     """Warns, before the first vote, if there will be no evidence about some objects."""
-    reasons = [reason for each in problem.sites if (reason := why_no_evidence(each, problem.noise))]
+    reasons = [reason for each in problem.sites if (reason := binding.why_no_evidence(each, problem.noise))]
     if reasons:
         warnings.warn(
             f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). Their certificates "

@@ -190,7 +190,7 @@ class Archive:
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = found._by_counts().with_verdicts(verdicts)
+            vars(found)["certificates"] = replace(found._by_counts(), verdicts=verdicts)
         return found
 
     @cached_property
@@ -199,7 +199,7 @@ class Archive:
         by_counts = self._by_counts()
         if self.evidence is None or not any(self.evidence):
             return by_counts
-        return by_counts.with_verdicts([self._verdicts(row, one) for row, one in enumerate(by_counts)])
+        return replace(by_counts, verdicts=[self._verdicts(row, one) for row, one in enumerate(by_counts)])
 
     def _by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""

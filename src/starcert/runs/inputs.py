@@ -6,19 +6,19 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from starcert.classifiers.base import named_classes
+from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
-from starcert.objects import CleanObject, Graph, Partition
+from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
 from starcert.objects.kinds import kind_of
+from starcert.objects.noise import Noise
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
@@ -31,11 +31,6 @@ from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.plans import Job
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
 
 RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
@@ -126,9 +121,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
         data = with_node_labels(data)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
-    without_train = undivided or (data.parts is not None and "train" not in data.parts)
-    train = None if without_train else part_of(data, "train", seed)
-    validation = None if undivided else part_if_any(data, "validation", seed)
+    train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = part.limited(settings.limit, seed)
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
@@ -331,8 +324,8 @@ def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
     left = [region for region in regions if region not in noise.regions]
     hint = f"Missing: {', '.join(left)}."
     if unknown:
-        close = get_close_matches(unknown[0], left, n=1) or get_close_matches(unknown[0], regions, n=1)
-        hint = f"There is no region {unknown[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
+        near = did_you_mean(unknown[0], left, did_you_mean(unknown[0], regions, "Give --regions too."))
+        hint = f"There is no region {unknown[0]}. {near}"
     requirement = f"have a flip law for every region, {', '.join(regions)}, and no other"
     raise InvalidParameterError("noise", requirement, ", ".join(noise.regions), hint)
 

@@ -51,6 +51,7 @@ _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps
 _TABLES = ("noise", "regions", "columns")
 _GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
+_WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
@@ -248,7 +249,7 @@ def rewritten(there: str, text: str) -> str:
     new = tomlkit.parse(text)
     try:
         old = tomlkit.parse(there)
-        for key in [key for key in old if key not in new and (key in _GROUPS or _is_written(key))]:
+        for key in [key for key in old if key not in new and key in _WRITTEN]:
             del old[key]
         _update(old, new)
         found = tomlkit.dumps(old)
@@ -260,10 +261,6 @@ def rewritten(there: str, text: str) -> str:
     except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
         return text
     return found if right else text
-
-
-def _is_written(key: str) -> bool:
-    return key in SETTINGS and SETTINGS[key].written
 
 
 def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:

@@ -23,17 +23,15 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
+from starcert.classifiers.base import Classifier
 from starcert.math.bounds import BOUNDS, Bound, choose_bound
 from starcert.objects.binding import OWN_KINDS
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
 from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
 _OWN: Mapping[str, Iterable[str]] = {"bounds": BOUNDS, "kinds": OWN_KINDS}  # names that starcert has itself, by group
@@ -86,7 +84,8 @@ class Reference:
         if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
             must = "name a Python file and a function in it, or a module that can be imported"
             hint = "Write path/to/file.py:function, package.module:function, or a name that `starcert plugins` lists."
-            raise InvalidParameterError(parameter, must, text, did_you_mean(text, [*own, *known], hint))
+            near = f"{text} is built in: leave it out." if text in own else did_you_mean(text, [*own, *known], hint)
+            raise InvalidParameterError(parameter, must, text, near)
         return cls(Path(spec.origin), name, module, text)
 
     @cached_property
