@@ -113,12 +113,6 @@ class Product:
 
     A free channel has ratio one everywhere and drops out; axes with equal channels act as one axis with the sum of
     their radii.
-
-    Example:
-        >>> tenth, half = Fraction(1, 10), Fraction(1, 2)
-        >>> law = Product(Channel.of_bit(a, 1 - a) for a in (tenth, half, 1 - tenth))
-        >>> law.powers((3, 100, 4))
-        (7,)
     """
 
     channels: tuple[Channel, ...]

@@ -110,12 +110,6 @@ def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool)
     """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
 
     A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
-
-    Example:
-        >>> class Net(torch.nn.Module):
-        ...     def forward(self, h, edge_index, edge_weight=None, *, batch): ...
-        >>> [each[:2] for each in calling_of(Net(), {"h": "x"}, of_graphs=True).arguments]
-        [('h', 'x'), ('edge_index', 'edge_index'), ('edge_weight', 'edge_weight'), ('batch', 'batch')]
     """
     if arguments is not None and not isinstance(arguments, Mapping):
         _check_inputs(arguments, arguments)
@@ -272,11 +266,6 @@ def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
     """A column for each class, the largest of which is the answer.
 
     Of a single output the first is 0, or 1 − p for a probability; one outside [0, 1] becomes NaN.
-
-    Example:
-        >>> columns_of_classes(torch.tensor([[0.25], [-3.0]]), "probability")
-        tensor([[0.7500, 0.2500],
-                [   nan,    nan]])
     """
     if found.shape[-1] > 1:
         return found
