@@ -52,11 +52,6 @@ class Channel:
             raise ValueError(f"A channel has masses from 0 that sum to 1 on either side. Got {given}.")
         object.__setattr__(self, "outcomes", tuple(merge_outcomes(given).values()))
 
-    @classmethod
-    def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
-        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
-        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
-
     @property
     def free(self) -> bool:
         """Whether both sides have one law, so that an attack on such a site cannot be seen (p = 1/2)."""

@@ -1,16 +1,8 @@
 """How a PyTorch module is called, and what it returns: logits of each copy, or of some nodes of each copy.
 
-The signature of `forward` is read once. A parameter with one of the names below gets that input, in whatever order they
-come; one with another name needs a line in `arguments`, or a default. Nothing is guessed: a forward that leaves a
-question open is refused when the classifier is made.
-
-| name | what it gets |
-| --- | --- |
-| `x` | the features of all nodes, copy after copy |
-| `edge_index` | the edges of all copies as one block-diagonal graph |
-| `edge_attr`, `edge_weight` | what its edges carry, column by column of `edge_index` |
-| `batch` | for each node the number of its copy |
-| `data` | all of it as one `torch_geometric.data.Batch` |
+The signature of `forward` is read once. A parameter with a name of `INPUTS` gets that input (docs/models.md says what
+each is), in whatever order they come; one with another name needs a line in `arguments`, or a default. Nothing is
+guessed: a forward that leaves a question open is refused when the classifier is made.
 
 Two or more columns answer the class of the largest, be they logits or probabilities. One column tells two classes
 apart, and there it matters what it is: a logit is class 1 above 0, a probability above 1/2.
