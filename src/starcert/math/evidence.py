@@ -156,6 +156,12 @@ class FlipEvidence:
         capital, estimate = self._weights(level, scheme)
         return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
 
+    def proves(self, level: Level) -> bool:
+        """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
+        if not self.possible(level):
+            return True
+        return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
+
     def _weights(self, level: Level, scheme: Scheme) -> Weights:
         """What each attack weighs by the shared votes, without the reserve."""
         votes = len(self._stages)
