@@ -201,6 +201,10 @@ def sparse(name: str) -> SparseFeatures:
 
     Args:
         name: the node data. Where they are sites, each copy shows them as noise left them.
+
+    Example:
+        >>> sparse("x")
+        SparseFeatures(name='x')
     """
     return SparseFeatures(_checked(name))
 

@@ -115,7 +115,10 @@ def kept_sampler(
     if found is not None and found[1]() is owner:
         return found[0]
     made = make(sites, noise)  # outside the lock: two threads may make the same one
-    alive: Callable[[], object] = (lambda: None) if owner is None else ref(owner)
+    try:
+        alive: Callable[[], object] = (lambda: None) if owner is None else ref(owner)
+    except TypeError:  # it cannot be referenced weakly
+        alive = lambda: owner  # noqa: E731
     with _KEPT_LOCK:
         _KEPT[key] = made, alive, sites.n_sites
         _KEPT.move_to_end(key)
@@ -275,6 +278,9 @@ SPARSE_BYTES = FLIP_BYTES + 40
 NODE_VALUE_BYTES = 16
 """Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
 
+MAX_BYTES_EACH = 1000
+"""More than any method takes for a site, a node or an edge: objects that fit by this measure need no closer look."""
+
 MAX_BATCH_BYTES = 2**30  # bytes that a batch on a CPU may take, as edges and as the classifier sees it
 
 CopyBytes = Callable[[int, float], float]
@@ -312,13 +318,19 @@ def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
 
 def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
     """Refuses a graph whose noisy copies do not fit: how many bytes are needed, how many are free, what would fit."""
+    most, n_nodes, seen = sites.n_sites, 0, 0.0
+    if shows_graphs(sites):
+        most, n_nodes = most + sites.graph.n_edges, sites.graph.n_nodes
+        seen = copy_bytes(n_nodes, most)
+    if MAX_BYTES_EACH * (most + n_nodes) + 16 * n_nodes**2 + seen <= free:
+        return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
     if needed <= free:
         return
     reason, advice = f"there are {sites.n_sites:,} sites", "Take fewer sites into the regions."
     if shows_graphs(sites):
         edges = f"this noise leaves {expected_edges(sites, noise):,.0f} edges in a copy"
-        reason = f"{sites.graph.n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
+        reason = f"{n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
         advice = _advice(sites, noise, free, device, copy_bytes)
     raise StarcertError(
         f"The noisy copies of {name} do not fit: {reason}. One copy at a time takes {in_words(needed)}, and there are "
