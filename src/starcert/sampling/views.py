@@ -84,21 +84,34 @@ class PackedGraphs(NoisyGraphs):
         super().__init__(sites, draw)
         self.ends = ends
 
+    @property
+    def packed(self) -> UInt64s:
+        """The noisy bits of node pairs, shape (sites, numbers)."""
+        packed: UInt64s = self._edge_draw.packed
+        return packed
+
+    @property
+    def first(self) -> int:
+        """The lane of the first copy."""
+        return self._draw.first
+
     @override
     def edges(self) -> EdgeList:
         # Edges with types are not bits: all of them are fixed.
         types = np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None
         fixed = self._sites.fixed_edges
-        starts, u, v = _edges_of_packed(self._edge_draw.packed, self._draw.first, len(self), self.ends, fixed)
+        starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
         return EdgeList(starts, u, v, types)
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        fixed = np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes).astype(np.int32)
-        digits = int(np.bincount(self.ends.reshape(-1)).max(initial=1)).bit_length()
-        counters = np.empty((self.frame.n_nodes, digits), dtype=np.uint64)  # a digit is a word of 64 copies
-        every: npt.NDArray[np.int32] = _count_degrees(self._edge_draw.packed, self.ends, fixed, counters)
-        return every[self._draw.first : self._draw.first + len(self)]
+        fixed = self.fixed_degrees().astype(np.int32)
+        degrees: npt.NDArray[np.int32] = _count_degrees(self.packed, self.first, len(self), self.ends, fixed)
+        return degrees
+
+    def fixed_degrees(self) -> Positions:
+        """How many fixed edges every node has, in every copy."""
+        return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
 SEQUENCE = 0x03F79D71B4CB0A89
@@ -146,7 +159,20 @@ def _edges_of_packed(packed, first, count, ends, fixed):  # type: ignore[no-unty
 
 
 @compiled
-def _count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], counters: UInt64s) -> None:
+def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> UInt64s:
+    """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
+    incident = np.zeros(n_nodes, np.int64)
+    for site in range(ends.shape[1]):
+        incident[ends[0, site]] += 1
+        incident[ends[1, site]] += 1
+    digits = 1
+    while n_nodes and (1 << digits) <= incident.max():
+        digits += 1
+    return np.empty((n_nodes, digits), np.uint64)
+
+
+@compiled
+def count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], counters: UInt64s) -> None:
     """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
     counters[:] = 0
     for site in range(packed.shape[0]):
@@ -160,34 +186,22 @@ def _count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], count
 
 
 @compiled
-def _count_degrees(packed, ends, fixed, counters):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Degrees of 64 copies at a time, from counters whose binary digits are packed: eight copies and digits at once."""
-    degrees, octet = np.empty((packed.shape[1] * LANES, fixed.size), np.int32), np.uint64(0xFF)
+def _count_degrees(packed, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Degrees of 64 copies at a time, from counters whose binary digits are packed."""
+    n_nodes = fixed.size
+    counters = new_counters(ends, n_nodes)
+    digits = counters.shape[1]
+    degrees = np.empty((count, n_nodes), np.int32)
     for column in range(packed.shape[1]):
-        _count_ends(packed, column, ends, counters)
-        for at in range(0, LANES, 8):
-            rows = degrees[column * LANES + at : column * LANES + at + 8]
-            for node in range(fixed.size):
-                rows[:, node] = fixed[node]
-                for low in range(0, counters.shape[1], 8):
-                    bits = np.uint64(0)
-                    for digit in range(low, min(low + 8, counters.shape[1])):
-                        bits |= ((counters[node, digit] >> np.uint64(at)) & octet) << np.uint64(8 * (digit - low))
-                    bits = _transposed(bits)
-                    for copy in range(8):
-                        rows[copy, node] += np.int32((bits >> np.uint64(8 * copy)) & octet) << np.int32(low)
+        count_ends(packed, column, ends, counters)
+        for i in range(max(0, column * LANES - first), min(count, (column + 1) * LANES - first)):
+            lane = np.uint64(first + i - column * LANES)
+            for node in range(n_nodes):
+                degree = np.int32(0)
+                for digit in range(digits):
+                    degree |= np.int32((counters[node, digit] >> lane) & np.uint64(1)) << np.int32(digit)
+                degrees[i, node] = fixed[node] + degree
     return degrees
-
-
-@compiled
-def _transposed(bits: np.uint64) -> np.uint64:
-    """The transpose of eight bytes of eight bits: bit i of byte k becomes bit k of byte i."""
-    moved = (bits ^ (bits >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
-    bits = bits ^ moved ^ (moved << np.uint64(7))
-    moved = (bits ^ (bits >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)
-    bits = bits ^ moved ^ (moved << np.uint64(14))
-    moved = (bits ^ (bits >> np.uint64(28))) & np.uint64(0x00000000F0F0F0F0)
-    return bits ^ moved ^ (moved << np.uint64(28))
 
 
 class FlippedGraphs(NoisyGraphs):
