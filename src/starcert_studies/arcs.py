@@ -19,17 +19,16 @@ from typing_extensions import override
 import starcert as sc
 from starcert.classifiers import Classifier, features, from_callable
 from starcert.datasets import Dataset, arcs
+from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.study import Tested, Trial, TrialStudy, trained_network
 from starcert_studies.voted import Grid, Labels, Voted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from starcert.sampling.batch import NoisyGraphs
 
 MOTIF = 9
 """Nodes of the motif."""
@@ -48,7 +47,6 @@ Key = tuple[str, str]
 class Arcs(TrialStudy):
     """Feed-forward and feedback motifs, with directions and without."""
 
-    texts = texts_of("arcs")
     quick: ClassVar = {"samples": 1_000, "graphs": 50, "taught": 200, "epochs": 20}
 
     samples: int = 10_000  # votes on each directed graph; a tenth on each skeleton, of which nothing will be certified

@@ -24,7 +24,7 @@ from starcert.datasets import Dataset, tu
 from starcert.models import GIN, GINE
 from starcert.pages.plots.drawing import MAJORITY, PAGE, colour_of, new_figure
 from starcert.system.errors import StarcertWarning
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.study import Tested, Trial, TrialStudy, fold_splits, trained_network
 from starcert_studies.voted import Voted
 
@@ -50,7 +50,6 @@ RADII: tuple[Mapping[str, int], ...] = (
 class Bonds(TrialStudy):
     """Three networks, each trained with each noise."""
 
-    texts = texts_of("bonds")
     quick: ClassVar = {"samples": 500, "epochs": 20, "folds": 2, "noises": NOISES[-1:]}
 
     samples: int = 5_000  # estimation votes for each molecule

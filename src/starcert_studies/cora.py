@@ -28,7 +28,7 @@ from starcert.models.fitting import own_generator
 from starcert.system.errors import StarcertError
 from starcert.voting.counting import answers_on
 from starcert_studies.figures import share_maps
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.reproduce import Part
 from starcert_studies.study import Study, plain, split_nodes
 from starcert_studies.voted import Grid, Voted
@@ -45,7 +45,6 @@ JOINT = ((0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 3, 1), (1, 0, 1, 0), (1, 0, 3, 1), (
 class Cora(Study):
     """A network for each noise."""
 
-    texts = texts_of("cora")
     quick: ClassVar = {"samples": 60, "epochs": 60}
 
     samples: int = 100_000  # votes on every node

@@ -23,7 +23,7 @@ from starcert.models.fitting import own_generator
 from starcert.pages.plots.drawing import COLOURS, PAGE, new_figure
 from starcert.transforms import noisy_rows
 from starcert_studies.figures import radius_maps, verdict_bars
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.study import Tested, Trial, TrialStudy
 from starcert_studies.voted import TWO_FLIPS, Labels, Question, Voted, tallies
 
@@ -54,7 +54,6 @@ def digits(seed: int) -> tuple[list[sc.Bits], Labels]:
 class Digits(TrialStudy):
     """Two models on the same images."""
 
-    texts = texts_of("digits")
     quick: ClassVar = {"samples": 500, "images": 20, "epochs": 20}
 
     # votes of the support vector machine on each image, and the most at attacked versions of it; the network, which

@@ -20,7 +20,7 @@ from typing_extensions import override
 from starcert.classifiers import Classifier
 from starcert.datasets.tu_files import local_names
 from starcert_studies.figures import verdict_bars
-from starcert_studies.outcome import Report, texts_of
+from starcert_studies.outcome import Report
 from starcert_studies.study import Tested, Trial, TrialStudy, blind_answers, drawn_model, drawn_splits, motif_machine
 from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Asked, Question, RadiusTally, Voted, median_range, tallies
 
@@ -44,7 +44,6 @@ ByRadius = dict[tuple[Asked, str], list[RadiusTally]]  # of each question and ra
 class Evidence(TrialStudy):
     """Questions about three data sets."""
 
-    texts = texts_of("evidence")
     quick: ClassVar = {"samples": 10_000, "own_samples": 100_000, "graphs": 10, "far": 0, "folds": 2, "epochs": 20,
                        "protein_epochs": 10, "draws": 3, "repeats": 1}  # fmt: skip
 

@@ -8,30 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.pages.plots.drawing import (
-    COLOURS,
-    COLUMN,
-    FIXED,
-    MAJORITY,
-    PAGE,
-    SHADES,
-    colour_of,
-    layout,
-    new_figure,
-    noise_matrix,
-    region_graph,
-)
+from starcert.datasets.dataset import Dataset
+from starcert.objects import Graph, Sites
+from starcert.objects.noise import Noise
+from starcert.pages.plots import drawing
 from starcert.pages.plots.maps import RadiusMap, stacked
-from starcert_studies.voted import Grid, RadiusTally, median_range
+from starcert_studies.voted import Grid, RadiusTally, Voted, median_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from starcert.datasets.dataset import Dataset
-    from starcert.objects import Graph, Sites
-    from starcert.objects.noise import Noise
-    from starcert_studies.voted import Voted
 
 PALE = "#BFE3F7"
 """Certified by a third argument: a paler tone of the second."""
@@ -48,7 +34,7 @@ def radius_maps(found: Mapping[str, Voted], box: Any, height: float, many: str =
 
 def share_maps(cuts: Mapping[str, tuple[Grid, Sequence[str]]], many: str, height: float) -> Figure:
     """Maps of the share that is certified at each radius, two by two: by their titles, shares and names of axes."""
-    figure = new_figure(PAGE, height)
+    figure = drawing.new_figure(drawing.PAGE, height)
     axes = figure.subplots(2, 2).ravel()
     for ax, (title, (share, names)) in zip(axes, cuts.items(), strict=True):
         chart = RadiusMap((names[0], names[1]), share, None, False, many)
@@ -75,7 +61,7 @@ def number_grids(
 
     Rows and columns are numbered where they are not given. The share of the most frequent class is marked on the scale.
     """
-    figure = new_figure(PAGE, height)
+    figure = drawing.new_figure(drawing.PAGE, height)
     axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
     for i, line in enumerate(panels):
         for j, (title, values) in enumerate(line.items()):
@@ -86,15 +72,15 @@ def number_grids(
             ax.set(title=title, ylabel=names[0] if j == 0 else "", xlabel=names[1] if i == len(panels) - 1 else "")
     bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label=names[2], pad=0.02)
     if majority is not None:
-        bar.ax.axhline(majority, color=MAJORITY, lw=2)
-        bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
+        bar.ax.axhline(majority, color=drawing.MAJORITY, lw=2)
+        bar.ax.set_title("― majority\nclass", color=drawing.MAJORITY, fontsize="x-small")
     return figure
 
 
 def _draw_numbers(ax: Axes, numbers: Grid, limits: tuple[float, float], digits: int, font_size: float) -> None:
     """Numbers from dark to light, the first row at the top, black on light cells and white on dark ones; NaN: none."""
     low, high = limits
-    ax.imshow(numbers, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    ax.imshow(numbers, cmap=drawing.SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
     for (i, j), value in np.ndenumerate(numbers):
         if np.isfinite(value):
             colour = "black" if value - low > 0.5 * (high - low) else "white"
@@ -116,10 +102,10 @@ def beside_paper(
 
 def level_curves(shares: Mapping[str, Grid], majority: float) -> Figure:
     """The share right and certified by flips anywhere, a curve for each level by its name."""
-    figure = new_figure(COLUMN, 2.3)
+    figure = drawing.new_figure(drawing.COLUMN, 2.3)
     ax = figure.add_subplot()
     for number, (name, share) in enumerate(shares.items()):
-        ax.plot(range(4), share, marker="os^Dv"[number], ms=4, lw=1.2, color=colour_of(number), label=name)
+        ax.plot(range(4), share, marker="os^Dv"[number], ms=4, lw=1.2, color=drawing.colour_of(number), label=name)
     majority_line(ax, majority, 2.4)
     ax.set(xlabel="flips anywhere", ylabel="share right and certified", xticks=range(4), ylim=(-0.03, 1.05))
     ax.legend(frameon=False)
@@ -128,19 +114,19 @@ def level_curves(shares: Mapping[str, Grid], majority: float) -> Figure:
 
 def noise_figure(data: Dataset, noise: Noise) -> Figure:
     """The noise of each node pair of the first test graph."""
-    figure = new_figure(COLUMN, 2.7)
+    figure = drawing.new_figure(drawing.COLUMN, 2.7)
     assert data.partition is not None
-    noise_matrix(data.partition.sites(data.test.graphs[0]), noise, ax=figure.add_subplot())
+    drawing.noise_matrix(data.partition.sites(data.test.graphs[0]), noise, ax=figure.add_subplot())
     return figure
 
 
 def verdict_bars(rows: Mapping[str, Sequence[RadiusTally]], many: str = "graphs") -> Figure:
     """What is known about each radius, one thin bar for each draw, as shares of the objects that are answered right."""
     most_draws = max(map(len, rows.values()))
-    figure = new_figure(PAGE, 1.2 + (0.14 + 0.02 * most_draws) * len(rows))
+    figure = drawing.new_figure(drawing.PAGE, 1.2 + (0.14 + 0.02 * most_draws) * len(rows))
     ax = figure.add_subplot()
-    colours = {"by p_A": COLOURS[0], "by evidence": COLOURS[4], "with own votes": PALE, "open": FIXED,
-               "broken": COLOURS[5]}  # fmt: skip
+    colours = {"by p_A": drawing.COLOURS[0], "by evidence": drawing.COLOURS[4], "with own votes": PALE,
+               "open": drawing.FIXED, "broken": drawing.COLOURS[5]}  # fmt: skip
     for row, draws in enumerate(rows.values()):
         thickness = 0.84 / len(draws)
         places = row - 0.42 + thickness * (np.arange(len(draws)) + 0.5)
@@ -173,12 +159,12 @@ def draws_figure(
     **axes: object,
 ) -> Figure:
     """A number by x: here, in the paper, for other draws of the data, and dotted lines beside them."""
-    figure = new_figure(COLUMN, 2.6)
+    figure = drawing.new_figure(drawing.COLUMN, 2.6)
     ax = figure.add_subplot()
     for k, draw in enumerate(others):
         ax.plot(x, draw, color="#bbbbbb", lw=0.8, label="other draws of the data" if k == 0 else None)
-    ax.plot(x, here, marker="o", ms=3, color=colour_of(0), label="here")
-    ax.plot(x, paper, marker="s", ms=3, color=colour_of(1), label="in the paper")
+    ax.plot(x, here, marker="o", ms=3, color=drawing.colour_of(0), label="here")
+    ax.plot(x, paper, marker="s", ms=3, color=drawing.colour_of(1), label="in the paper")
     for name, line in dotted.items():
         ax.plot(x, line, color="black", ls=":", lw=1, label=name)
     ax.set(**axes)
@@ -188,18 +174,18 @@ def draws_figure(
 
 def majority_line(ax: Axes, share: float, at: float) -> None:
     """The share of the most frequent class as a dotted line, with its name at an x."""
-    ax.axhline(share, color=MAJORITY, lw=0.8, ls=":")
-    ax.text(at, share, "majority class", fontsize=6, color=MAJORITY, va="bottom")
+    ax.axhline(share, color=drawing.MAJORITY, lw=0.8, ls=":")
+    ax.text(at, share, "majority class", fontsize=6, color=drawing.MAJORITY, va="bottom")
 
 
 def trade_off(found: Mapping[tuple[str, str], Voted], radius: tuple[int, int], majority: float) -> Figure:
     """Accuracy against the share certified at a radius, a point for each title and setting; the best are named."""
-    figure = new_figure(COLUMN, 2.8)
+    figure = drawing.new_figure(drawing.COLUMN, 2.8)
     ax = figure.add_subplot()
     points = {at: (voted.share(radius), voted.accuracy) for at, voted in found.items()}
     for number, title in enumerate(dict.fromkeys(title for title, _ in points)):
         own = [point for at, point in points.items() if at[0] == title]
-        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=title)
+        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=drawing.colour_of(number), label=title)
     for (_, setting), (x, y) in points.items():
         if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values()):
             ax.annotate(setting, (x, y), xytext=(2, 3), textcoords="offset points", fontsize=6)
@@ -210,15 +196,15 @@ def trade_off(found: Mapping[tuple[str, str], Voted], radius: tuple[int, int], m
 
 
 def class_examples(
-    data: Dataset, height: float, positions: Callable[[Sites], npt.NDArray[np.float64]] = layout
+    data: Dataset, height: float, positions: Callable[[Sites], npt.NDArray[np.float64]] = drawing.layout
 ) -> Figure:
     """The first test graph of each class, with its regions."""
-    figure = new_figure(PAGE, height)
+    figure = drawing.new_figure(drawing.PAGE, height)
     for ax, label in zip(figure.subplots(1, 2), (0, 1), strict=True):
         graph = data.test.graphs[int(np.flatnonzero(data.test.labels == label)[0])]
         assert data.partition is not None
         sites = data.partition.sites(graph)
-        region_graph(sites, positions=positions(sites), ax=ax)
+        drawing.region_graph(sites, positions=positions(sites), ax=ax)
         ax.set_title(f"class {label} ({data.label_names[label]})")
     handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, names, ncols=len(names), frameon=False, loc="outside lower center")

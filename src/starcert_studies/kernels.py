@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from starcert import models
 from starcert.classifiers import from_sklearn
+from starcert.classifiers.base import Classifier
 from starcert.datasets import motif
 from starcert.objects.noise import Noise
 from starcert_studies.figures import radius_maps
-from starcert_studies.outcome import Report, published, texts_of
+from starcert_studies.outcome import Report, published
 from starcert_studies.study import Tested, Trial, TrialStudy, model_of, split_accuracies
 from starcert_studies.voted import Voted
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
 
 KERNELS: dict[str, tuple[str, dict[str, int]]] = {
     "vertex_histogram": ("vertex_histogram_svm", {}),
@@ -48,7 +46,6 @@ Key = tuple[str, int]
 class Kernels(TrialStudy):
     """The same data and noise for four kernels."""
 
-    texts = texts_of("kernels")
     quick: ClassVar = {"samples": 500, "test": 20, "draws": 0, "draw_samples": 500}
 
     samples: int = 10_000  # estimation votes for each graph

@@ -21,7 +21,7 @@ import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.datasets import tu
 from starcert_studies.figures import number_grids, trade_off
-from starcert_studies.outcome import Report, cells, compare_shares, published, texts_of
+from starcert_studies.outcome import Report, cells, compare_shares, published
 from starcert_studies.study import MUTAG_NETWORKS, Tested, Trial, TrialStudy, fold_splits, mutag_network
 from starcert_studies.voted import Voted
 
@@ -40,7 +40,6 @@ Key = tuple[str, float, float, int | None]  # the same for one fold; None: the p
 class Mutag(TrialStudy):
     """Networks trained with noise on MUTAG."""
 
-    texts = texts_of("mutag")
     quick: ClassVar = {"samples": 2_000, "sweep_samples": 1_000, "epochs": 100, "deletes": (0.04,), "adds": (0.02, 0.2),
                        "folds": 2}  # fmt: skip
 

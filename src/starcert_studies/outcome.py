@@ -150,11 +150,6 @@ def all_texts() -> dict[str, Any]:
     return tomllib.loads(resources.files("starcert_studies").joinpath("studies.toml").read_text("utf-8"))
 
 
-def texts_of(study: str) -> dict[str, Any]:
-    """The title, captions and claims of a study in `studies.toml`; a new study may have them in its class."""
-    return dict(all_texts()[study])
-
-
 @dataclass(frozen=True)
 class Table:
     """Rows under column names, for a CSV file and the page."""
@@ -190,7 +185,7 @@ class Report:
     """All that a study found, in the words of `studies.toml`, which are filled with the values of a run.
 
     Example:
-        >>> report = Report(texts_of("samples"))
+        >>> report = Report(all_texts()["samples"])
         >>> report.check("rises", True, bounds="0.5, 0.9")
         >>> report.checks[0].measured
         '0.5, 0.9'

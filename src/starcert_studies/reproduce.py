@@ -17,11 +17,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, cast
 
 from starcert.pages.plots.drawing import style
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.files import is_empty, versions, write_whole
 from starcert.system.output import progress_bar
 from starcert.system.plugins import PluginError, plugins
@@ -42,23 +41,13 @@ class Part:
     weight: int = 1  # how much work it is next to the others, for the progress bar
 
 
+@dataclass(frozen=True)
 class StudyParts:
-    """The finished parts of a study in a folder, and the workers that make more.
+    """The finished parts of a study in a folder, and the workers that make more."""
 
-    Args:
-        folder: where the parts are kept.
-        workers: how many processes; 1: this one.
-        progress: whether to draw a progress bar; None: on a terminal only.
-    """
-
-    def __init__(self, folder: Path, *, workers: int = 1, progress: bool | None = None) -> None:
-        self.folder = folder
-        self.workers = workers
-        self.progress = progress
-
-    def has(self, name: str) -> bool:
-        """Whether a part is finished."""
-        return self._path(name).exists()
+    folder: Path
+    workers: int = 1  # how many processes; 1: this one
+    progress: bool | None = None  # whether to draw a progress bar; None: on a terminal only
 
     def result(self, name: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
         """What a finished part returned."""
@@ -76,7 +65,7 @@ class StudyParts:
         """
         assert len({part.name for part in parts}) == len(parts), "each part has a name of its own"
         self.folder.mkdir(parents=True, exist_ok=True)
-        missing = [part for part in parts if not self.has(part.name)]
+        missing = [part for part in parts if not self._path(part.name).exists()]
         total, left = (sum(part.weight for part in some) for some in (parts, missing))
         # Closed at once, also when a result cannot be written: the workers stop and do not finish the other parts.
         bar, computed = progress_bar(title, total, total - left, shown=self.progress), closing(self._computed(missing))
@@ -117,12 +106,11 @@ class ListedStudy:
 
     name: str  # what it is called on the command line
     place: str  # where it is, as "module:class"
-    words: Mapping[str, Any] | None = None  # its texts where they are known beforehand; None: the class has them
 
     @property
     def texts(self) -> Mapping[str, Any]:
         """Its title, captions and claims."""
-        return self.load().texts if self.words is None else self.words
+        return all_texts().get(self.name) or self.load().texts
 
     @property
     def about(self) -> str:
@@ -136,26 +124,15 @@ class ListedStudy:
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""
-        try:
-            for package in ("matplotlib", *(self.words or {}).get("needs", ())):  # before hours of votes, not after
+        with needing(f"The study {self.name!r} needs", "all"):
+            for package in ("matplotlib", *all_texts().get(self.name, {}).get("needs", ())):  # before hours of votes
                 import_module(package)
             module, _, study = self.place.partition(":")
             return cast("type[Study]", getattr(import_module(module), study))
-        except ModuleNotFoundError as error:
-            raise StarcertError(
-                f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
-            ) from error
 
 
-_OTHERS = {"figures", "outcome", "reproduce", "study", "voted"}
-"""The modules of this package that are no studies: every other one, `arcs`, has one, `Arcs`."""
-
-_MODULES = {each.name for each in iter_modules([str(Path(__file__).parent)])} - _OTHERS
-STUDIES = {
-    name: ListedStudy(name, f"starcert_studies.{name}:{name.capitalize()}", all_texts().get(name))
-    for name in [name for name in all_texts() if name in _MODULES] + sorted(_MODULES - set(all_texts()))
-}
-"""Starcert's own studies by name: first those in `studies.toml`, in its order."""
+STUDIES = {name: ListedStudy(name, f"starcert_studies.{name}:{name.capitalize()}") for name in all_texts()}
+"""Starcert's own studies by name, in the order of `studies.toml`: `arcs` is the class `Arcs` in the module `arcs`."""
 
 
 def find_study(name: str, parameter: str = "name", *more: str) -> type[Study]:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from starcert.objects.noise import Noise
 from starcert_studies.figures import draws_figure, radius_maps
-from starcert_studies.outcome import Report, published, texts_of
+from starcert_studies.outcome import Report, published
 from starcert_studies.study import MotifStudy, Trial
 from starcert_studies.voted import ALPHA, Voted
 
@@ -35,7 +35,6 @@ Draws = Sequence[Mapping[int, float]]
 class Samples(MotifStudy):
     """The smallest p_lower by number of votes."""
 
-    texts = texts_of("samples")
     quick: ClassVar = {"samples": 10_000, "draws": 4}
 
     samples: int = 100_000  # the largest number of estimation votes; smaller ones are those of the paper

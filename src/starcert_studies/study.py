@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -19,29 +19,25 @@ from typing_extensions import override
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_sklearn
+from starcert.classifiers.base import Classifier
 from starcert.datasets import motif, tu
+from starcert.datasets.dataset import Dataset, Split
 from starcert.math.confidence import Votes
-from starcert.objects import Partition
-from starcert.objects.binding import Problem, bind_all
+from starcert.objects import CleanObject, Partition, Sites
+from starcert.objects.binding import Problem, Regions, bind_all
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
 from starcert.system.processes import one_torch_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.options import Voting
-from starcert_studies.outcome import Report
+from starcert_studies.outcome import Report, all_texts
 from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.voted import Labels, Question, Voted, judge
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import torch
 
-    from starcert.classifiers.base import Classifier
     from starcert.classifiers.kernels.svm import KernelSVM
-    from starcert.datasets.dataset import Dataset, Split
-    from starcert.objects import CleanObject, Sites
-    from starcert.objects.binding import Regions
 
 
 @dataclass(frozen=True)
@@ -88,9 +84,14 @@ class Trial:
 class Study(ABC):
     """A study: settings, parts of work, and what is reported of their results."""
 
-    texts: ClassVar[Mapping[str, Any]]  # its title, captions and claims
+    texts: ClassVar[Mapping[str, Any]] = {}  # its title, captions and claims
     quick: ClassVar[Mapping[str, Any]] = {}  # the settings of its quick form that are not the defaults
     derived: ClassVar[Mapping[str, Callable[[int], int]]] = {}  # settings that follow from a given number of votes
+
+    def __init_subclass__(cls) -> None:
+        """The texts of a class `Arcs` are those of `arcs` in `studies.toml`, unless it has its own."""
+        super().__init_subclass__()
+        cls.texts = cls.texts or all_texts().get(cls.__name__.lower(), {})
 
     @classmethod
     def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
@@ -176,24 +177,20 @@ class MotifStudy(TrialStudy):
         first = 10_000 * self.seed + 1
         return [self.data_seed, *range(first, first + self.draws)]
 
-    def machine(self, key: tuple[int, bool]) -> tuple[KernelSVM, Dataset]:
-        """The machine of a draw, and the data."""
-        return motif_machine(key[0])
-
     @override
     def data(self, key: tuple[int, bool]) -> Tested:
-        data = self.machine(key)[1]
+        _, data = motif_machine(key[0])
         regions = (Noise(all=0.1), None) if key[1] else (Noise(motif=0.1, random=0.1), data.partition)
         return Tested(data.test.graphs, data.test.labels, *regions)
 
     @override
     def model(self, key: tuple[int, bool]) -> Classifier:
-        return from_sklearn(self.machine(key)[0])
+        return from_sklearn(motif_machine(key[0])[0])
 
     @override
     def facts(self, key: tuple[int, bool]) -> dict[str, Any]:
         """How many support vectors a machine has, and its accuracies without noise on the study's own data."""
-        machine, data = self.machine(key)
+        machine, data = motif_machine(key[0])
         accuracies = split_accuracies(from_sklearn(machine), data) if key[0] == self.data_seed else {}
         return {"support_vectors": len(machine.svc_.support_), "accuracies": accuracies}
 

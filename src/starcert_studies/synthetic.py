@@ -17,8 +17,8 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert_studies.figures import beside_paper, class_examples, draws_figure, level_curves, noise_figure, radius_maps
-from starcert_studies.outcome import Report, cells, published, texts_of
-from starcert_studies.study import MotifStudy, Trial
+from starcert_studies.outcome import Report, cells, published
+from starcert_studies.study import MotifStudy, Trial, motif_machine
 from starcert_studies.voted import Grid, Voted, measure_grids, unanimous_score
 
 PAPER = published("synthetic")
@@ -66,7 +66,6 @@ class Findings:
 class Synthetic(MotifStudy):
     """A grid of noise levels, isotropic noise, and further draws of the data."""
 
-    texts = texts_of("synthetic")
     quick: ClassVar = {"samples": 10_000, "draws": 5, "draw_samples": 2_000}
     derived: ClassVar = {"featured_samples": lambda votes: votes, "draw_samples": lambda votes: max(100, votes // 20)}
 
@@ -133,7 +132,7 @@ class Synthetic(MotifStudy):
             rows = cells(draw, p_random=DRAWN_ROWS, p_motif=p_motif)
             report.table("draws", rows, data_seed=seed, support_vectors=number)
         report.table("base_accuracy", cells({"accuracy": list(accuracies.values())}, graphs=list(accuracies)))
-        data = self.machine((self.data_seed, False))[1]
+        _, data = motif_machine(self.data_seed)
         report.picture("graphs", class_examples, data, 2.6)
         report.picture("noise_matrix", noise_figure, data, FEATURED)
         for name, (ours, digits, limits, *_) in COMPARED.items():

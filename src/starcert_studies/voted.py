@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,13 @@ from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
 from starcert.certificates.slack import slack_table
+from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.limits import counts_alpha
+from starcert.objects.binding import Problem
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
 from starcert.voting.plans import Job
-
-if TYPE_CHECKING:
-    from starcert.certificates.smoothing import SmoothedClassifier
-    from starcert.objects.binding import Problem
 
 ALPHA = 0.01
 """The failure probability of every certificate in the paper (where it is called a confidence level of 0.99)."""

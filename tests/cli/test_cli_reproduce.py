@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import study_worlds as worlds
 
 from starcert.cli import main
+from starcert_studies.outcome import all_texts
 from starcert_studies.reproduce import STUDIES, ListedStudy
 
 pytest.importorskip("matplotlib")
@@ -92,7 +92,7 @@ def test_all_studies_go_into_folders_of_one(here, tmp_path):
 
 
 def test_a_study_that_is_run_by_itself_is_left_out_of_all_and_that_is_said(here, tmp_path, monkeypatch):
-    monkeypatch.setitem(STUDIES, "again", replace(STUDIES["again"], words={"alone": "It needs a file."}))
+    monkeypatch.setitem(all_texts(), "again", {"alone": "It needs a file."})
     status, out, _ = here("all", "--out", tmp_path / "paper", "--workers", 1)
     assert status == 0
     assert "Left out: again. It needs a file." in out

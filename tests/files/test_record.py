@@ -28,6 +28,16 @@ def test_the_votes_of_a_smoothed_classifier_come_with_its_certificates():
         assert again.frontier == before.frontier
 
 
+def test_an_archive_takes_its_word_from_the_kind():
+    base = sc.classifiers.from_callable(lambda rows: rows[:, 0], on="vectors", n_classes=2)
+    result = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify([sc.Bits([1, 0, 1])], samples=100, seed=0)
+    archive = Archive.from_result(result, settings={"seed": 0})
+    assert (archive.word, archive.settings) == ("row", {"objects": "rows", "seed": 0})
+    assert repr(Archive.from_result(result)).startswith("Archive(1 rows, ")
+    with pytest.raises(InvalidParameterError, match="'settings' must be"):
+        Archive.from_result(result, settings=[1])
+
+
 def test_bounds_without_votes_cannot_be_archived():
     with pytest.raises(InvalidParameterError, match="come from votes"):
         Archive.from_result(sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1)))

@@ -163,7 +163,7 @@ class Derived(sc.ClopperPearson):
 
 def test_what_a_bound_owes():
     with pytest.raises(sc.InvalidParameterError, match="'bound' must be a Bound"):
-        certified(bound="hoeffding")
+        certified(bound=Hoeffding)
     with pytest.raises(sc.InvalidParameterError, match="support the votes of the plan 'decided'"):
         certified(bound=Hoeffding(), plan="decided", max_radius=2)
     with pytest.raises(sc.InvalidParameterError, match="support the votes of the plan 'decided'"):
@@ -188,6 +188,33 @@ def test_a_store_refuses_other_code_under_the_same_name(tmp_path):
     certified(store=store, bound=Hoeffding())
     with pytest.raises(sc.StarcertError, match="bound"):
         certified(store=store, bound=Changed())
+
+
+def test_a_bound_by_its_name():
+    assert certified(bound="anytime").bounds.bound == "anytime"
+    with pytest.raises(sc.StarcertError, match=r"no 'anytme' in starcert.bounds here. Did you mean anytime\?"):
+        certified(bound="anytme")
+
+
+class OtherAlpha(Hoeffding):
+    name: ClassVar[str] = "other alpha"
+
+    @override
+    def bounds(self, votes, alpha, family):
+        return super().bounds(votes, alpha / 2, family)
+
+
+def test_a_bound_has_a_name_and_keeps_to_its_alpha():
+    nameless = type("Nameless", (sc.Bound,), {"supports": Hoeffding.supports, "bounds": Hoeffding.bounds})
+    with pytest.raises(sc.InvalidParameterError, match=r"have a name of its own. Got None instead. Write name"):
+        certified(bound=nameless())
+    with pytest.raises(sc.InvalidParameterError, match=r"with the alpha that it gets, 0\.01. Got 0\.005"):
+        certified(bound=OtherAlpha())
+
+
+def test_a_certificate_says_what_is_stated():
+    assert str(certified(bound=Hoeffding())[0]).endswith(" This is stated by hoeffding, not proved.")
+    assert "stated" not in str(certified()[0])
 
 
 def test_a_store_refuses_another_bound_after_a_look(tmp_path):

@@ -13,7 +13,7 @@ from starcert.system.errors import InvalidParameterError
 
 
 def flip(p: float) -> Channel:
-    return Channel.of_bit(Fraction(p), 1 - Fraction(p))
+    return oracles.bit_channel(Fraction(p), 1 - Fraction(p))
 
 
 def listed(law: Product, powers: tuple[int, ...]) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_tables_are_sorted_and_their_sums_run_from_both_ends():
 
 def test_deletions_and_additions_of_one_law_merge():
     delete, add = Fraction(1, 25), Fraction(1, 5)
-    law = Product([Channel.of_bit(delete, 1 - add), Channel.of_bit(add, 1 - delete), flip(0.3)])
+    law = Product([oracles.bit_channel(delete, 1 - add), oracles.bit_channel(add, 1 - delete), flip(0.3)])
     first, second = Halves(law)((20, 30, 5))
     assert (first.values.shape[1], second.values.shape[1]) == (5 + 1, 20 + 30 + 1)
 
@@ -117,7 +117,7 @@ def test_evenly_spaced_outcomes_need_not_be_centred():
     )
     assert channel.evenly_spaced
     assert cells_of(channel, 6).shape[1] == 13
-    bit = Channel.of_bit(Fraction(1, 5), Fraction(3, 5))
+    bit = oracles.bit_channel(Fraction(1, 5), Fraction(3, 5))
     law = Product([channel, channel.reversed(), bit])
     assert law.reverses == (1, 0, -1)
     assert [half.values.shape[1] for half in Halves(law)((3, 4, 5))] == [5 + 1, 2 * (3 + 4) + 1]

@@ -14,12 +14,12 @@ HALF = Fraction(1, 2)
 
 
 def test_a_channel_and_its_mirror_are_equal():
-    assert Channel.of_bit(Fraction(1, 5), Fraction(2, 3)) == Channel.of_bit(Fraction(4, 5), Fraction(1, 3))
+    assert oracles.bit_channel(Fraction(1, 5), Fraction(2, 3)) == oracles.bit_channel(Fraction(4, 5), Fraction(1, 3))
 
 
 @given(probability, probability)
 def test_channels_are_kept_with_a_not_above_b(a, b):
-    channel = Channel.of_bit(a, b)
+    channel = oracles.bit_channel(a, b)
     clean, attacked = channel.outcomes[-1]
     assert clean <= attacked
     assert channel.reversed().reversed() == channel
@@ -27,13 +27,13 @@ def test_channels_are_kept_with_a_not_above_b(a, b):
 
 def test_reversing_exchanges_adding_and_deleting():
     delete, add = Fraction(1, 25), Fraction(1, 5)
-    assert Channel.of_bit(delete, 1 - add).reversed() == Channel.of_bit(add, 1 - delete)
+    assert oracles.bit_channel(delete, 1 - add).reversed() == oracles.bit_channel(add, 1 - delete)
 
 
 @pytest.mark.parametrize("value", [Fraction(-1, 10), Fraction(11, 10)])
 def test_what_is_no_probability_is_refused(value):
     with pytest.raises(ValueError, match="masses from 0"):
-        Channel.of_bit(value, Fraction(1, 2))
+        oracles.bit_channel(value, Fraction(1, 2))
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_outcomes_are_masses_that_sum_to_one_on_either_side(outcomes):
 
 @given(probability, probability)
 def test_a_bit_has_the_outcomes_that_merging_gives(a, b):
-    assert Channel.of_bit(a, b) == Channel([(a, b), (1 - a, 1 - b)])
-    assert Channel.of_bit(a, b).reversed() == Channel([(b, a), (1 - b, 1 - a)])
+    assert oracles.bit_channel(a, b) == Channel([(a, b), (1 - a, 1 - b)])
+    assert oracles.bit_channel(a, b).reversed() == Channel([(b, a), (1 - b, 1 - a)])
 
 
 def test_outcomes_with_one_ratio_are_one_and_what_neither_side_shows_is_none():
@@ -60,9 +60,9 @@ def test_outcomes_with_one_ratio_are_one_and_what_neither_side_shows_is_none():
 
 def test_equal_channels_merge_and_free_ones_drop_out():
     a, free, b = (
-        Channel.of_bit(Fraction(1, 4), Fraction(3, 4)),
-        Channel.of_bit(Fraction(1, 2), Fraction(1, 2)),
-        Channel.of_bit(tiny, 1 - tiny),
+        oracles.bit_channel(Fraction(1, 4), Fraction(3, 4)),
+        oracles.bit_channel(Fraction(1, 2), Fraction(1, 2)),
+        oracles.bit_channel(tiny, 1 - tiny),
     )
     law = Product([a, free, b, a])
     assert law.factors == (a, b)
@@ -71,7 +71,7 @@ def test_equal_channels_merge_and_free_ones_drop_out():
 
 @given(probability, probability)
 def test_log_ratios_are_right_to_the_last_digits(a, b):
-    channel = Channel.of_bit(a, b)
+    channel = oracles.bit_channel(a, b)
     with ctx.workprec(2000):
         for (bottom, top), rounded in zip(channel.outcomes, channel.log_ratios, strict=True):
             if top == 0 and bottom > 0:
@@ -86,8 +86,8 @@ def test_log_ratios_are_right_to_the_last_digits(a, b):
 
 def test_log_ratios_near_one_and_far_from_it_lose_nothing():
     p = Fraction(0.5) - Fraction(1, 2**50)
-    assert Channel.of_bit(p, 1 - p).log_ratios[1] == pytest.approx(float(4 * Fraction(1, 2**50)), rel=1e-14)
-    assert Channel.of_bit(tiny, 1 - tiny).log_ratios[1] == pytest.approx(744.4400719213812, rel=1e-14)
+    assert oracles.bit_channel(p, 1 - p).log_ratios[1] == pytest.approx(float(4 * Fraction(1, 2**50)), rel=1e-14)
+    assert oracles.bit_channel(tiny, 1 - tiny).log_ratios[1] == pytest.approx(744.4400719213812, rel=1e-14)
 
 
 def test_uniform_noise_is_free():
@@ -98,6 +98,6 @@ def test_uniform_noise_is_free():
 def test_a_binary_channel_is_the_symmetric_one_with_two_values():
     law, same = (
         Product([oracles.symmetric(Fraction(0.1), 2)]),
-        Product([Channel.of_bit(Fraction(0.1), 1 - Fraction(0.1))]),
+        Product([oracles.bit_channel(Fraction(0.1), 1 - Fraction(0.1))]),
     )
     assert law == same

@@ -2,6 +2,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import oracles
 import pytest
 from down_sets import brute_force
 from hypothesis import given
@@ -10,7 +11,7 @@ from oracles import cells, random_product, rho_lower, rho_upper, slack, symmetri
 
 import starcert as sc
 from starcert.math.cells import count_cells
-from starcert.math.channels import Channel, Product
+from starcert.math.channels import Product
 from starcert.math.frontier import Alike, Frontiers, find_frontier
 from starcert.math.margins import MultiClass, Slacks, Tradeoff, TwoClass
 from starcert.system.errors import InvalidParameterError
@@ -199,7 +200,7 @@ def test_disagreement_between_floats_and_proof_is_never_swallowed():
         find_frontier(Liar(Slacks(sc.Noise(a=0.02, b=0.1).product), 0.0005), (9, 9))
 
 
-LAWS = [Channel.of_bit(Fraction(p, 10), 1 - Fraction(p, 10)) for p in (1, 3, 5)]
+LAWS = [oracles.bit_channel(Fraction(p, 10), 1 - Fraction(p, 10)) for p in (1, 3, 5)]
 
 
 @st.composite
@@ -252,9 +253,14 @@ def test_many_axes_of_a_billion_are_shared_evenly():
 def test_axes_without_end_are_named(limits):
     axes = Alike(Product([LAWS[0], LAWS[0], LAWS[2]]), limits)
     assert axes.sums == (None,)
-    assert axes.endless_axis(0) == limits.index(None)
     assert axes.endless == ()
     assert Alike(Product([LAWS[0], LAWS[2]]), (3, None)).endless == (1,)
+
+
+@pytest.mark.parametrize("p", [0.5 - 1e-7, 0.5])
+def test_the_first_axis_that_is_certified_without_end_is_named(p):
+    with pytest.raises(InvalidParameterError, match="axis number 2 is certified beyond 1,000,000,000 flips"):
+        sc.certify(sc.Bounds.certain([0.9]), sc.Noise(first=0.1, second=p, third=p)).frontiers()
 
 
 def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_not_searched(monkeypatch):

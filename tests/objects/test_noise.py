@@ -2,10 +2,10 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
+import oracles
 import pytest
 
 import starcert as sc
-from starcert.math.channels import Channel
 from starcert.system.errors import InvalidParameterError
 
 
@@ -22,14 +22,14 @@ def test_axes_follow_the_order_of_the_regions():
 
 def test_channels_hold_the_exact_value_of_the_float():
     (channel,) = sc.Flip(0.1).channels
-    assert channel == Channel.of_bit(Fraction(0.1), 1 - Fraction(0.1))
+    assert channel == oracles.bit_channel(Fraction(0.1), 1 - Fraction(0.1))
     assert channel.outcomes[1][0] != Fraction(1, 10)
 
 
 def test_deleting_and_adding_see_the_clean_bit():
     delete, add = sc.Flip(delete=0.25, add=0.125).channels
-    assert delete == Channel.of_bit(Fraction(1, 4), Fraction(7, 8))
-    assert add == Channel.of_bit(Fraction(1, 8), Fraction(3, 4))
+    assert delete == oracles.bit_channel(Fraction(1, 4), Fraction(7, 8))
+    assert add == oracles.bit_channel(Fraction(1, 8), Fraction(3, 4))
 
 
 @pytest.mark.parametrize("radius", [(1, 45), [1, 45], np.array([1, 45]), {"random": 45, "motif": 1}, (1.0, 45)])

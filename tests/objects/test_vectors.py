@@ -181,7 +181,7 @@ class TestRegionsOfColumns:
         assert problem.noise == sc.Noise(head=sc.Categorical(0.1, 4), tail=sc.Categorical(0.2, 4))
 
     def test_a_column_in_two_regions(self):
-        with pytest.raises(InvalidParameterError, match=r"be disjoint. Got .\(1,\) in both 'a' and 'b'"):
+        with pytest.raises(InvalidParameterError, match=r"be disjoint. Got .site 1 in both 'a' and 'b'"):
             bind(self.row, sc.Noise(a=0.1, b=0.1), {"a": [0, 1], "b": [1, 2]})
 
     def test_other_regions_than_those_of_the_noise(self):

@@ -15,7 +15,7 @@ from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
-from starcert.pages.compared_runs import paired_difference, run_pairs
+from starcert.pages.compared_runs import paired_difference, run_pairs, share_interval
 from starcert.pages.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 
@@ -116,6 +116,10 @@ def test_rows_are_the_graphs_on_which_runs_differ():
     assert {row[0]: list(row[2:]) for row in found.rows} == expected
     assert len(expected) > 0
     assert compare({"a": first, "b": first}).rows == ()
+
+
+def test_the_interval_of_a_share_is_clopper_and_pearsons():
+    assert share_interval(45, 60) == pytest.approx((0.6214, 0.8528), abs=1e-4)
 
 
 def test_the_interval_covers_the_true_difference():

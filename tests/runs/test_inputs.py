@@ -79,7 +79,7 @@ def test_a_rule_is_asked_once_for_every_graph(tmp_path):
         ("def f(graph):\n    return 7", "graph 'four' cannot be used: 'regions' must return a Partition"),
         (
             "def f(graph): return sc.Partition.everything('low')",
-            "'noise' must have a flip law for every region of the graphs, low,",
+            "'noise' must have a flip law for every region, low,",
         ),
         ("f = sc.Partition.from_node_sets({'low': range(4), 'high': [77]})", "graph 'four' cannot be used"),
         ("f = 7", "'regions' must name a function from a graph to its Partition"),

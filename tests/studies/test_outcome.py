@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcert_studies.outcome import PREDICTION, Check, Report, Table, failure_within, next_draw, texts_of, within
+from starcert_studies.outcome import PREDICTION, Check, Report, Table, all_texts, failure_within, next_draw, within
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
@@ -124,13 +124,13 @@ def test_numbers_read_back_exactly():
 
 
 def test_a_claim_is_filled_with_the_values_of_a_run():
-    report = Report(texts_of("arcs"))
+    report = Report(all_texts()["arcs"])
     report.check("ten_flips", np.bool_(True), share=0.97)
     report.check("ten_flips", False, enough=False, share=0.5)
     check, few = report.checks
     assert (check.published, check.measured, check.holds, check.documented) == ("not in the paper", "97%", True, True)
     assert (few.holds, few.note) == (None, "Documented of 10,000 votes on each of 100 graphs.")
-    kernels = Report(texts_of("kernels"))
+    kernels = Report(all_texts()["kernels"])
     kernels.check("most", False, bounds="")
     assert not kernels.checks[0].documented
 

@@ -17,6 +17,11 @@ from starcert.math.channels import Channel, Product
 HALF = Fraction(1, 2)
 
 
+def bit_channel(clean: Fraction, attacked: Fraction) -> Channel:
+    """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
+    return Channel([(1 - clean, 1 - attacked), (clean, attacked)])
+
+
 def cells(channels: list[Channel], radius: tuple[int, ...]) -> list[tuple[Fraction, Fraction]]:
     """Clean and attacked mass of every cell of the product, none merged (Proposition 3 of the paper)."""
 

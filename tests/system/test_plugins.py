@@ -7,9 +7,10 @@ import pytest
 from plugin_worlds import declaring, install
 
 import starcert as sc
+from starcert.certificates.estimator import as_objects
 from starcert.objects.binding import known_kinds
 from starcert.objects.laws import law_from_json, law_from_text
-from starcert.runs.setting_values import as_bound, as_model
+from starcert.runs.setting_values import as_bound, from_package
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.plugins import GROUPS, PluginError, find_plugin, plugins
@@ -136,9 +137,8 @@ def test_a_kind_is_found_and_a_broken_one_does_no_harm(packages):
         assert [kind.word for kind in known_kinds()] == ["graph", "row", "tree"]
 
 
-@pytest.mark.parametrize("parse", [as_model, as_bound])
-def test_models_and_bounds_by_name_or_import(parse, packages, tmp_path):
-    group = "classifiers" if parse is as_model else "bounds"
+@pytest.mark.parametrize(("group", "parse"), [("classifiers", from_package("classifiers")), ("bounds", as_bound)])
+def test_models_and_bounds_by_name_or_import(group, parse, packages, tmp_path):
     packages("own", group, "class box:\n    thing = 1\n", mine="own:box.thing", fog="own:box")
     packages("other", group, fog="other:thing")
     for text, name in (("mine", "box.thing"), ("own:box", "box")):
@@ -154,6 +154,17 @@ def test_models_and_bounds_by_name_or_import(parse, packages, tmp_path):
     packages("failing", "kinds", "import absent\n")
     with pytest.raises(UserCodeError, match=r"failing\.py, line 1: ModuleNotFoundError.*pip install absent"):
         parse("failing:f", tmp_path, "it").load()
+
+
+def test_a_name_that_is_nearly_right(packages, tmp_path):
+    packages("boards", "kinds", "import starcert as sc\nthing = type('K', (sc.Kind,), {'word': 'board'})()\n")
+    packages("bernstein", "bounds")
+    with pytest.raises(InvalidParameterError, match=r"Got 'bernstien' instead. Did you mean bernstein\?"):
+        as_bound("bernstien", tmp_path, "--bound")
+    with pytest.raises(InvalidParameterError, match=r"Got 'bord' instead. Did you mean boards\?"):
+        from_package("kinds")("bord", tmp_path, "--kind")
+    with pytest.raises(InvalidParameterError, match="be a starcert Graph, a board, a PyG Data or a networkx graph"):
+        as_objects(["X"])
 
 
 def test_the_command_lists_everything_and_says_what_is_wrong(packages, here):

@@ -21,7 +21,7 @@ def channel(weights: list[tuple[int, int]]) -> Channel:
     return Channel((Fraction(r, sums[0]), Fraction(q, sums[1])) for r, q in [*weights, (1, 1)])
 
 
-channels = st.builds(Channel.of_bit, fractions, fractions) | st.builds(channel, weights)
+channels = st.builds(oracles.bit_channel, fractions, fractions) | st.builds(channel, weights)
 
 
 @settings(max_examples=150)

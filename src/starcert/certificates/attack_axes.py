@@ -7,29 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.certificate import FoundAttack, Verdict
-from starcert.classifiers.base import checked_answers
+from starcert.classifiers.base import Classifier, checked_answers
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, describe_attack, n_attacks, pools_of
-from starcert.math.evidence import shown_outcomes
+from starcert.math.evidence import Level, shown_outcomes
+from starcert.math.flips import FlipRecord
+from starcert.objects import Sites
 from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
 from starcert.objects.laws import axis_moves
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies
 from starcert.sampling.draws import FlippedDraw, Method
+from starcert.sampling.sampler import Attack
 from starcert.sampling.views import are_bits, view_of
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
-    from starcert.math.evidence import Level
-    from starcert.math.flips import FlipRecord
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.sampling.sampler import Attack
 
 MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
 

@@ -22,32 +22,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
-from starcert.classifiers.base import check_alone, check_regrouped, checked_scores, named_errors
+from starcert.classifiers.base import Classifier, Scores, check_alone, check_regrouped, checked_scores, named_errors
 from starcert.math.audit import Audit
+from starcert.math.confidence import Votes
+from starcert.math.flips import FlipRecord
+from starcert.objects import Sites
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
-from starcert.sampling.batch import replace_sites, select_copies
+from starcert.objects.laws import Law
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies, replace_sites, select_copies
 from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.plans import fitting_batch_of, sampler_of
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier, Scores
-    from starcert.math.confidence import Votes
-    from starcert.math.flips import FlipRecord
-    from starcert.objects import Sites
-    from starcert.objects.laws import Law
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.voting.plans import Job
+from starcert.voting.counting import gathered
+from starcert.voting.plans import Job, fitting_batch_of, sampler_of
 
 # How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
 # classified twice, and compared; on a device a vote takes a fraction of a microsecond.
@@ -305,17 +301,10 @@ def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
 
 def _joined(job: Job, batches: Iterable[_Batch]) -> Iterator[list[_Batch]]:
     """Batches of several graphs for one call, where the classifier takes them; otherwise one by one."""
-    found, nodes = list[_Batch](), 0
     most = job.classifier.max_batch_nodes if job.batch_size is None else 0
-    for batch in batches:
-        own = len(batch.copies) * max(1, batch.copies.frame.n_nodes) if most else 1
-        if found and nodes + own > most:
-            yield found
-            found, nodes = [], 0
-        found.append(batch)
-        nodes += own
-    if found:
-        yield found
+    if not most:
+        return ([batch] for batch in batches)
+    return gathered(batches, lambda batch: len(batch.copies) * max(1, batch.copies.frame.n_nodes), most)
 
 
 def _compare(classifier: Classifier, batches: Sequence[_Batch]) -> Audit:

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.math.attacked_sites import AttackAxis
+from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Bounds
+from starcert.math.evidence import Level
 from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
+from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 from starcert.system.output import at_least, at_most, holds_at_least
@@ -28,10 +32,7 @@ from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
-    from starcert.math.attacked_sites import AttackAxis
-    from starcert.math.evidence import Level
     from starcert.math.listed import AttackList
-    from starcert.sampling.sampler import Attack
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
 MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
@@ -48,36 +49,22 @@ def lies_within(level: Level, other: Level) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FoundAttack:
-    """An attack that changes the smoothed classifier's answer.
+    """An attack that changes the smoothed classifier's answer."""
 
-    Attributes:
-        sites: the flat positions of the flipped sites.
-        votes: what the base classifier said on noisy copies of the attacked object, for each class.
-        delta: an upper limit on the probability of such votes if the answer does not change.
-        values: the new value of each of these sites, None for one that has two; empty where all have.
-    """
-
-    sites: tuple[int, ...]
-    votes: tuple[int, ...]
-    delta: float
-    values: tuple[int | None, ...] = ()
+    sites: tuple[int, ...]  # the flat positions of the flipped sites
+    votes: tuple[int, ...]  # what the base classifier said on noisy copies of the attacked object, for each class
+    delta: float  # an upper limit on the probability of such votes if the answer does not change
+    values: tuple[int | None, ...] = ()  # the new value of each site, None for one that has two; empty where all have
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known about a level.
-
-    Attributes:
-        kind: "certified", "broken" or "open".
-        why: by which argument, or what is missing.
-        attack: what breaks the level.
-        more_votes: of an open level, about how many more votes of their own would settle its attacks; None: not known.
-    """
+    """What is known about a level."""
 
     kind: Outcome
-    why: str
-    attack: FoundAttack | None = None
-    more_votes: int | None = None
+    why: str  # by which argument, or what is missing
+    attack: FoundAttack | None = None  # what breaks the level
+    more_votes: int | None = None  # about how many more votes of their own settle an open level; None: not known
 
 
 class Grounds(NamedTuple):
@@ -97,21 +84,15 @@ class Grounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on the levels of one object, or on the sizes of a threat.
+    """The verdicts on the levels of one object that were looked at, or on the sizes of a threat.
 
-    Attributes:
-        alpha: the probability that any of them, or the bounds of the votes, is false.
-        levels: those that were looked at: all others lie within the frontier of the counts, or beyond one of these.
-        own_votes: how many votes at attacked objects there were.
-        incomplete: why the search ended early; "" if it did not.
-        grounds: what they rest on.
-        sizes: those of a threat that were looked at.
+    All other levels lie within the frontier of the counts, or beyond one of these.
     """
 
-    alpha: float
+    alpha: float  # the probability that any of them, or the bounds of the votes, is false
     levels: Mapping[Level, Verdict]
-    own_votes: int = 0
-    incomplete: str = ""
+    own_votes: int = 0  # how many votes at attacked objects there were
+    incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
     sizes: Mapping[int, Verdict] = field(default_factory=dict)
 
@@ -159,32 +140,22 @@ class Verdicts:
 class Certificate:
     """What is guaranteed about one graph: a statement about the *smoothed* classifier.
 
-    Attributes:
-        noise: the noise that the classifier is smoothed with.
-        bounds: the bounds on the class probabilities (one row).
-        max_radius: the box of radii to look at, in the order of `noise.axes`; None: no end.
-        capacity: how many sites an attacker finds on each axis: more flips are no further attack. None: not known.
-        anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
-            the certificate speaks of a classifier whose regions are frozen at the clean graph.
-        object, target: the number of the graph, and of the target in it: 0 where the graph itself is classified.
-        node: the name of the node that the target is; None where it is not a node.
-        verdicts: what evidence says beyond the bounds; None: there is none.
-        kind: the kind of the attacked object.
-        asked: the threat that was asked about, if it lists its attacks.
+    Anchored regions were read off the graph's own edges: the certificate then speaks of a classifier whose regions are
+    frozen at the clean graph.
     """
 
-    noise: Noise
-    bounds: Bounds
-    max_radius: Limits
-    capacity: Limits
-    anchored: str
-    object: int
-    target: int
-    node: Hashable | None
+    noise: Noise  # that the classifier is smoothed with
+    bounds: Bounds  # on the class probabilities (one row)
+    max_radius: Limits  # the box of radii to look at, in the order of `noise.axes`; None: no end
+    capacity: Limits  # how many sites an attacker finds on each axis: more flips are no further attack. None: not known
+    anchored: str  # why the regions are anchored; "" if they are not
+    object: int  # the number of the graph
+    target: int  # the number of the target in it: 0 where the graph itself is classified
+    node: Hashable | None  # the name of the node that the target is; None where it is not a node
     _frontiers: Frontiers = field(repr=False)
-    verdicts: Verdicts | None = field(repr=False, default=None)
-    kind: Kind = GRAPHS
-    asked: Question | None = None
+    verdicts: Verdicts | None = field(repr=False, default=None)  # what evidence says beyond the bounds
+    kind: Kind = GRAPHS  # of the attacked object
+    asked: Question | None = None  # the threat that was asked about, if it lists its attacks
 
     @property
     def label(self) -> int:
@@ -361,8 +332,10 @@ class Certificate:
             premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
         whom = "" if self.node is None else f"the node {self.node!r} of "
         anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.kind.word}."
+        by = stated_by(self.bounds.bound, self.noise)
+        end = (anchor if self.anchored else "") + (f" This is stated by {by}, not proved." if by else "")
         answer = f"the smoothed classifier answers class {self.label} for {whom}{self._certified_objects()}"
-        return f"{premise}, {answer}.{anchor if self.anchored else ''}"
+        return f"{premise}, {answer}.{end}"
 
     def _certified_objects(self) -> str:
         radii, more = self.frontier.radii[:MAX_NAMED], len(self.frontier) - MAX_NAMED
@@ -379,6 +352,12 @@ class Certificate:
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
         return f"<p>{escape(str(self))}</p>{html_table([cells_of(self)])}"
+
+
+def stated_by(bound: str, noise: Noise) -> str:
+    """Which bound and laws from outside claims rest on, so that no proof is complete; "" if on none."""
+    own = [] if bound in ("", *BOUNDS) else [bound]
+    return " and ".join(own + [f"the law {name}" for name in noise.outside])
 
 
 def cells_of(one: Certificate) -> dict[str, object]:

@@ -202,17 +202,6 @@ class Certificates(Sequence[Certificate]):
         limits = in_box(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
         return replace(self, max_radius=limits, boxes=[None] * len(self))
 
-    def with_verdicts(self, verdicts: Sequence[Verdicts | None]) -> Certificates:
-        """The same certificates with what evidence says about each of them."""
-        if len(verdicts) != len(self):
-            raise InvalidParameterError("verdicts", f"be one, or None, for each of {len(self)} rows", len(verdicts))
-        return replace(self, verdicts=list(verdicts))
-
-    def with_audit(self, audit: Audit) -> Certificates:
-        """The same certificates, with this audit of their votes."""
-        votes = None if self.votes is None else replace(self.votes, audit=audit)
-        return replace(self, bounds=replace(self.bounds, votes=votes))
-
     def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
         """Which graphs are certified at `radius`, as an array; proved.
 

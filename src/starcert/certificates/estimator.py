@@ -9,22 +9,20 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
-from starcert.objects.binding import known_kinds
+from starcert.objects.binding import OWN_KINDS, known_kinds
 from starcert.objects.kinds import kind_of
+from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
-
-if TYPE_CHECKING:
-    from starcert.certificates.certify import Certificates
-    from starcert.objects.noise import Noise
 
 GraphLike: TypeAlias = CleanObject | Any
 """What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
@@ -63,7 +61,8 @@ def as_object(given: GraphLike, name: str) -> CleanObject:
         raise InvalidParameterError(name if whole else f"{name}.{parameter}", *others) from error
     if found is None:
         hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
-        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
+        added = "".join(f", a {kind.word}" for kind in known_kinds() if kind not in OWN_KINDS.values())
+        requirement = f"be a starcert Graph{added}, a PyG Data or a networkx graph"
         raise InvalidParameterError(name, requirement, type(given).__name__, hint)
     return found
 

@@ -8,39 +8,35 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil, prod, sqrt
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
-from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Verdicts, lies_within
+from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
+from starcert.certificates.certify import Certificates
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
 from starcert.math.limits import AlphaShares
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
+from starcert.system.output import Advance
 from starcert.system.stages import staged
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.certify import Certificates
-    from starcert.math.confidence import Votes
-    from starcert.system.output import Advance
-    from starcert.voting.plans import Job
-    from starcert.voting.store import VoteStore
+from starcert.voting.plans import Job
+from starcert.voting.store import VoteStore
 
 MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the counts of votes certify
 FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
@@ -95,10 +91,11 @@ def with_evidence(
                 against[one.object] = against.get(one.object, {}) | lost
         found.append(verdicts)
         advance(1)
-    judged = certificates.with_verdicts(found)
-    if not drawn or certificates.audit is None:
+    judged = replace(certificates, verdicts=found)
+    if not drawn or votes.audit is None:
         return judged
-    return judged.with_audit(certificates.audit + audit_attacked(job, against, drawn, executor))
+    audited = replace(votes, audit=votes.audit + audit_attacked(job, against, drawn, executor))
+    return replace(judged, bounds=replace(judged.bounds, votes=audited))
 
 
 def verdicts_of(

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,37 +21,13 @@ from starcert.certificates.certificate import lies_within
 from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.math.frontier import levels_of
+from starcert.objects.noise import RadiusLike
 from starcert.system.errors import InvalidParameterError
 
-if TYPE_CHECKING:
-    from starcert.objects.noise import RadiusLike
-
-__all__ = [
-    "AxisShares",
-    "FlipOutcome",
-    "FlipVerdicts",
-    "Radii",
-    "RadiusVerdicts",
-    "accuracy",
-    "certified_counts",
-    "certified_ratio",
-    "certified_share",
-    "flip_outcomes",
-    "flip_steps",
-    "flip_verdicts",
-    "has_sites",
-    "majority_share",
-    "open_ended",
-    "radii_of_flips",
-    "radius_verdicts",
-    "right",
-    "score",
-    "shares_by_axis",
-    "steps_to",
-    "too_few_votes",
-    "volume",
-    "votes_needed",
-]
+__all__ = ["AxisShares", "FlipOutcome", "FlipVerdicts", "Radii", "RadiusVerdicts", "accuracy", "certified_counts",
+           "certified_ratio", "certified_share", "flip_outcomes", "flip_steps", "flip_verdicts", "has_sites",
+           "majority_share", "open_ended", "radii_of_flips", "radius_verdicts", "right", "score", "shares_by_axis",
+           "steps_to", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
 
 MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]

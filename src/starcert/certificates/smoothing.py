@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,16 +33,8 @@ from starcert.classifiers.identity import identity
 from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
 from starcert.math.confidence import Family, Votes, check_alpha, check_family
 from starcert.math.limits import AlphaShares
-from starcert.objects import Sites
-from starcert.objects.binding import (
-    Problem,
-    Regions,
-    bind,
-    bind_all,
-    check_noise_and_regions,
-    noise_for_sites,
-    why_no_evidence,
-)
+from starcert.objects import Sites, binding
+from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
@@ -50,10 +42,8 @@ from starcert.system.output import progress_bar
 from starcert.system.stages import stage
 from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
-
-if TYPE_CHECKING:
-    from starcert.voting.store import VoteStore
 
 
 class SmoothedClassifier(SmoothedEstimator):
@@ -96,25 +86,25 @@ class SmoothedClassifier(SmoothedEstimator):
         seed: int = 0,
     ) -> None:
         super().__init__(base, samples, seed)
-        check_noise_and_regions(noise, regions)
+        binding.check_noise_and_regions(noise, regions)
         check_alpha(alpha)
         self.noise, self.regions, self.alpha = noise, regions, alpha
 
     def sites(self, graph: GraphLike) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is called anew each time, see `problem`."""
-        return bind(as_object(graph, "graph"), self.noise, self.regions)
+        return binding.bind(as_object(graph, "graph"), self.noise, self.regions)
 
     def problem(self, graphs: Sequence[GraphLike]) -> Problem:
         """What is to be certified: these graphs and their regions, a rule called once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
-        return bind_all(as_objects(graphs), self.noise, self.regions)
+        return binding.bind_all(as_objects(graphs), self.noise, self.regions)
 
     def _bound(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise != self.noise and graphs.noise != noise_for_sites(self.noise, graphs.sites):
+        if graphs.noise != self.noise and graphs.noise != binding.noise_for_sites(self.noise, graphs.sites):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
@@ -165,7 +155,7 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         evidence: bool | Evidence = False,
         voting: Voting | None = None,
-        bound: Bound | None = None,
+        bound: Bound | str | None = None,
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
@@ -182,8 +172,8 @@ class SmoothedClassifier(SmoothedEstimator):
                 alpha is then shared between counts and evidence (`AlphaShares`). Without it, counts have all of it:
                 the paper's certificate.
             voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
-            bound: what makes bounds of the votes; by default `ClopperPearson` with a fixed plan, `Anytime` with
-                "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
+            bound: what makes bounds of the votes, or its name; by default `ClopperPearson` with a fixed plan,
+                `Anytime` with "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
         """
         # Check everything before hours of sampling, not after.
         alpha = check_alpha(self.alpha if alpha is None else alpha)
@@ -345,7 +335,7 @@ def _identified(bound: Bound) -> str:
 
 def _warn_of_no_evidence(problem: Problem) -> None:
     """Warns, before the first vote, if there will be no evidence about some objects."""
-    reasons = [reason for each in problem.sites if (reason := why_no_evidence(each, problem.noise))]
+    reasons = [reason for each in problem.sites if (reason := binding.why_no_evidence(each, problem.noise))]
     if reasons:
         warnings.warn(
             f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). Their certificates "

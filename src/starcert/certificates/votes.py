@@ -11,26 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import checked_answers, named_errors
-from starcert.math.attacked_sites import sites_by_pool
+from starcert.certificates.certificate import Certificate
+from starcert.classifiers.base import Classifier, checked_answers, named_errors
+from starcert.math.attacked_sites import AttackAxis, sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.sampler import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job
-
-if TYPE_CHECKING:
-    from starcert.certificates.certificate import Certificate
-    from starcert.classifiers.base import Classifier
-    from starcert.math.attacked_sites import AttackAxis
-    from starcert.voting.store import VoteStore
+from starcert.voting.store import VoteStore
 
 SPAN = 64  # attacks that one task of a worker counts
 

@@ -12,10 +12,11 @@ import typer
 
 from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
+from starcert.files import Verification
 from starcert.files import verify as verify_file
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.objects.threats import threat_of
-from starcert.pages.compare_page import write_comparison
+from starcert.pages.compare_page import Comparison, write_comparison
 from starcert.runs.run_file import CERTIFICATES
 from starcert.system.errors import StarcertError
 from starcert.system.output import at_most, plural
@@ -23,9 +24,6 @@ from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from starcert.files import Verification
-    from starcert.pages.compare_page import Comparison
 
 
 _COMPARISON = Path("compare.html")

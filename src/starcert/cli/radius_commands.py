@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert import __version__
-from starcert.certificates.certify import certify
+from starcert.certificates.certificate import Certificate
+from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.slack import slacks_of
 from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
 from starcert.cli.file_commands import anchored_notes
-from starcert.math.confidence import Bounds, Votes, check_alpha, clopper_pearson
+from starcert.math.confidence import Bounds, History, Votes, check_alpha, clopper_pearson
 from starcert.objects.noise import Noise
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
@@ -25,10 +26,6 @@ from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.certify import Certificates
-    from starcert.math.confidence import History
 
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
 _BOX = "The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes."

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING
 from starcert.certificates.metrics import AxisShares, accuracy, majority_share, shares_by_axis, steps_to
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
+from starcert.files import Archive
+from starcert.objects.kinds import Words
 from starcert.pages import findings
 from starcert.pages.compared_runs import share_interval
+from starcert.runs import sweep_result as sweeps
+from starcert.runs.certification import CertifiedRun
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
+from starcert.runs.sweep_levels import SweepLevel
+from starcert.runs.sweep_result import SweepResult
+from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration, fails_at_most, quantity
 from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.files import Archive
-    from starcert.objects.kinds import Words
-    from starcert.runs.certification import CertifiedRun
-    from starcert.runs.sweep_levels import SweepLevel
-    from starcert.runs.sweep_result import SweepResult
-    from starcert.runs.training_run import TrainedRun
     from starcert_studies.outcome import Finished
 
 MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of them
@@ -60,6 +61,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_reach(archive, words),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
         *anchored_notes(archive.anchored),
+        *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
     ]
     if (times := outcome.times) is not None:
@@ -188,23 +190,13 @@ def _percents(found: AxisShares) -> list[str]:
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
-    from starcert.runs.sweep_result import (  # noqa: PLC0415
-        PAGE,
-        about_graphs,
-        advice,
-        flip_counts,
-        next_command,
-        notices,
-        tie_sentence,
-    )
-
     alone = " (by p_A)" if found.settings.run.evidence else ""
     goal = [] if found.settings.goal is None else [str(found.goal).replace("@", "@ ").replace(",", ", ")]
     any_flips = found.levels[0].any_flips[-1:]
     heads = (
         *("", "level", "noise", "accuracy", *goal, "abstains"),
         *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
-        *(f"any {each.flips:,}: {' / '.join(dict(flip_counts(found, each)))}" for each in any_flips),
+        *(f"any {each.flips:,}: {' / '.join(dict(sweeps.flip_counts(found, each)))}" for each in any_flips),
         *("one answer", "beaten by"),
     )
     rows = []
@@ -221,12 +213,12 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
                 *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
                 f"{level.n_abstained / level.n_graphs:.1%}",
                 *_mean_radii(level),
-                *(" / ".join(str(n) for _, n in flip_counts(found, each)) for each in level.any_flips[-1:]),
+                *(" / ".join(str(n) for _, n in sweeps.flip_counts(found, each)) for each in level.any_flips[-1:]),
                 f"{level.answer_share:.0%}",
                 "" if beater is None else beater + 1,
             )
         )
-    title = f"{len(found.levels):,} noise levels on {about_graphs(found)}"
+    title = f"{len(found.levels):,} noise levels on {sweeps.about_graphs(found)}"
     levels = table(title, heads, rows, left=("", "noise"), most=MAX_LEVELS, more="sweep.csv has all")
     for column in levels.columns:  # no word is broken
         column.min_width = max(map(len, " ".join(map(str, (column.header, *column.cells))).split()), default=0)
@@ -237,13 +229,13 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
         f"{majority}). Below an accuracy: its 95% interval over the choice of graphs. One answer: the share of the "
         "most frequent one."
     )
-    for notice in notices(found):
+    for notice in sweeps.notices(found):
         yield f"{notice.head}. {notice.text}"
-    yield from filter(None, [tie_sentence(found)])
-    yield advice(found)
+    yield from filter(None, [sweeps.tie_sentence(found)])
+    yield sweeps.advice(found)
     if found.suggested is not None:
-        yield f"  {next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"
-    yield f"Page: {found.folder / PAGE}"
+        yield f"  {sweeps.next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"
+    yield f"Page: {found.folder / sweeps.PAGE}"
 
 
 def _mean_radii(level: SweepLevel) -> list[str]:

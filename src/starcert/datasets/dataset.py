@@ -280,10 +280,6 @@ def stratified_folds(labels: Indices, k: int, seed: int) -> list[tuple[Indices, 
     """The (training, test) indices of a stratified k-fold cross-validation, each ascending.
 
     Every index is tested once. Between two folds the sizes, and the counts of each class, differ by one at most.
-
-    Example:
-        >>> [test.tolist() for _, test in stratified_folds(np.array([0, 0, 1, 1]), 2, seed=1)]
-        [[0, 2], [1, 3]]
     """
     whole_number("k", k, 2)
     if k > len(labels):
@@ -299,10 +295,6 @@ def stratified_parts(labels: Indices, fractions: Sequence[float], seed: int) -> 
     """The indices of disjoint parts with these fractions of everything, each in random order.
 
     A class with m members gives m · fraction of them to each part, rounded so that the parts' sizes come out even too.
-
-    Example:
-        >>> [len(part) for part in stratified_parts(np.repeat([0, 1], [63, 125]), (0.8, 0.1, 0.1), seed=0)]
-        [150, 19, 19]
     """
     right = all(isinstance(share, Real) and 0 <= share <= 1 for share in fractions)
     if not (right and math.isclose(sum(fractions), 1, abs_tol=1e-9)):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts
+from starcert.certificates.certificate import Certificate, Verdicts, stated_by
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
@@ -155,7 +155,8 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
-        by = certificates.bounds
+        by, word = certificates.bounds, certificates.kind.word
+        objects = {} if word == "graph" else {"objects": f"{word}s"}
         stated = by.labels, by.failure, by.other
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
@@ -170,7 +171,7 @@ class Archive:
             names=tuple(certificates.names if names is None else names),
             labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
-            settings={} if settings is None else settings,
+            settings={**objects, **settings} if isinstance(settings, Mapping) else settings or objects,
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.family_size,
@@ -189,7 +190,7 @@ class Archive:
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = found._by_counts().with_verdicts(verdicts)
+            vars(found)["certificates"] = replace(found._by_counts(), verdicts=verdicts)
         return found
 
     @cached_property
@@ -198,7 +199,7 @@ class Archive:
         by_counts = self._by_counts()
         if self.evidence is None or not any(self.evidence):
             return by_counts
-        return by_counts.with_verdicts([self._verdicts(row, one) for row, one in enumerate(by_counts)])
+        return replace(by_counts, verdicts=[self._verdicts(row, one) for row, one in enumerate(by_counts)])
 
     def _by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""
@@ -214,8 +215,7 @@ class Archive:
     @property
     def stated_by(self) -> str:
         """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
-        bound = [] if self.stated is None else [self.bound]
-        return " and ".join(bound + [f"the law {name}" for name in self.noise.outside])
+        return stated_by(self.bound, self.noise)
 
     @property
     def counts_alpha(self) -> float:

@@ -28,13 +28,7 @@ class MalformedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value and where it stands.
-
-    Example:
-        >>> Field({"alpha": "low"}, "").members("alpha")["alpha"].number()
-        Traceback (most recent call last):
-        starcert.files.untrusted.MalformedError: 'alpha' must be a number. Got 'low' instead.
-    """
+    """A value and where it stands."""
 
     value: Any  # JSON: anything at all
     name: str

@@ -38,7 +38,7 @@ from starcert.system.output import progress_bar, quantity
 TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
     "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
-    "before anyone looked, and what the graphs are: their names, their true classes, their regions, how many sites "
+    "before anyone looked, and what the objects are: their names, their true classes, their regions, how many sites "
     "these have (capacity) and whether they are anchored."
 )
 """What a proof from a file rests on. Documentation and commands use these words."""

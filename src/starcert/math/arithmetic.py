@@ -70,10 +70,6 @@ def midpoint(x: Exact) -> Exact:
     return x if isinstance(x, fmpq) else x.mid()
 
 
-class NotKeptWarning(StarcertWarning):
-    """Compiled code cannot be kept: every process compiles it anew."""
-
-
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
     """The function compiled by numba, for a decorator.
 
@@ -87,7 +83,7 @@ def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dis
             warnings.warn(
                 "Compiled code cannot be kept here, so every start takes some seconds more. To keep it, set the "
                 "environment variable NUMBA_CACHE_DIR to a folder that you, and only you, can write.",
-                NotKeptWarning,
+                StarcertWarning,
                 stacklevel=1,
             )
         return njit(function)

@@ -35,12 +35,6 @@ class SiteLaw(NamedTuple):
     `clean` is that probability in a noisy copy of the clean object, `attacked` in one of an object that is attacked
     there. Where a flip has several outcomes, `parts` holds the clean and attacked mass of each; they add up to these.
     An attack may give the site one of `moves` values.
-
-    Example:
-        >>> clean, attacked = [Fraction(n, 5) for n in (3, 1, 1)], [Fraction(n, 5) for n in (1, 3, 1)]
-        >>> law = SiteLaw.of(clean, attacked, 0, 2)  # one of three values
-        >>> law.clean, law.shown, outcome_numbers(clean, attacked, 0)
-        (Fraction(2, 5), (1.0, 3.0), (0, 2, 1))
     """
 
     clean: Fraction

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Family, Votes, anytime_bounds, clopper_pearson
 from starcert.system.errors import InvalidParameterError
+from starcert.system.plugins import find_plugin
 
 
 class Bound(ABC):
@@ -64,16 +65,20 @@ BOUNDS = {each.name: each for each in (ClopperPearson, Anytime)}
 """Starcert's own bounds by name."""
 
 
-def choose_bound(bound: Bound | None, plan: str, n_classes: int) -> Bound:
-    """The bound, as given or as the plan needs it: it must support what the plan draws."""
+def choose_bound(bound: Bound | str | None, plan: str, n_classes: int) -> Bound:
+    """The bound, as given, by its name, or as the plan needs it: it must support what the plan draws."""
     if bound is None:
         return ClopperPearson() if plan == "fixed" else Anytime()
+    if isinstance(bound, str):
+        made: Any = BOUNDS[bound] if bound in BOUNDS else find_plugin("bounds", bound, BOUNDS).load()
+        bound = made() if isinstance(made, type) else made
     if not isinstance(bound, Bound):
         hint = "Give starcert.ClopperPearson(), starcert.Anytime(), or what you derive from starcert.Bound."
         raise InvalidParameterError("bound", "be a Bound", bound, hint)
     derived = type(bound) not in (ClopperPearson, Anytime)  # it may compute anything
-    if derived and (not isinstance(bound.name, str) or bound.name in ("", CLOPPER_PEARSON, ANYTIME)):
-        raise InvalidParameterError("bound", "have a name of its own", bound.name)
+    name = getattr(bound, "name", None)
+    if derived and (not isinstance(name, str) or name in ("", CLOPPER_PEARSON, ANYTIME)):
+        raise InvalidParameterError("bound", "have a name of its own", name, 'Write name = "…" in its class.')
     one = [[1] * n_classes]
     if not bound.supports(Votes(one, one, history="stopped" if plan == "decided" else "fixed")):
         hint = "Leave it out, or take another plan."
@@ -89,6 +94,8 @@ def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bound
     chosen = (votes.counts if votes.selection is None else votes.selection).argmax(axis=1)
     if not isinstance(found, Bounds) or found.labels.tolist() != chosen.tolist():
         raise InvalidParameterError("bound", "bound the class that leads in the selection votes of each row", found)
+    if found.alpha != alpha:
+        raise InvalidParameterError("bound", f"return bounds with the alpha that it gets, {alpha}", found.alpha)
     # Clopper–Pearson bounds are made of votes that no other bound has seen.
     seen = replace(votes, history="looked") if votes.history == "fixed" else votes
     marked = votes if type(bound) is ClopperPearson else seen

@@ -52,11 +52,6 @@ class Channel:
             raise ValueError(f"A channel has masses from 0 that sum to 1 on either side. Got {given}.")
         object.__setattr__(self, "outcomes", tuple(merge_outcomes(given).values()))
 
-    @classmethod
-    def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
-        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side."""
-        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
-
     @property
     def free(self) -> bool:
         """Whether both sides have one law, so that an attack on such a site cannot be seen (p = 1/2)."""
@@ -113,12 +108,6 @@ class Product:
 
     A free channel has ratio one everywhere and drops out; axes with equal channels act as one axis with the sum of
     their radii.
-
-    Example:
-        >>> tenth, half = Fraction(1, 10), Fraction(1, 2)
-        >>> law = Product(Channel.of_bit(a, 1 - a) for a in (tenth, half, 1 - tenth))
-        >>> law.powers((3, 100, 4))
-        (7,)
     """
 
     channels: tuple[Channel, ...]

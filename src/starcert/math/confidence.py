@@ -327,9 +327,6 @@ def class_numbers(
     `classes` is what labels call the classes, in the order of their numbers; None: by their numbers alone. Where some
     class is a number itself, as in [3, 8], numbers mean these classes, otherwise class numbers. `unseen` is the number
     of labels that are none of the classes, where at least one label is; None: they are refused.
-
-    >>> class_numbers([8, 3], 2, classes=[3, 8]), class_numbers(["star", 0], 2, classes=["ring", "star"])
-    (array([1, 0]), array([1, 0]))
     """
     given = np.array(labels, dtype=object)
     numbers: dict[Hashable, int] = {} if classes is None else {each: place for place, each in enumerate(classes)}

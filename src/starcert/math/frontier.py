@@ -130,8 +130,9 @@ def _search(margin: Margin, axes: Alike) -> Found:
     if not certified(origin):
         return Found([], [origin])
     reaches = find_reaches(certified, box)
-    endless = [axes.endless_axis(i) for i, reach in enumerate(reaches) if box[i] is None and reach == MAX_RADIUS]
-    if endless := sorted([*endless, *axes.endless]):
+    far = [i for i, reach in enumerate(reaches) if box[i] is None and reach == MAX_RADIUS]
+    beyond = [axis for i in far for axis in axes.groups[i] if axes.limits[axis] is None]
+    if endless := sorted([*beyond, *axes.endless]):
         axis = f"axis number {endless[0] + 1} is certified beyond {MAX_RADIUS:,} flips"
         hint = "Give max_radius, for instance the number of node pairs in each region."
         raise InvalidParameterError("max_radius", f"be given where the certified radius has no end: {axis}", None, hint)
@@ -215,10 +216,6 @@ class Alike:
     def endless(self) -> tuple[int, ...]:
         """The free axes without a limit: certified without end."""
         return tuple(axis for axis in self.free if self.limits[axis] is None)
-
-    def endless_axis(self, factor: int) -> int:
-        """The first axis of a factor that has no limit."""
-        return next(axis for axis in self.groups[factor] if self.limits[axis] is None)
 
     @cached_property
     def sums(self) -> tuple[int | None, ...]:

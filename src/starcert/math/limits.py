@@ -210,10 +210,6 @@ def chooses_multi_class(
 ) -> npt.NDArray[np.bool_]:
     """For which graphs alpha is spent on the multi-class margin, for which (False) on the two-class margin.
 
-    The two-class margin spends all of alpha on one bound, that on p_A; the multi-class margin needs a bound on every
-    class, each with alpha / K. With votes that all agree the first reaches further, with many classes and no majority
-    the second.
-
     Any choice is sound that does not look at the estimation votes (`docs/mathematics.md` has the proof). This one
     predicts them from the selection votes, computes the bounds of both margins from the prediction, and compares how
     far they would reach if the log ratio were normal: there ρ_low(p) = Φ(Φ⁻¹(p) − d) at a distance d, so that the

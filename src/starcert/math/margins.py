@@ -102,14 +102,7 @@ class Bracket(NamedTuple):
 
 
 class Slacks:
-    """The slack of every radius of one product of channels: on demand, proved on demand, remembered.
-
-    Example:
-        >>> from starcert.math.channels import Channel
-        >>> slacks = Slacks(Product([Channel.of_bit(Fraction(1, 4), Fraction(3, 4))]))
-        >>> slacks.value((1,)), slacks.bracket((1,))
-        (0.16666666666666669, Bracket(below=0.16666666666666666, at_least=0.16666666666666669))
-    """
+    """The slack of every radius of one product of channels: on demand, proved on demand, remembered."""
 
     def __init__(self, product: Product) -> None:
         self.product = product

@@ -195,9 +195,6 @@ def level_weight(level: tuple[int, ...], box: tuple[int, ...]) -> Fraction:
 
     Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
     largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
-
-    >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
-    (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
     """
     free, weight = box.index(max(box)), Fraction(1)
     for axis, (count, limit) in enumerate(zip(level, box, strict=True)):

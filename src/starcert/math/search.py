@@ -167,8 +167,7 @@ def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
 def find_borders(certified: Predicate, reaches: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Maximal certified radii (with True) and minimal others (with False) of a box, as they are found.
 
-    Every answer of `certified` costs, so the search asks about as many radii as the borders have, times a few, and
-    never walks what lies between. At any time it knows some *maximal* certified radii, and some *refuted* ones.
+    It asks about as many radii as the borders have, times a few, and never walks what lies between.
 
     What no maximal radius covers is known by its minimal elements, the *candidates*. Each is asked about once. If it is
     not certified, it is a minimal radius beyond: all that is smaller is covered, hence certified. If it is, the search

@@ -104,13 +104,14 @@ class Layer:
         owners = np.full(self.size, -1, dtype=np.int64)
         for number, (name, region) in enumerate(regions.items()):
             sites = self.numbers(*region.coordinates(np.arange(region.size)))
-            if ((sites < 0) | (sites >= self.size)).any() or len(np.unique(sites)) < len(sites):
-                wanted = f"hold sites of the layer {self.name}, each once"
-                raise InvalidParameterError(f"regions[{name}]", wanted, sites.tolist()[:5])
+            outside, ascending = sites[(sites < 0) | (sites >= self.size)].tolist(), np.sort(sites)
+            if wrong := outside or [f"{each} twice" for each in ascending[1:][np.diff(ascending) == 0].tolist()]:
+                wanted = f"hold sites of the layer {self.name}, 0 to {self.size - 1}, each once"
+                raise InvalidParameterError(f"regions[{name}]", wanted, wrong[0])
             taken = sites[owners[sites] >= 0]
             if len(taken):
                 where = tuple(int(each[0]) for each in self.coordinates(taken[:1]))
-                refuse_overlap(where, list(regions)[owners[taken[0]]], name)
+                refuse_overlap(where if len(where) > 1 else f"site {where[0]}", list(regions)[owners[taken[0]]], name)
             owners[sites] = number
 
 

@@ -29,7 +29,7 @@ from starcert.pages.compared_runs import (
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
-from starcert.pages.findings import VerdictRow, flips_asked, reasons_of
+from starcert.pages.findings import VerdictRow, flips_asked, reasons_of, stated
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
@@ -197,6 +197,7 @@ def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Not
         reasons = "; ".join(f"{name} {_anchors(each, one)}" for name, each in anchored.items())
         text = f"What an attacker may change is not the same in all of them: {reasons}."
         yield Notice("The runs do not have the same threat model", text)
+    yield from (Notice(f"{run.name}: {head}", text) for run in runs for head, text in stated(run.archive))
     yield from _other_laws(runs, shared)
     alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
     if axes := "; ".join(f"{name}: {', '.join(own)}" for name, own in alone.items() if own):

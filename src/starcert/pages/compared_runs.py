@@ -42,12 +42,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def share_interval(count: int, total: int, alpha: Fraction = INTERVAL) -> tuple[float, float]:
-    """An interval for the share that `count` of `total` graphs estimate, alpha/2 a side.
-
-    Example:
-        >>> [round(end, 3) for end in share_interval(45, 60)]
-        [0.621, 0.853]
-    """
+    """An interval for the share that `count` of `total` graphs estimate, alpha/2 a side."""
     return 1 - upper_limit(total - count, total, alpha / 2), upper_limit(count, total, alpha / 2)
 
 

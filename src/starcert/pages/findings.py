@@ -123,18 +123,7 @@ def any_flip(archive: Archive) -> Iterator[KeyFigure]:
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
-    if archive.stated is not None:
-        text = (
-            f"All certificates rest on bounds on the class probabilities that {archive.bound} states. starcert has no "
-            "prover of these: what follows from them is proved, they are not."
-        )
-        yield Notice(f"Bounds stated by {archive.bound}", text)
-    if laws := ", ".join(archive.noise.outside):
-        text = (
-            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
-            "follows from it is proved, it is not."
-        )
-        yield Notice(f"Noise stated by the law {laws}", text)
+    yield from stated(archive)
     if n_anchored := sum(map(bool, archive.anchored)):
         reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
         text = (
@@ -173,6 +162,22 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
         yield Notice("Some frontiers may reach further", text)
 
 
+def stated(archive: Archive) -> Iterator[Notice]:
+    """What the certificates rest on that is not starcert's own, and is not proved."""
+    if archive.stated is not None:
+        text = (
+            f"All certificates rest on bounds on the class probabilities that {archive.bound} states. starcert has no "
+            "prover of these: what follows from them is proved, they are not."
+        )
+        yield Notice(f"Bounds stated by {archive.bound}", text)
+    if laws := ", ".join(archive.noise.outside):
+        text = (
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
+            "follows from it is proved, it is not."
+        )
+        yield Notice(f"Noise stated by the law {laws}", text)
+
+
 def reasons_of(anchored: Sequence[str], more: str) -> str:
     """Why regions are anchored, the most frequent reasons first; `more` with the number of those left out."""
     reasons = [reason for reason, _ in Counter(filter(None, anchored)).most_common()]
@@ -186,6 +191,8 @@ def _of(part: int, whole: int, words: Words) -> str:
 
 def out_of_reach(archive: Archive) -> str:
     """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
+    if archive.stated is not None:  # how far such a bound reaches is not known
+        return ""
     needed = metrics.votes_needed(
         archive.noise,
         archive.alpha,

@@ -57,12 +57,7 @@ def box_of(archive: Archive) -> Limits:
 
 
 def clip(radii: Radii, limits: Limits) -> Radii:
-    """The maximal radii inside smaller limits, in lexicographic order.
-
-    Example:
-        >>> clip(((0, 9), (1, 5), (3, 2)), (None, 4))
-        ((1, 4), (3, 2))
-    """
+    """The maximal radii inside smaller limits, in lexicographic order."""
     cut = {tuple(r if limit is None else min(r, limit) for r, limit in zip(x, limits, strict=True)) for x in radii}
     # From the largest first count down, a radius is maximal iff its last count is a record.
     found: list[tuple[int, ...]] = []

@@ -137,7 +137,7 @@ def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
             shown |= {setting} if least == most == archive.settings.get(setting) else set()
         yield f"{purpose} votes per {words.one}", numbers
     if archive.votes.audit is not None:
-        yield "audit", str(archive.votes.audit)
+        yield "audit", str(archive.votes.audit).replace("graphs", str(archive.settings.get("objects", "graphs")))
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from starcert import files as archives
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
+from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.pages import write_report
@@ -35,12 +37,6 @@ from starcert.system.files import versions, write_whole
 from starcert.system.output import csv_lines, duration
 from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from starcert.certificates.certify import Certificates
-    from starcert.objects.binding import Problem
 
 Say = Callable[[str], None]  # receives a sentence
 

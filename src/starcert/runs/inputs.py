@@ -6,18 +6,19 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from starcert.classifiers.base import named_classes
+from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
-from starcert.objects import Graph, Partition
+from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
+from starcert.objects.kinds import kind_of
+from starcert.objects.noise import Noise
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
@@ -30,11 +31,6 @@ from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.plans import Job
-
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
 
 RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
@@ -125,9 +121,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
         data = with_node_labels(data)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
-    without_train = undivided or (data.parts is not None and "train" not in data.parts)
-    train = None if without_train else part_of(data, "train", seed)
-    validation = None if undivided else part_if_any(data, "validation", seed)
+    train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = part.limited(settings.limit, seed)
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
@@ -300,6 +294,13 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
                 _refuse_regions(name, graph, error)
             _check_noise(noise, sites[0].regions)
             advance(1)
+    for name, each in zip(data.names[:1], sites[:1], strict=True):  # what would end a run after all its votes
+        kind = kind_of(each.clean)
+        try:
+            kind.describe(each.clean), kind.drawing(each.clean)
+        except Exception as error:
+            problem = f"{kind.word} {name!r} cannot be described and drawn: {type(error).__name__}: {error}"
+            raise StarcertError(f"{problem}. Fix {type(kind).__name__}.describe or .drawing.") from error
     try:
         return Problem(noise, anchor_all(sites, rule))
     except StarcertError:
@@ -311,9 +312,9 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
         raise
 
 
-def _refuse_regions(name: str, graph: object, error: StarcertError) -> NoReturn:
+def _refuse_regions(name: str, graph: CleanObject, error: StarcertError) -> NoReturn:
     more = f" {ASK_FOR_TYPES}" if not getattr(graph, "type_names", None) and "edge_types" in str(error) else ""
-    raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
+    raise StarcertError(f"The regions of {kind_of(graph).word} {name!r} cannot be used: {error}{more}") from error
 
 
 def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
@@ -323,9 +324,9 @@ def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
     left = [region for region in regions if region not in noise.regions]
     hint = f"Missing: {', '.join(left)}."
     if unknown:
-        close = get_close_matches(unknown[0], left, n=1) or get_close_matches(unknown[0], regions, n=1)
-        hint = f"There is no region {unknown[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
-    requirement = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
+        near = did_you_mean(unknown[0], left, did_you_mean(unknown[0], regions, "Give --regions too."))
+        hint = f"There is no region {unknown[0]}. {near}"
+    requirement = f"have a flip law for every region, {', '.join(regions)}, and no other"
     raise InvalidParameterError("noise", requirement, ", ".join(noise.regions), hint)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from starcert.classifiers.base import Classifier, named_classes
+from starcert.classifiers.functions import from_callable, from_node_function
 from starcert.classifiers.identity import identity
 from starcert.datasets.dataset import Dataset
 from starcert.objects import CleanObject, Sites
@@ -135,8 +136,6 @@ def as_classifier(
 def _from_function(
     function: Callable[..., Any], reference: Reference, data: Dataset, nodes: tuple[bool, str | None]
 ) -> Classifier:
-    from starcert.classifiers import from_callable, from_node_function  # noqa: PLC0415
-
     try:
         content = identity(function)
     except InvalidParameterError as error:

@@ -51,6 +51,7 @@ _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps
 _TABLES = ("noise", "regions", "columns")
 _GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
+_WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
@@ -248,7 +249,7 @@ def rewritten(there: str, text: str) -> str:
     new = tomlkit.parse(text)
     try:
         old = tomlkit.parse(there)
-        for key in [key for key in old if key not in new and (key in _GROUPS or _is_written(key))]:
+        for key in [key for key in old if key not in new and key in _WRITTEN]:
             del old[key]
         _update(old, new)
         found = tomlkit.dumps(old)
@@ -260,10 +261,6 @@ def rewritten(there: str, text: str) -> str:
     except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
         return text
     return found if right else text
-
-
-def _is_written(key: str) -> bool:
-    return key in SETTINGS and SETTINGS[key].written
 
 
 def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -350,7 +347,14 @@ class OutputFolder:
             if not free:
                 hint = "Wait for its end or stop it, or give another --out."
                 raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
-            yield
+            fresh = not self.partial.exists()
+            try:
+                yield
+            except StarcertError:
+                if fresh and self.partial.is_dir() and os.listdir(self.partial) == [RUN]:  # nothing to go on with
+                    (self.partial / RUN).unlink()
+                    self.partial.rmdir()
+                raise
 
     def begin(self, record: RunRecord) -> None:
         """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""

@@ -50,7 +50,9 @@ class Setting:
 
     def value(self, given: object, base: Path, name: str) -> object:
         """The value that a run works with; `base` is where relative paths begin."""
-        return None if given is None and self.optional else self.check(given, base, name)
+        if isinstance(given, Reference) or (given is None and self.optional):
+            return given
+        return self.check(given, base, name)
 
 
 class UnknownSettingError(InvalidParameterError):
@@ -131,8 +133,6 @@ def as_out_folder(value: object, base: Path, name: str) -> Path:
 
 def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
     """A function in a Python file, a file or folder that exists, or else a possible name of a TU data set."""
-    if isinstance(value, Reference):
-        return value
     if isinstance(value, str) and re.search(r"\.py:\w+$", value.strip()):
         return Reference.parse(value.strip(), base, name)
     path = as_path(value, base, name)
@@ -170,17 +170,13 @@ def as_columns(value: object, base: Path, name: str) -> dict[str, str]:
     return {role: as_text(value[role], base, f"{name}.{role}") for role in COLUMN_ROLES if role in value}
 
 
-def as_model(value: object, base: Path, name: str) -> Reference:
-    """A function in a Python file or a module, or the name of a classifier that a package adds."""
-    if isinstance(value, Reference):
-        return value
-    return Reference.parse(as_text(value, base, name), base, name, "classifiers")
+def from_package(group: str) -> Check:
+    """The check of something in a Python file or a module, or of its name where a package adds it to this group."""
+    return lambda value, base, name: Reference.parse(as_text(value, base, name), base, name, group)
 
 
 def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[str, object]:
     """A function in a Python file, a region builder, or for each region a layer or some columns."""
-    if isinstance(value, Reference):
-        return value
     if isinstance(value, Mapping):
         for region, where in value.items():
             listed = isinstance(where, list | tuple) and all(isinstance(each, int | str) for each in where)
@@ -238,16 +234,9 @@ def as_family(value: object, _base: Path, name: str) -> Family:
 
 
 def as_bound(value: object, base: Path, name: str) -> Reference | str:
-    """One of starcert's bounds by name, a class in a Python file or a module, or the name of what a package adds."""
-    if isinstance(value, Reference):
-        return value
+    """One of starcert's bounds by name, or what else `from_package` takes."""
     text = as_text(value, base, name)
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
-
-
-def as_kind(value: object, base: Path, name: str) -> Reference:
-    """A kind in a Python file or a module, or the name of one that a package adds."""
-    return value if isinstance(value, Reference) else Reference.parse(as_text(value, base, name), base, name, "kinds")
 
 
 def as_device(value: object, base: Path, name: str) -> str:

@@ -12,17 +12,16 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
+from starcert.math.bounds import choose_bound
+from starcert.math.confidence import Family
+from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
-
-if TYPE_CHECKING:
-    from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
@@ -57,7 +56,7 @@ class RunSettings:
     """
 
     model: Reference = setting(
-        checks.as_model,
+        checks.from_package("classifiers"),
         "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
@@ -83,7 +82,7 @@ class RunSettings:
         example="MUTAG",
     )
     kind: Reference | None = _of_data(
-        checks.as_kind,
+        checks.from_package("kinds"),
         "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
         "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
         metavar="NAME|FILE.PY:NAME|MODULE:NAME",
@@ -292,6 +291,8 @@ class RunSettings:
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
+        if self.bound == choose_bound(None, self.plan, 2).name:
+            object.__setattr__(self, "bound", None)
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
             raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)

@@ -22,7 +22,7 @@ from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.output import say
 from starcert.system.processes import in_words
 
@@ -150,6 +150,9 @@ def _of_kind(source: Path | str | Reference, kind: Kind) -> Dataset:
     except Exception as error:  # whatever another package may raise
         why = "" if isinstance(error, StarcertError) else f"{type(error).__name__}: "
         raise StarcertError(f"{source}: has no {kind.word}s that can be read: {why}{error}") from error
+    objects = found[0] if isinstance(found, tuple) and found else found
+    if isinstance(objects, list | tuple) and not objects:
+        raise StarcertError(f"{source}: has no {kind.word}s.")
     return _of_objects(found, reader, source.stem)
 
 
@@ -206,14 +209,11 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
     anywhere. The classes are `y`, one whole number for each graph, where there is one.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
-            import torch  # noqa: PLC0415
-            from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
-            from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
+    with needing(f"{path}: to read tensors needs", "torch"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
+        import torch  # noqa: PLC0415
+        from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
+        from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
     # What PyG has allowed for good must not be forbidden again afterwards.
     already = torch.serialization.get_safe_globals()
     needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
@@ -223,6 +223,9 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
             warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file of another format
+        if path.suffix not in (".pt", ".pth", ""):
+            advice = "Name one with --kind, such as --kind file.py:KIND, or install the package that has it."
+            raise StarcertError(f"{path}: no kind here reads files {path.suffix}. {advice}") from error
         reason = " ".join(str(error).split()) or type(error).__name__
         if "Unsupported operand" in reason or "Invalid magic number" in reason:
             reason = "torch.save did not write it, or it is damaged"

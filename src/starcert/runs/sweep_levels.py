@@ -26,6 +26,7 @@ import numpy.typing as npt
 from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import FlipVerdicts
+from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
 from starcert.pages.compared_runs import mean_interval, paired_difference, share_interval
@@ -155,6 +156,7 @@ def outcome_of(
     """What certificates say, graph by graph, and under any 1, any 2, … flips up to `max_flips`."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
+    own = certificates.bounds.bound in ("", *BOUNDS)  # how far another one reaches is not known
     radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
@@ -170,7 +172,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size) if own else {},
         None if certificates.verdicts is None else tuple(by_counts),
         tuple(metrics.flip_verdicts(certificates, truth, most=max_flips)),
     )

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starcert import models  # which imports torch only where one of them is used
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
+from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
@@ -27,9 +28,6 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
 from starcert.system.processes import one_thread
-
-if TYPE_CHECKING:
-    from starcert.objects import Graph
 
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
 """The node data for the nodes that are learned from, and for those that decide."""

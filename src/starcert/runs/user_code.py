@@ -13,7 +13,7 @@ import pickle
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
+from starcert.classifiers.base import Classifier
 from starcert.math.bounds import BOUNDS, Bound, choose_bound
+from starcert.objects.binding import OWN_KINDS
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
 from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
-if TYPE_CHECKING:
-    from starcert.classifiers.base import Classifier
-
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
+_OWN: Mapping[str, Iterable[str]] = {"bounds": BOUNDS, "kinds": OWN_KINDS}  # names that starcert has itself, by group
 _PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
 
 
@@ -70,7 +70,8 @@ class Reference:
 
     @classmethod
     def _of_module(cls, text: str, parameter: str, group: str) -> Reference:
-        found = None if ":" in text else plugins(group).get(text)
+        known = plugins(group, own := _OWN.get(group, ()))
+        found = None if ":" in text else known.get(text)
         module, _, name = (text if found is None else found.checked().place).partition(":")
         try:
             spec = find_spec(module) if name else None
@@ -83,7 +84,8 @@ class Reference:
         if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
             must = "name a Python file and a function in it, or a module that can be imported"
             hint = "Write path/to/file.py:function, package.module:function, or a name that `starcert plugins` lists."
-            raise InvalidParameterError(parameter, must, text, hint)
+            near = f"{text} is built in: leave it out." if text in own else did_you_mean(text, [*own, *known], hint)
+            raise InvalidParameterError(parameter, must, text, near)
         return cls(Path(spec.origin), name, module, text)
 
     @cached_property
@@ -91,14 +93,15 @@ class Reference:
         """A digest of the whole file."""
         return _digest_of(self.file)
 
-    def load(self) -> object:
-        """What the file defines under this name, once it has been imported."""
+    def load(self, wanted: Any = Callable) -> object:  # noqa: ANN401  (a type)
+        """What the file defines under this name, once it has been imported; messages list what is `wanted`."""
         module = self.imported()
         try:
             return reduce(getattr, self.name.split("."), module)
         except AttributeError:
-            known = [name for name, item in vars(module).items() if callable(item) and not name.startswith("_")]
-            hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
+            items = [(name, item) for name, item in vars(module).items() if not name.startswith("_")]
+            known = [name for name, item in items if isinstance(item, wanted) or _derives(item, wanted)]
+            hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'none'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
 
     def imported(self) -> ModuleType:
@@ -119,26 +122,27 @@ class Reference:
 
 def load_bound(bound: Reference | str | None, plan: str) -> Bound:
     """The bound that a setting names, None: that of the plan; it must support what the plan draws."""
-    made: Any = None
-    if isinstance(bound, str):
-        made = BOUNDS[bound]()
-    elif bound is not None:
-        made = load_instance(bound, Bound, "bound")
-        if ":" not in str(bound) and made.name != str(bound):
-            hint = "Let both names be the same."
-            raise InvalidParameterError("bound", "have the name of its entry point", made.name, hint)
-    return choose_bound(made, plan, n_classes=2)
+    given = load_instance(bound, Bound, "bound") if isinstance(bound, Reference) else bound
+    made = choose_bound(given, plan, n_classes=2)
+    if isinstance(bound, Reference) and ":" not in str(bound) and made.name != str(bound):
+        hint = "Let both names be the same."
+        raise InvalidParameterError("bound", "have the name of its entry point", made.name, hint)
+    return made
 
 
 def load_instance(reference: Reference, wanted: type, parameter: str) -> Any:  # noqa: ANN401  (one of the type)
     """The object that a setting names, or one of the class that it names; refused unless it is what is wanted."""
-    found: Any = reference.load()
+    found: Any = reference.load(wanted)
     with running_user_code(reference.file):
         made = found() if is_function(found) else found
     if not isinstance(made, wanted):
         got, hint = f"a {type(made).__name__} from {reference}", f"Derive it from starcert.{wanted.__name__}."
         raise InvalidParameterError(parameter, f"name a {wanted.__name__}", got, hint)
     return made
+
+
+def _derives(found: object, wanted: type) -> bool:
+    return inspect.isclass(found) and found is not wanted and issubclass(found, wanted)
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:

@@ -47,13 +47,6 @@ class WordStream:
     """Random 64-bit words in order; those not used are returned again.
 
     The words do not depend on the portions they are requested in.
-
-    Example:
-        >>> one, other = (WordStream.of_chunk(7, "2a", "estimation", 3) for _ in range(2))
-        >>> portion = one.at_least(100)[:2].tolist()
-        >>> one.use(1)
-        >>> portion[1] == int(one.at_least(1)[0]) == int(other.at_least(2)[1])
-        True
     """
 
     def __init__(self, *seed: int) -> None:

@@ -55,13 +55,7 @@ def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any]
 
 
 def clean_copy(sites: Sites) -> Copies:
-    """The clean object as a batch of one copy in which nothing flipped: what a classifier answers without noise.
-
-    Example:
-        >>> from starcert.objects import Graph
-        >>> clean_copy(Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")).degrees().tolist()
-        [[1, 2, 1]]
-    """
+    """The clean object as a batch of one copy in which nothing flipped: what a classifier answers without noise."""
     nothing = np.empty(0, dtype=np.int64)
     shown = None if are_bits(sites) else nothing.astype(np.uint8)
     draw = FlippedDraw(sites.n_sites, sites.nonzero, np.zeros(2, dtype=np.int64), nothing, shown)

@@ -71,7 +71,7 @@ def find_plugin(group: str, name: str, own: Iterable[str] = ()) -> Plugin:
     known = plugins(group, own)
     if name not in known:
         hint = f"Install the package that has it. It must declare it as an entry point in the group starcert.{group}."
-        raise PluginError(f"There is no {name!r} in starcert.{group} here. {did_you_mean(name, known, hint)}")
+        raise PluginError(f"There is no {name!r} in starcert.{group} here. {did_you_mean(name, [*own, *known], hint)}")
     return known[name]
 
 

@@ -5,31 +5,20 @@ Which chunks are counted in one batch, and where, changes no vote. What fails is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import (
-    MIN_BATCH,
-    Classifier,
-    DrawsItself,
-    Scores,
-    check_alone,
-    checked_answers,
-    checked_scores,
-    look_like_probabilities,
-    named_errors,
-    places_to_check,
-    refuse_probabilities,
-)
-from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.objects import NodeFrame
+from starcert.classifiers import base
+from starcert.classifiers.base import MIN_BATCH, Classifier, DrawsItself, Scores
+from starcert.math.flips import FlipRecord, Flips, ShownFlips
+from starcert.objects import NodeFrame, Sites
 from starcert.objects.binding import axes_of_sites
-from starcert.sampling.batch import flips_of
+from starcert.sampling.batch import NoisyCopies, NoisyGraphs, flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
@@ -37,11 +26,7 @@ from starcert.system.stages import Stage, add_votes, stage
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally, fitting_batch_of, sampler_of
 
-if TYPE_CHECKING:
-    from starcert.math.flips import Flips
-    from starcert.objects import Sites
-    from starcert.sampling.batch import NoisyCopies, NoisyGraphs
-
+_T = TypeVar("_T")
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
 MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
@@ -53,8 +38,8 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
         common = SentOnce(job.without_graphs, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
-    elif job.classifier.max_batch_nodes and job.batch_size is None:
-        for group in _groups_of_graphs(job, chunks):
+    elif (most := job.classifier.max_batch_nodes) and job.batch_size is None:
+        for group in gathered(chunks, lambda chunk: chunk.samples * max(1, _n_nodes(job.sites[chunk.graph])), most):
             yield from _count_graphs(job, group)
     else:
         for group in _groups_of_one_graph(job, chunks):
@@ -70,7 +55,7 @@ def _with_sites(
             yield sites, group
 
 
-def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
+def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
     """The chunks, each alone, or as many of one graph and purpose as the classifier wants and a cache has room for."""
     if job.classifier.chunks_per_batch == 1:
         yield from ([chunk] for chunk in chunks)
@@ -86,15 +71,15 @@ def _groups_of_one_graph(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence
                 yield group
 
 
-def _groups_of_graphs(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """The chunks, as many at once as have no more nodes in all copies than a classifier gathers, or one."""
-    group, nodes = list[Chunk](), 0
-    for chunk in chunks:
-        own = chunk.samples * max(1, _n_nodes(job.sites[chunk.graph]))
-        if group and nodes + own > job.classifier.max_batch_nodes:
+def gathered(pieces: Iterable[_T], nodes_of: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+    """Pieces of work, as many at once as have at most this many nodes in all their copies, or one."""
+    group, nodes = list[_T](), 0
+    for piece in pieces:
+        own = nodes_of(piece)
+        if group and nodes + own > most:
             yield group
             group, nodes = [], 0
-        group.append(chunk)
+        group.append(piece)
         nodes += own
     if group:
         yield group
@@ -115,8 +100,8 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
             copies = draw_each(sampler_of(classifier, sites, job.noise), streams, size)
     if copies is None:
         return [count_chunk(job, sites, chunk) for chunk in chunks]
-    with named_errors(_name_of(chunks[0])), stage("model"):
-        answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
+    with base.named_errors(_name_of(chunks[0])), stage("model"):
+        answers = base.checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
     if n_targets is None and chunks[0].against is None:  # nothing is recorded: all are counted at once
         with stage("counting"):
             wanted = np.concatenate([np.arange(i * size, i * size + each.samples) for i, each in enumerate(chunks)])
@@ -155,7 +140,7 @@ def count_chunk(job: Job, sites: Sites, chunk: Chunk) -> Tally:
     """
     counter = _Counter(job, sites, chunk)
     for batch in counter.batches():
-        with named_errors(_name_of(chunk)), stage("model", counter.device):
+        with base.named_errors(_name_of(chunk)), stage("model", counter.device):
             found = job.classifier.scored(batch) if counter.checking else Scores(job.classifier.classify(batch))
         counter.add(batch, found)
     return counter.tally()
@@ -199,15 +184,15 @@ class _Counter:
 
     def add(self, batch: NoisyGraphs, found: Scores) -> None:
         """Adds what the classifier found in the next batch, after a check if this is the chunk for it."""
-        with named_errors(_name_of(self._chunk)), stage("model", self.device):
-            found = checked_scores(found, self._job.classifier, batch)
-        self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
+        with base.named_errors(_name_of(self._chunk)), stage("model", self.device):
+            found = base.checked_scores(found, self._job.classifier, batch)
+        self._like_probabilities = self._like_probabilities and base.look_like_probabilities(found)
         if self.checking:
-            for copy in places_to_check(self._n_drawn, scored=found.numbers is not None):
+            for copy in base.places_to_check(self._n_drawn, scored=found.numbers is not None):
                 if self._n_counted <= copy < self._n_counted + len(batch):
                     name = f"noisy copy {copy} of graph {self._chunk.graph}"
                     with stage("model", self.device):
-                        check_alone(self._job.classifier, batch, found, copy - self._n_counted, name=name)
+                        base.check_alone(self._job.classifier, batch, found, copy - self._n_counted, name=name)
         self.count(batch, np.asarray(found.answers))
 
     def count(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
@@ -227,7 +212,7 @@ class _Counter:
     def tally(self) -> Tally:
         """The votes, and the flips that are to be recorded."""
         if self._like_probabilities:
-            refuse_probabilities(self._n_drawn)
+            base.refuse_probabilities(self._n_drawn)
         add_votes(self._chunk.samples)
         with stage(self._recording, self.device):
             return Tally(self._chunk, self._counts, () if self._labels is None else self._records(self._labels))
@@ -261,5 +246,5 @@ def _name_of(chunk: Chunk) -> str:
 def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
     """The base classifier's own answers on a clean graph, one per target; a ValueError says what is wrong with them."""
     n_targets = classifier.n_targets(sites.frame)
-    answers = checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
+    answers = base.checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
     return answers.reshape(-1)

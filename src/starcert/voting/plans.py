@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,13 @@ from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
-from starcert.objects import TargetNodes
+from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
-from starcert.sampling.sampler import check_fits, fitting_batch, kept_sampler
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies
+from starcert.sampling.sampler import Sampler, check_fits, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.sampling.sampler import Sampler
-
 
 NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
 MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
@@ -72,21 +67,13 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What all chunks of a run have in common.
-
-    Attributes:
-        classifier: the base classifier.
-        problem: the graphs, their noise and their regions, bound once.
-        seed: the seed of all streams.
-        chunk_size: samples drawn for a chunk, whether or not all of them are used.
-        batch_size: the most graphs that the classifier sees at once; None: as many as it wants.
-    """
+    """What all chunks of a run have in common."""
 
     classifier: Classifier
-    problem: Problem
-    seed: int
-    chunk_size: int = CHUNK_SIZE
-    batch_size: int | None = None
+    problem: Problem  # the graphs, their noise and their regions, bound once
+    seed: int  # of all streams
+    chunk_size: int = CHUNK_SIZE  # samples drawn for a chunk, whether or not all of them are used
+    batch_size: int | None = None  # the most graphs that the classifier sees at once; None: as many as it wants
 
     @classmethod
     def of(
@@ -249,21 +236,14 @@ def default_selection(samples: int) -> int:
 
 
 class SoFar(NamedTuple):
-    """What a plan looks at: the votes on one graph.
+    """What a plan looks at: the votes on one graph."""
 
-    Attributes:
-        selection: selection votes, shape (targets, classes).
-        estimation: estimation votes, likewise.
-        chunk_size: samples in a whole chunk.
-        object: the number of the graph.
-        records: for each target the flips of the estimation votes against the class that the selection votes chose;
-            None before the first of them, and where flips are not recorded.
-    """
-
-    selection: Counts
-    estimation: Counts
-    chunk_size: int
-    object: int = 0
+    selection: Counts  # selection votes, shape (targets, classes)
+    estimation: Counts  # estimation votes, likewise
+    chunk_size: int  # samples in a whole chunk
+    object: int = 0  # the number of the graph
+    # for each target the flips of the estimation votes against the class that the selection votes chose; None before
+    # the first of them, and where flips are not recorded
     records: tuple[FlipRecord | None, ...] = ()
 
     @property
@@ -281,14 +261,11 @@ class Plan(ABC):
     """Decides how many votes come next, from the counts so far. It has no memory: the same counts, the same answer.
 
     To write one, derive from it; docs/voting.md has an example.
-
-    Attributes:
-        most: the most votes that it may ever want of a graph.
-        first_chunk: samples in the first chunk of estimation votes; later ones grow up to the chunk size, as
-            `chunk_ends` lists them. None: all chunks are whole.
     """
 
-    most: Wanted
+    most: Wanted  # the most votes that it may ever want of a graph
+    # samples in the first chunk of estimation votes; later ones grow up to the chunk size, as `chunk_ends` lists them.
+    # None: all chunks are whole
     first_chunk: ClassVar[int | None] = None
 
     @abstractmethod

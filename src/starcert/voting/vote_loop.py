@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,31 +19,15 @@ from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
+from starcert.sampling.streams import Purpose
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning
+from starcert.system.output import Advance
 from starcert.system.stages import staged
-from starcert.voting import PURPOSES
+from starcert.voting import PURPOSES, plans
 from starcert.voting.counting import tallies
 from starcert.voting.options import Voting
-from starcert.voting.plans import (
-    NOT_RECORDED,
-    Chunk,
-    Counts,
-    Job,
-    Plan,
-    SoFar,
-    Tally,
-    Wanted,
-    any_copy,
-    check_memory,
-    chunk_ends,
-    chunks_of,
-    chunks_to_recount,
-)
+from starcert.voting.plans import NOT_RECORDED, Chunk, Counts, Job, Plan, SoFar, Tally, Wanted
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
-
-if TYPE_CHECKING:
-    from starcert.sampling.streams import Purpose
-    from starcert.system.output import Advance
 
 
 class VotingRun:
@@ -53,11 +37,11 @@ class VotingRun:
         self.job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
-        check_memory(self.job)
+        plans.check_memory(self.job)
         self.store, self.executor = voting.store, voting.executor
         self.title = voting.progress if isinstance(voting.progress, str) else "votes"
         self.progress = None if isinstance(voting.progress, str) else voting.progress
-        self._unchanged = Unchanged(base, lambda: any_copy(self.job))
+        self._unchanged = Unchanged(base, lambda: plans.any_copy(self.job))
 
     @contextmanager
     def opened(self) -> Iterator[VoteStore | None]:
@@ -117,7 +101,7 @@ def _chunks_to_recount(job: Job, store: VoteStore) -> Iterator[Chunk]:
         chunks = [Chunk(graph, purpose, *each[:2]) for purpose, found in stored.items() for each in found]
         counts = sum(counts for _, _, counts in stored["estimation"])
         against = 0 if isinstance(counts, int) else int((counts.sum(axis=1) - counts.max(axis=1)).min())
-        yield from chunks_to_recount(chunks, against)
+        yield from plans.chunks_to_recount(chunks, against)
 
 
 def _keep(store: VoteStore, tally: Tally) -> None:
@@ -179,7 +163,7 @@ class _Count:
                 recorded = self._recorded(graph) if purpose == "estimation" else Recorded(None)
                 stored = self._stored(graph, purpose, recorded)
                 how = {**recorded._asdict(), "first_chunk": self._first_chunk[purpose]}
-                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, before, **how):
+                for chunk in plans.chunks_of(graph, purpose, now, self._job.chunk_size, before, **how):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(found)
@@ -229,7 +213,7 @@ class _Count:
         for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
             if not before <= now <= limit:
                 raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
-            ends = chunk_ends(chunk_size, self._first_chunk[purpose])
+            ends = plans.chunk_ends(chunk_size, self._first_chunk[purpose])
             if now > before > 0 and before != next(end for end in ends if end >= before):
                 must = f"want whole chunks of {chunk_size} samples at every look but the last"
                 raise InvalidParameterError("samples", must, before)

@@ -99,8 +99,20 @@ def made(monkeypatch):
     class Noted(EdgeSums):
         def __init__(self, *args, **named) -> None:
             super().__init__(*args, **named)
+            self.used = 0
             found.append(self)
 
+    def counted(name: str):
+        def method(self, *args):
+            self.used += 1
+            return getattr(EdgeSums, name)(self, *args)
+
+        return method
+
+    for name in ("total", "normalised", "total_of_messages", "pooled"):
+        setattr(Noted, name, counted(name))
+    for name in ("add", "sum"):
+        monkeypatch.setitem(known_layers._AGGREGATES, name, lambda sums, x: sums.total(x))
     monkeypatch.setattr("starcert.classifiers.torch.graphs.EdgeSums", Noted)
     return found
 

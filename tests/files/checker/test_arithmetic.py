@@ -58,6 +58,11 @@ def test_the_limits_of_many_counts_need_no_beta_function():
         assert arithmetic._sum_is_at_most(count, 100_000, limit, share)
 
 
+@pytest.mark.parametrize(("limit", "holds"), [(Fraction(6, 100), True), (Fraction(5, 100), False)])
+def test_a_limit_that_holds_at_any_time_takes_a_capital_of_1_over_its_share(limit, holds):
+    assert arithmetic.anytime_limit_holds(30, 1000, limit, Fraction(1, 100)) is holds
+
+
 NOISES = [
     sc.Noise(a=0.1),
     sc.Noise(a=0.02, b=0.45),

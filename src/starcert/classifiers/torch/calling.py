@@ -1,16 +1,8 @@
 """How a PyTorch module is called, and what it returns: logits of each copy, or of some nodes of each copy.
 
-The signature of `forward` is read once. A parameter with one of the names below gets that input, in whatever order they
-come; one with another name needs a line in `arguments`, or a default. Nothing is guessed: a forward that leaves a
-question open is refused when the classifier is made.
-
-| name | what it gets |
-| --- | --- |
-| `x` | the features of all nodes, copy after copy |
-| `edge_index` | the edges of all copies as one block-diagonal graph |
-| `edge_attr`, `edge_weight` | what its edges carry, column by column of `edge_index` |
-| `batch` | for each node the number of its copy |
-| `data` | all of it as one `torch_geometric.data.Batch` |
+The signature of `forward` is read once. A parameter with a name of `INPUTS` gets that input (docs/models.md says what
+each is), in whatever order they come; one with another name needs a line in `arguments`, or a default. Nothing is
+guessed: a forward that leaves a question open is refused when the classifier is made.
 
 Two or more columns answer the class of the largest, be they logits or probabilities. One column tells two classes
 apart, and there it matters what it is: a logit is class 1 above 0, a probability above 1/2.
@@ -110,12 +102,6 @@ def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool)
     """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
 
     A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
-
-    Example:
-        >>> class Net(torch.nn.Module):
-        ...     def forward(self, h, edge_index, edge_weight=None, *, batch): ...
-        >>> [each[:2] for each in calling_of(Net(), {"h": "x"}, of_graphs=True).arguments]
-        [('h', 'x'), ('edge_index', 'edge_index'), ('edge_weight', 'edge_weight'), ('batch', 'batch')]
     """
     if arguments is not None and not isinstance(arguments, Mapping):
         _check_inputs(arguments, arguments)
@@ -272,11 +258,6 @@ def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
     """A column for each class, the largest of which is the answer.
 
     Of a single output the first is 0, or 1 − p for a probability; one outside [0, 1] becomes NaN.
-
-    Example:
-        >>> columns_of_classes(torch.tensor([[0.25], [-3.0]]), "probability")
-        tensor([[0.7500, 0.2500],
-                [   nan,    nan]])
     """
     if found.shape[-1] > 1:
         return found

@@ -57,7 +57,6 @@ class EdgeSums:
         self.n_nodes = sum(copies * nodes for copies, nodes in blocks)
         self.n_copies = sum(copies for copies, _ in blocks)
         self._doubts: list[Tensor] = []
-        self.used = 0  # how many sums were computed
 
     def knows(self, edge_index: object) -> bool:
         """Whether these are the drawn edges, as far as that is known at once; see `in_doubt`."""
@@ -90,7 +89,6 @@ class EdgeSums:
 
     def total(self, x: Tensor) -> Tensor:
         """For each node the sum over the edges that end there of the rows of their sources."""
-        self.used += 1
         if self._is_dense:
             return self._product(self._matrices, x)
         return embedding_bag(self._lists.sources, x, self._lists.starts, mode="sum", include_last_offset=True)
@@ -101,7 +99,6 @@ class EdgeSums:
 
     def normalised(self, x: Tensor) -> Tensor:
         """The rows of D^(−1/2) (A + I) D^(−1/2) X, where D has the degrees of A + I."""
-        self.used += 1
         if self._is_dense:
             return self._product(self._normalised_matrices, x)
         lists, weights = self._lists, self._weights
@@ -112,7 +109,6 @@ class EdgeSums:
 
     def total_of_messages(self, messages: Tensor) -> Tensor:
         """For each node the sum of the rows of the edges that end there."""
-        self.used += 1
         return embedding_bag(self._lists.order, messages, self._lists.starts, mode="sum", include_last_offset=True)
 
     def mean_of_messages(self, messages: Tensor) -> Tensor:
@@ -121,7 +117,6 @@ class EdgeSums:
 
     def pooled(self, x: Tensor, kind: str) -> Tensor:
         """For each copy the sum, the mean or the max of the rows of its nodes."""
-        self.used += 1
         reduce: Any = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[kind]
         rows = torch.split(x, [copies * nodes for copies, nodes in self._blocks])
         shapes = [(*block, *x.shape[1:]) for block in self._blocks]

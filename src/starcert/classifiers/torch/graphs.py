@@ -274,7 +274,7 @@ def from_pyg(
         targets: what is classified: "graph", or "nodes", each by itself, from a row of logits for each.
         nodes: which nodes are: None for all, the name of node data of zeros and ones such as "test_mask", or indices.
         edge_features: what edge_attr is: by default the type of the edge, one-hot; or an array with a row for each
-            type, the name of edge data, or a tuple of such, side by side. See `starcert.classifiers.torch.inputs`.
+            type, the name of edge data, "types" for those one-hot, or a tuple of such, side by side.
         edge_weight: the edge data that are edge_weight; by default those of that name.
         description: says which classifier it is; by default its class and a digest of weights, code and features.
         class_names: the names of the columns of its logits, in their order.

@@ -1,15 +1,8 @@
 """What a module receives of noisy copies: x, and on PyG's `edge_index` also edge_attr and edge_weight.
 
 The type of an edge is that of the noisy copy. Numbers on edges are those of the clean graph; an edge that noise adds
-has those that the graph defines for added edges.
-
-| edge_features | what `edge_attr` is |
-| --- | --- |
-| None | one-hot types, a column for each; without types the edge data `edge_attr`, if the graph has such |
-| `"types"` | one-hot types |
-| another name | the edge data of that name |
-| an array with a row for each type | the row of the edge's type: an encoding of your own |
-| a tuple of these | several of them, column by column |
+has those that the graph defines for added edges. Unless `edge_features` says otherwise, edge_attr are one-hot types, or
+without types the edge data of that name.
 """
 
 from __future__ import annotations

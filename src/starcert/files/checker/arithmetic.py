@@ -78,12 +78,6 @@ def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction
     The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
     series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
     increases with u.
-
-    Example:
-        >>> anytime_limit_holds(30, 1000, Fraction(6, 100), Fraction(1, 100))
-        True
-        >>> anytime_limit_holds(30, 1000, Fraction(5, 100), Fraction(1, 100))
-        False
     """
     if limit >= 1:
         return True

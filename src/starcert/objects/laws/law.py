@@ -97,7 +97,8 @@ class Law(ABC):
         """The law on sites of a layer with `alphabet` values: itself, or with that number filled in if left open."""
         if self.alphabet != alphabet:
             got = f"{self!r} on {self.alphabet} values"
-            raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got)
+            hint = "Write Categorical(0.1), or 0.1:* in a command, for categories, however many there are."
+            raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got, hint)
         return self
 
     def acting(self, present: Sequence[int]) -> Law:

@@ -85,12 +85,6 @@ def region_matrix(sites: Sites) -> npt.NDArray[np.int64]:
     """The number of the region of every node pair, −1 for fixed ones; shape (nodes, nodes), symmetric.
 
     Of a directed graph entry [u, v] is that of the arc from u to v. Regions of other sites play no part.
-
-    Example:
-        >>> from starcert.objects import Graph, Partition
-        >>> sites = Partition.from_node_sets({"core": [0, 1], "rest": [2, 3]}).sites(Graph(4, [(0, 1)]))
-        >>> region_matrix(sites)[[0, 0, 3], [1, 2, 2]].tolist()
-        [0, -1, 1]
     """
     n = sites.graph.n_nodes
     regions = np.full((n, n), -1, dtype=np.int64)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON
 from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -244,10 +245,15 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
             ("threat", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
         ):
             if before != now:
-                must = f"be {before}, as in the certificates already computed from this store, because {why}"
-                raise InvalidParameterError(name, must, now, f"Keep it, or {_FRESH}")
+                was, got = (_bound(look), _bound(new)) if name == "bound" else (before, now)
+                must = f"be {was}, as in the certificates already computed from this store, because {why}"
+                raise InvalidParameterError(name, must, got, f"Keep it, or {_FRESH}")
         if look.own or new.own:
             _check_one_bet(new, look)
+
+
+def _bound(look: Look) -> str:
+    return look.bound or (ANYTIME if look.estimation is None else CLOPPER_PEARSON)
 
 
 def _check_one_bet(new: Look, look: Look) -> None:
