@@ -40,7 +40,7 @@ def test_votes_beyond_all_counts(here, votes):
         ("--data", "a" * 300, "'--data' must name a file or a folder that exists"),
         ("--model", f"{'a' * 300}.py:f", "'--model' must name a Python file that exists"),
         ("--data", "/etc/passwd", "/etc/passwd: is not a file of tensors"),
-        ("--data", "run.toml", "run.toml: is not a file of tensors"),
+        ("--data", "run.toml", "run.toml: no kind here reads files .toml. Name one with --kind"),
         ("--regions", "~nosuchuser/x.py:f", "'--regions' must begin with a home folder"),
     ],
 )

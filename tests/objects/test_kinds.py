@@ -60,6 +60,7 @@ NOISE = sc.Noise(all=sc.Categorical(0.2, 3))
         ),
         (Tile((0, 1, 2, 1), places=(0, 1, 2, 12)), r"at \[1, 2, 12\] in cells"),
         (Tile((0, 1, 2, 1), places=(0, 1, 2, 2)), r"at \[1, 2, 2\] in cells"),
+        (Tile((0, "X")), "'tile' must say which values of cells are not 0. Got \"ValueError: "),
     ],
 )
 def test_an_object_that_cannot_be_is_refused(tile, message):

@@ -200,7 +200,7 @@ class TestWhatDoesNotFit:
             Sites(BOARDS[0], ("a", "b"), both)
 
     def test_cells_that_are_none(self):
-        with pytest.raises(InvalidParameterError, match="hold sites of the layer cells, each once"):
+        with pytest.raises(InvalidParameterError, match=r"hold sites of the layer cells, 0 to 3, each once. Got 7"):
             Sites(BOARDS[0], ("a",), (Numbered(self.layer, np.array([7])),))
 
     def test_a_region_of_another_layer(self):

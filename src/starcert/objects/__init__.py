@@ -8,19 +8,5 @@ from starcert.objects.partition import Partition
 from starcert.objects.sites import Sites, TargetNodes
 from starcert.objects.vectors import Bits, Categories, Vector
 
-__all__ = [
-    "Bits",
-    "Categories",
-    "CleanObject",
-    "Graph",
-    "GraphKind",
-    "Kind",
-    "Layer",
-    "NodeFrame",
-    "Numbered",
-    "Partition",
-    "Region",
-    "Sites",
-    "TargetNodes",
-    "Vector",
-]
+__all__ = ["Bits", "Categories", "CleanObject", "Graph", "GraphKind", "Kind", "Layer", "NodeFrame", "Numbered",
+           "Partition", "Region", "Sites", "TargetNodes", "Vector"]  # fmt: skip

@@ -96,8 +96,12 @@ class Kind:
         if not re.fullmatch("[0-9a-f]+", str(clean.key)):
             raise InvalidParameterError(self.word, wanted, clean.key, hint)
         for layer in clean.layers:
-            coordinates, values = clean.nonzero(layer.name)
-            numbers = layer.numbers(*coordinates)
+            try:
+                coordinates, values = clean.nonzero(layer.name)
+                numbers = layer.numbers(*coordinates)
+            except Exception as error:
+                wanted = f"say which values of {layer.name} are not 0"
+                raise InvalidParameterError(self.word, wanted, f"{type(error).__name__}: {error}", hint) from error
             fine = len(numbers) == len(values) == len(np.unique(numbers))
             fine = fine and not ((numbers < 0) | (numbers >= layer.size)).any()
             if not fine or not ((values > 0) & (values < layer.alphabet)).all():

@@ -9,15 +9,8 @@ from starcert.classifiers.kernels.graphlets import Graphlets
 from starcert.classifiers.kernels.histograms import EdgeHistogram, VertexHistogram, WeisfeilerLehman
 from starcert.classifiers.kernels.kernel import GraphKernel
 
-__all__ = [
-    "EdgeHistogram",
-    "GraphKernel",
-    "Graphlets",
-    "NeighbourhoodPairs",
-    "ShortestPath",
-    "VertexHistogram",
-    "WeisfeilerLehman",
-]
+__all__ = ["EdgeHistogram", "GraphKernel", "Graphlets", "NeighbourhoodPairs", "ShortestPath", "VertexHistogram",
+           "WeisfeilerLehman"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

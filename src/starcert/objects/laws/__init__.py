@@ -14,22 +14,8 @@ from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 from starcert.system.plugins import Plugin, PluginError, find_plugin
 
-__all__ = [
-    "LAWS",
-    "Categorical",
-    "Edges",
-    "Flip",
-    "Law",
-    "Move",
-    "TypedFlip",
-    "axis_moves",
-    "channels_of",
-    "law_from_json",
-    "law_from_text",
-    "probability",
-    "real_number",
-    "why_not_alike",
-]
+__all__ = ["LAWS", "Categorical", "Edges", "Flip", "Law", "Move", "TypedFlip", "axis_moves", "channels_of",
+           "law_from_json", "law_from_text", "probability", "real_number", "why_not_alike"]  # fmt: skip
 
 LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip)
 """Starcert's own laws. Each knows what it has written; they are asked in turn."""

@@ -11,21 +11,8 @@ from starcert.objects.regions.groups import communities, explained, node_labels,
 from starcert.objects.regions.scores import low_rank, similar_features
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
-__all__ = [
-    "BUILDERS",
-    "Builder",
-    "RegionRule",
-    "aromatic_atoms",
-    "build",
-    "communities",
-    "explained",
-    "functional_groups",
-    "low_rank",
-    "node_labels",
-    "node_sets",
-    "ring_atoms",
-    "similar_features",
-]
+__all__ = ["BUILDERS", "Builder", "RegionRule", "aromatic_atoms", "build", "communities", "explained",
+           "functional_groups", "low_rank", "node_labels", "node_sets", "ring_atoms", "similar_features"]  # fmt: skip
 
 _NAMES = (
     "node_labels node_sets ring_atoms aromatic_atoms functional_groups communities similar_features low_rank explained"
