@@ -46,30 +46,44 @@ class Group(NamedTuple):
 def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[Group]:
     """The attacks of one size by level; refused unless each gives different sites of these axes other values."""
     sizes = [axis.n_choices for axis in axes]
-    firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     known = np.concatenate([np.empty(0, np.int64), *(axis.attacked(range(axis.n_choices)) for axis in axes)])
     owners = np.concatenate([np.empty(0, np.int64), *(np.repeat(axis.sites, axis.law.moves) for axis in axes)])
+    of_choice = np.repeat(np.arange(len(axes)), sizes)
     order = np.argsort(known, kind="stable")
-    found = []
+    ascending, found = known[order], []
     for block in blocks:
-        places = np.minimum(np.searchsorted(known[order], block), max(len(known) - 1, 0))
-        if block.ndim != 2 or not block.size or not len(known) or (known[order[places]] != block).any():
+        places = np.minimum(np.searchsorted(ascending, block), max(len(known) - 1, 0))
+        if block.ndim != 2 or not block.size or not len(known) or (ascending[places] != block).any():
             raise InvalidParameterError("attacks", "change sites of the axes of the noise", block.tolist()[:3])
-        choices = order[places]
+        choices = np.sort(order[places], axis=1)
         taken = np.sort(owners[choices], axis=1)
         if (taken[:, 1:] == taken[:, :-1]).any():
             raise InvalidParameterError("attacks", "change each site once", block.tolist()[:3])
-        choices = np.sort(choices, axis=1)
-        of_axis = np.searchsorted(firsts, choices, side="right") - 1
-        counts = np.stack([(of_axis == axis).sum(axis=1) for axis in range(len(axes))], axis=1)
-        for level in np.unique(counts, axis=0).tolist():
-            here = (counts == level).all(axis=1)
-            rows, attacks = choices[here], block[here]
-            skipped = np.cumsum([0 if number else size for number, size in zip(level, sizes, strict=True)])
-            ordered = np.lexsort(rows.T[::-1])
-            rows, attacks = rows[ordered], attacks[ordered]
-            found.append(Group(tuple(level), rows - skipped[of_axis[here][ordered]], attacks))
+        of_axis = of_choice[choices]
+        # As choices ascend, so do their axes: the rows of axes are the levels.
+        numbers = _row_numbers(of_axis)
+        for number in np.unique(numbers):
+            here = np.flatnonzero(numbers == number)
+            level = np.bincount(of_axis[here[0]], minlength=len(axes)).tolist()
+            skipped = np.cumsum([0 if attacked else size for attacked, size in zip(level, sizes, strict=True)])
+            rows = choices[here] - skipped[of_axis[here[0]]]
+            ordered = _lexicographic(rows)
+            found.append(Group(tuple(level), rows[ordered], block[here][ordered]))
     return found
+
+
+def _row_numbers(rows: Whole) -> Whole:
+    """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
+    width = int(rows.max()) + 1
+    if width ** rows.shape[1] >= 2**62:
+        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return rows @ width ** np.arange(rows.shape[1] - 1, -1, -1)
+
+
+def _lexicographic(rows: Whole) -> Whole | slice:
+    """The order of rows that puts them into lexicographic order: mostly they come in it."""
+    numbers = _row_numbers(rows)
+    return slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers, kind="stable")
 
 
 class ListedEvidence:
