@@ -77,7 +77,8 @@ def _row_numbers(rows: Whole) -> Whole:
     width = int(rows.max()) + 1
     if width ** rows.shape[1] >= 2**62:
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    return rows @ width ** np.arange(rows.shape[1] - 1, -1, -1)
+    numbers: Whole = rows @ width ** np.arange(rows.shape[1] - 1, -1, -1)
+    return numbers
 
 
 def _lexicographic(rows: Whole) -> Whole | slice:
