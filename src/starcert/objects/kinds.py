@@ -14,17 +14,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from starcert.objects.layers import CleanObject, Layer, Numbered, Region
+from starcert.objects.noise import Noise
 from starcert.objects.rule import stated_by_author
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.objects.noise import Noise
 
 
 class Kind:
