@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from copy import copy
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,11 @@ import numpy.typing as npt
 from starcert.objects import Graph, Numbered, Sites, Vector
 from starcert.objects.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.objects.content import digest
+from starcert.objects.noise import Noise
 from starcert.objects.vectors import join_rows, matrix_of
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import InvalidParameterError, needing, whole_number
-
-if TYPE_CHECKING:
-    from starcert.objects.noise import Noise
 
 __all__ = ["AddNoise", "noisy_rows"]
 

@@ -122,8 +122,8 @@ def noise_figure(data: Dataset, noise: Noise) -> Figure:
 
 def verdict_bars(rows: Mapping[str, Sequence[RadiusTally]], many: str = "graphs") -> Figure:
     """What is known about each radius, one thin bar for each draw, as shares of the objects that are answered right."""
-    most_draws = max(map(len, rows.values()))
-    figure = drawing.new_figure(drawing.PAGE, 1.2 + (0.14 + 0.02 * most_draws) * len(rows))
+    max_draws = max(map(len, rows.values()))
+    figure = drawing.new_figure(drawing.PAGE, 1.2 + (0.14 + 0.02 * max_draws) * len(rows))
     ax = figure.add_subplot()
     colours = {"by p_A": drawing.COLOURS[0], "by evidence": drawing.COLOURS[4], "with own votes": PALE,
                "open": drawing.FIXED, "broken": drawing.COLOURS[5]}  # fmt: skip

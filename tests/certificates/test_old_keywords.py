@@ -23,7 +23,7 @@ CHANGES = [
     (ASKED, {"max_radius": {"rest": 2, "core": 1}}, {"threat": "box:core=1,rest=2"}, "threat=Box(…)"),
     (WEIGHED, {"own_samples": 0, "max_flips": 1}, {"evidence": sc.Evidence(own_samples=0), "threat": "flips:1"},
      "threat=AnyFlips(…), evidence=Evidence(own_samples=…)"),
-    (WEIGHED, {"max_radius": (1, 1), "max_flips": 2}, {"threat": Box((1, 1)) & AnyFlips(2)},
+    (WEIGHED, {"max_radius": (2, 2), "max_flips": 1}, {"threat": Box((2, 2)) & AnyFlips(1)},
      "threat=Box(…) & AnyFlips(…)"),
     (WEIGHED | {"threat": "flips:1"}, {"max_radius": (1, 1)}, {"threat": Box((1, 1)) & AnyFlips(1)}, "threat=Box(…)"),
     (ASKED | {"threat": Box((1, 1))}, {"plan": "decided"}, {"voting": sc.Voting(plan="decided")},
@@ -45,6 +45,8 @@ def test_old_keywords_give_the_certificates_of_the_new_form(asked, old, new, sho
     expected = certified(**(asked | new))
     assert found.max_radius == expected.max_radius
     assert found.verdicts == expected.verdicts
+    for one, other in zip(found.verdicts or (), expected.verdicts or (), strict=True):
+        assert one.grounds.max_flips == other.grounds.max_flips
     assert [one.frontier for one in found] == [one.frontier for one in expected]
     np.testing.assert_array_equal(found.votes.counts, expected.votes.counts)
     np.testing.assert_array_equal(found.votes.selection, expected.votes.selection)

@@ -9,6 +9,7 @@ import starcert as sc
 from starcert.objects.binding import bind, bind_all
 from starcert.objects.content import digest
 from starcert.objects.kinds import READS_VALUES, kind_of
+from starcert.objects.vectors import RowKind
 from starcert.system.errors import InvalidParameterError
 
 
@@ -100,6 +101,27 @@ def test_regions_from_a_function_are_anchored_unless_its_author_says_otherwise()
     row = sc.Bits([0, 1, 1])
     (sites,) = bind_all([row], sc.Noise(ones=0.1), lambda row: {"ones": np.flatnonzero(row.row)}).sites
     assert (sites.sizes, sites.anchored) == ((2,), True)
+
+
+class BorrowedKind(RowKind):
+    """Derives from a kind of starcert's own, for objects of its own."""
+
+
+@dataclass(frozen=True)
+class Borrowed(Tile):
+    kind = BorrowedKind()
+
+
+def test_objects_of_a_kind_that_derives_from_starcerts_own_are_checked_too():
+    with pytest.raises(InvalidParameterError, match="'row' must have a key of hexadecimal digits"):
+        bind(Borrowed((0, 1, 2, 1), name="tile"), NOISE, None)
+    one, other = (bind(Borrowed(cells, name="ab"), NOISE, None) for cells in ((0, 0, 0, 0), (2, 2, 2, 2)))
+    assert one.key != other.key
+
+
+def test_a_kind_that_reads_no_files_says_what_to_do(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"must be one that reads files. Got 'TileKind' instead. Let"):
+        Tile.kind.read(tmp_path)
 
 
 def test_objects_of_several_kinds_are_just_objects():

@@ -13,22 +13,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
-from starcert.objects import NodeFrame
-from starcert.sampling.batch import NoisyGraphs
+from starcert.objects import NodeFrame, Sites
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies, NoisyGraphs
+from starcert.sampling.sampler import Sampler
 from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.processes import available_bytes
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
-    from starcert.sampling.sampler import Sampler
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 

@@ -22,15 +22,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.objects import Graph
 
 Source: TypeAlias = "str | Callable[[Graph], Any]"
 Features: TypeAlias = "Source | Sequence[Source]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,9 @@ from typing_extensions import override
 
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.classifiers.identity import identity
+from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.objects import NodeFrame
 
 NETWORKX_CALL = 4
 """The `call_cost` of a function that is called copy by copy: most of the cost is in making networkx graphs."""

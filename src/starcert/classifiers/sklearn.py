@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,8 @@ from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
 from starcert.classifiers.kernels.kernel import DEGREE
 from starcert.classifiers.kernels.svm import KernelSVM
-from starcert.sampling.batch import NoisyVectors
+from starcert.sampling.batch import NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.sampling.batch import NoisyGraphs
 
 Estimator: TypeAlias = Any
 Rows: TypeAlias = Any

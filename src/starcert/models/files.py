@@ -248,7 +248,7 @@ class TrainingCheckpoint:
 
 
 def _shapes(parts: Mapping[str, TrainingPart]) -> dict[str, dict[str, tuple[int, ...]]]:
-    """The shapes of the tensors of each part, by which one module is told from another."""
+    """The shapes of the tensors of each part, by which modules are distinguished."""
     return {
         name: {key: tuple(each.shape) for key, each in part.state_dict().items() if isinstance(each, torch.Tensor)}
         for name, part in parts.items()

@@ -8,12 +8,12 @@ directions, features of nodes), so training shows a module what votes show it. `
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,13 @@ from torch.nn import functional
 from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.copies import TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
-from starcert.objects import Partition
+from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starcert.objects import Graph
 
 MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
 VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch

@@ -24,6 +24,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.rule import READS_EDGES, was_seen_to_read_edges
 from starcert.objects.vectors import ROWS, ColumnRegions
 from starcert.system.errors import InvalidParameterError, StarcertWarning, did_you_mean
+from starcert.system.output import quantity
 from starcert.system.plugins import PluginError, plugins
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
@@ -60,7 +61,7 @@ class Problem:
         return len(self.sites)
 
     def __repr__(self) -> str:
-        return f"Problem({len(self)} {self.kind.word}{'s' * (len(self) != 1)}, {self.noise!r})"
+        return f"Problem({quantity(len(self), self.kind.word)}, {self.noise!r})"
 
     @property
     def kind(self) -> Kind:
@@ -211,8 +212,7 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
     kind = kind_of(clean)
     if not kind.checked:
         kind.check(clean)
-    everything = regions is None
-    sites = Sites.everything(clean, noise.regions[0]) if everything else kind.sites(clean, regions)
+    sites = Sites.everything(clean, noise.regions[0]) if regions is None else kind.sites(clean, regions)
     return _with_unattacked(sites, noise)
 
 

@@ -32,7 +32,7 @@ def is_index(value: object) -> bool:
 
 
 def read_only(array: Array) -> Array:
-    """The array itself, which nobody can write into any more."""
+    """The array itself, which can no longer be written into."""
     array.setflags(write=False)
     return array
 

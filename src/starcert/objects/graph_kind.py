@@ -39,7 +39,7 @@ class GraphKind(Kind):
 
     word = "graph"
     site_words = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present")}  # noqa: RUF012  (as in `Kind`)
-    has_nodes = checked = True
+    has_nodes = True
 
     @override
     def convert(self, given: Any) -> Graph | None:

@@ -14,17 +14,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from starcert.objects.layers import CleanObject, Layer, Numbered, Region
+from starcert.objects.noise import Noise
 from starcert.objects.rule import stated_by_author
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.objects.noise import Noise
 
 
 class Kind:
@@ -36,7 +34,6 @@ class Kind:
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
         suffixes: the endings of files that `read` reads, such as ".fasta".
-        checked: whether its objects are checked when they are made, so that they need not be when they are bound.
 
     Example:
         >>> from starcert.objects import Bits, Graph
@@ -49,7 +46,11 @@ class Kind:
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
     suffixes: ClassVar[tuple[str, ...]] = ()
-    checked: ClassVar[bool] = False
+
+    @property
+    def checked(self) -> bool:
+        """Whether its objects check themselves: those of starcert's own kinds do, those of kinds derived may not."""
+        return type(self).__module__ in ("starcert.objects.graph_kind", "starcert.objects.vectors")
 
     def convert(self, given: Any) -> CleanObject | None:  # noqa: ANN401  (whatever a user has)
         """The object that something else stands for, such as a graph of networkx; None if it stands for none."""
@@ -57,7 +58,8 @@ class Kind:
 
     def read(self, path: Path) -> tuple[Sequence[CleanObject], Sequence[object] | None, Sequence[str] | None]:
         """The objects in a file, their classes and their names, as far as it has such."""
-        raise NotImplementedError
+        hint = "Let data be file.py:function, which returns them."
+        raise InvalidParameterError("kind", "be one that reads files", type(self).__name__, hint)
 
     def sites(self, clean: CleanObject, regions: Any) -> Sites:  # noqa: ANN401  (`binding.Regions`)
         """The sites of an object. Regions are layers by name, numbers of sites in the first layer, or a function.

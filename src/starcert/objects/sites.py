@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ import numpy.typing as npt
 from starcert.objects.content import digest, read_only
 from starcert.objects.graph import Graph, NodeFrame
 from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.objects.noise import Noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -182,7 +182,6 @@ class RowKind(Kind):
     """What `Kind` asks of rows: regions are columns by number, name or truth value; those in no region are fixed."""
 
     word = "row"
-    checked = True
     site_words = {COLUMNS: ("column", "not 0")}  # noqa: RUF012  (as in `Kind`)
 
     @override

@@ -41,7 +41,10 @@ from starcert.voting.store.file import target_file
 from starcert.voting.vote_loop import count_votes
 
 ENOUGH, LONG = 0.05, 0.5  # seconds that time a vote, if twice as many take twice as long; seconds that always do
-PILOT_SECONDS, PILOT_ROWS = 0.25, 2  # evidence is timed on votes of so many seconds, on this many rows of an object
+PILOT_SECONDS, PILOT_ROWS = (
+    0.25,
+    2,
+)  # evidence is timed on the votes of this time, on this many rows of an object
 PACE = 1.25  # by how much the pace of a machine differs from one minute to the next
 FINISH = (0.3, 2.0)  # seconds that certificates, files and the report of a small run take, at least and at most
 WORKER_START = 5.0  # seconds that worker processes take to start, at most

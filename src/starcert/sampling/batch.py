@@ -18,16 +18,15 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from starcert.math.flips import Flips
+from starcert.objects import Graph, NodeFrame, Sites
 from starcert.objects.layers import Numbered
 from starcert.objects.node_sites import NodeGrid, NodeSites
+from starcert.sampling.draws import Draw
 
 if TYPE_CHECKING:
     import networkx as nx
     import torch
-
-    from starcert.math.flips import Flips
-    from starcert.objects import Graph, NodeFrame, Sites
-    from starcert.sampling.draws import Draw
 
 Integers = npt.NDArray[np.int64]
 

@@ -10,24 +10,20 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from typing_extensions import override
 
-from starcert.math.flips import ListedFlips, ShownFlips
+from starcert.math.flips import Flips, ListedFlips, ShownFlips
+from starcert.math.flips import Places as FlipPlaces
+from starcert.objects import Sites
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
-from starcert.sampling.streams import cumulative, settled
+from starcert.sampling.streams import WordStream, cumulative, settled
 from starcert.system.errors import StarcertError
-
-if TYPE_CHECKING:
-    from starcert.math.flips import Flips
-    from starcert.math.flips import Places as FlipPlaces
-    from starcert.objects import Sites
-    from starcert.sampling.streams import WordStream
 
 DIGITS = 63
 

@@ -10,25 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from typing_extensions import override
 
-from starcert.math.flips import ListedFlips
+from starcert.math.flips import Flips, ListedFlips
+from starcert.objects import Sites
 from starcert.objects.blocks import Block
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 from starcert.sampling.device import BlockSampler, DeviceLaws
 from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, Values, runs_of
-from starcert.sampling.sparse import drawn_counts
-
-if TYPE_CHECKING:
-    from starcert.math.flips import Flips
-    from starcert.objects import Sites
-    from starcert.sampling.sparse import Pool
-    from starcert.sampling.streams import WordStream
+from starcert.sampling.sparse import Pool, drawn_counts
+from starcert.sampling.streams import WordStream
 
 MAX_LISTED = 2**20  # pools of up to this many listed sites are drawn site by site
 MAX_SHARE = 1 / 8  # so are pools whose sites flip more often: the last sites would have to be drawn again and again

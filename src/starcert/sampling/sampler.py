@@ -13,27 +13,25 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.objects import Sites
 from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
 from starcert.objects.laws import Flip
+from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies
 from starcert.sampling.draws import LANES, Draw, FlippedDraw, Method, PackedDraw, Positions, SiteSampler, Values
 from starcert.sampling.sparse import FLIP_BYTES, SparseSites, pools_of
 from starcert.sampling.streams import DenseBits, DenseValues, WordStream
 from starcert.sampling.views import are_bits, shows_graphs, view_of
 from starcert.system.errors import StarcertError
 from starcert.system.processes import in_words
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.laws.law import Law
-    from starcert.sampling.batch import Copies
 
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, drawing every site is cheaper than listing the flips."""

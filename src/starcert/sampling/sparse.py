@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx, fmpq, fmpz
@@ -22,14 +22,12 @@ from typing_extensions import override
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number
 from starcert.math.cells import window
+from starcert.objects import Sites
+from starcert.objects.laws.law import Law
 from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, SiteSampler, UInt64s, runs_of
 from starcert.sampling.streams import MAX_BYTES, DenseValues, WordStream
 from starcert.sampling.views import are_bits
 from starcert.system.errors import PrecisionError
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.laws.law import Law
 
 FLIP_BYTES = 24  # bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy
 BLOCK_FLIPS = 2**22  # flips with values are drawn in blocks of copies with about this many: what is drawn depends on it

@@ -31,7 +31,7 @@ class Plugin:
     name: str
     place: str  # where it is, as "module:name"
     origin: str  # the distribution and its version; several if they claim one name
-    clash: str = ""  # who else has the name; "" if nobody
+    clash: str = ""  # who else has the name; "" if no one does
 
     def checked(self) -> Plugin:
         """The same, unless somebody else has the name."""

@@ -7,8 +7,6 @@ vertex histogram kernels of all rounds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
@@ -28,11 +26,9 @@ from starcert.classifiers.kernels.kernel import (
     neighbours,
 )
 from starcert.math.arithmetic import compiled
+from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import PackedGraphs, count_ends, new_counters
 from starcert.system.errors import whole_number
-
-if TYPE_CHECKING:
-    from starcert.sampling.batch import NoisyGraphs
 
 SMALL = 128  # with up to this many nodes, a degree fits into the eight binary digits of an octet
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +40,9 @@ from starcert.classifiers.torch.inputs import (
 )
 from starcert.classifiers.torch.known_layers import known_layers_in, replace_layers
 from starcert.classifiers.torch.module import ModuleClassifier, is_out_of_memory
+from starcert.objects import NodeFrame
+from starcert.sampling.batch import NoisyGraphs
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.objects import NodeFrame
-    from starcert.sampling.batch import NoisyGraphs
 
 Inputs: TypeAlias = dict[str, torch.Tensor | None]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,10 @@ from torch import Tensor
 from torch.nn.functional import embedding
 
 from starcert.classifiers.features import Constant, DegreeFeatures, OneHot, Source, SparseFeatures
+from starcert.objects import Graph, NodeFrame
 from starcert.objects.rule import EdgesAskedError, without_edges
-from starcert.sampling.batch import NodeOnes
+from starcert.sampling.batch import NodeOnes, NoisyGraphs
 from starcert.system.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from starcert.objects import Graph, NodeFrame
-    from starcert.sampling.batch import NoisyGraphs
 
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
 EdgeSources: TypeAlias = "tuple[str | Tensor, ...] | None"

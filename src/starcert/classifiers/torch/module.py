@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,14 @@ from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.functions import checked_names
 from starcert.classifiers.identity import identity
 from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
+from starcert.objects import Sites
+from starcert.objects.noise import Noise
 from starcert.objects.vectors import VectorFrame
-from starcert.sampling.batch import NoisyCopies, NoisyVectors
+from starcert.sampling.batch import Copies, NoisyCopies, NoisyVectors
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes, one_torch_thread, threads_are_chosen
 from starcert.system.stages import stage
-
-if TYPE_CHECKING:
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
-    from starcert.sampling.batch import Copies
 
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""

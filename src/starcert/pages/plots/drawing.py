@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.objects import Sites
+from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette: regions, classes and curves take these in their order."""

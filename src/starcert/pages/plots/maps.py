@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.certificate import Certificate
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import certified_counts, certified_share, majority_share, open_ended
 from starcert.certificates.slack import slack_table
 from starcert.math.confidence import Votes, clopper_pearson
+from starcert.objects.noise import Noise, RadiusLike
 from starcert.pages.plots.drawing import MAJORITY, PAGE, SHADES, TONES, new_axes, new_figure, two_axes
 from starcert.system.output import at_most
 
@@ -19,10 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
-
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.certify import Certificates
-    from starcert.objects.noise import Noise, RadiusLike
 
 
 def radius_map(
