@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from starcert.math.listed import row_numbers
 from starcert.objects.binding import noise_for_sites
 from starcert.objects.layers import Indices
 from starcert.objects.noise import Noise
@@ -18,10 +19,12 @@ def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ..
     ground, found = ground_of(seen), dict[tuple[int, ...], Rows]()
     for block in attacks.check(seen).blocks:
         positions, values = np.divmod(block, VALUES)
-        axes = check_axes(table[ground.regions[positions], ground.values[positions], values])
-        counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
-        levels, group = np.unique(counts, axis=0, return_inverse=True)
-        found |= {tuple(level): block[group.ravel() == number] for number, level in enumerate(levels.tolist())}
+        axes = np.sort(check_axes(table[ground.regions[positions], ground.values[positions], values]), axis=1)
+        numbers = row_numbers(axes)
+        for number in np.unique(numbers):
+            here = numbers == number
+            level = np.bincount(axes[here.argmax()], minlength=len(noise.axes))
+            found[tuple(level.tolist())] = block[here]
     return found
 
 
