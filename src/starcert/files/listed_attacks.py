@@ -45,9 +45,17 @@ class StatedThreat(Threat):
         return self.text
 
 
+def text_of(threat: Threat) -> str:
+    """The text of a threat in files: one that another threat is read from is not its own."""
+    try:
+        return str(threat) if read_threat(str(threat)) == threat else repr(threat)
+    except InvalidParameterError:
+        return str(threat)
+
+
 def threat_to_json(threat: Threat) -> dict[str, object]:
     """A threat as files have it."""
-    return {"text": str(threat), "label": threat.label, "most": threat.most}
+    return {"text": text_of(threat), "label": threat.label, "most": threat.most}
 
 
 def threat_from_json(field: Field) -> Threat:
