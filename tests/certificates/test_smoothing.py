@@ -571,3 +571,17 @@ def test_nearly_unanimous_votes_are_counted_again_at_several_places(tmp_path):
     changed = True
     with pytest.raises(StoreError, match="has changed, or it is not deterministic"):
         smoothed.vote(worlds.graphs(1), **how_to(**asked))
+
+
+def test_a_narrow_threat_says_nothing_about_flips_elsewhere():
+    """What listed attacks change is no limit of the search for radii: any two flips are not certified with them."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 20), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.3))
+    path = sc.Graph(10, [(node, node + 1) for node in range(9)])
+    (narrow,), (any_flips,) = (
+        smoothed.certify([path], samples=4_000, seed=3, threat=threat) for threat in ("deletions:1", None)
+    )
+    assert narrow.certified("deletions:1")
+    assert narrow.frontier == any_flips.frontier
+    assert narrow.any_flips == any_flips.any_flips == 1
+    assert narrow.verdict("flips:9") == "open"

@@ -32,7 +32,8 @@ class Question:
 
     threat: Threat
     levels: tuple[frozenset[Level], ...]  # of each size, the flips on each axis of its attacks
-    attacks: AttackList
+    counts: tuple[int, ...]  # of each size, how many attacks there are
+    attacks: AttackList  # none of any size where a file does not hold them
 
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
@@ -44,7 +45,7 @@ class Question:
         threat.check(seen)
         found = [_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
         levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
-        return cls(threat, levels, [each.numbers(seen) for each in found])
+        return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
     @cached_property
     def largest(self) -> tuple[Level, ...]:
