@@ -24,7 +24,7 @@ from starcert.objects.threats import (
     read_threat,
     threat_of,
 )
-from starcert.objects.threats.text import THREATS
+from starcert.objects.threats.text import OWN_THREATS
 from starcert.system.errors import InvalidParameterError
 
 

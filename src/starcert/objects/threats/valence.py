@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,10 +14,10 @@ from starcert.objects.molecules import VALENCES
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import UnfitError
-from starcert.objects.threats.edges import EdgeThreat, check_edges
-from starcert.objects.threats.site_threat import Limits
+from starcert.objects.threats.attacks import Mask, Moves
+from starcert.objects.threats.base import Find, UnfitError
+from starcert.objects.threats.edges import EDGES
+from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import whole_number
 
 MAX_VALENCES: Mapping[str, int] = {
@@ -30,7 +30,7 @@ BOND_ORDERS: Mapping[object, int] = {"single": 1, "double": 2, "triple": 3, "aro
 
 
 @dataclass(frozen=True, init=False)
-class Valence(EdgeThreat):
+class Valence(SiteThreat):
     """An attacker who flips at most `most` bonds, after which no atom exceeds its valence; in text `valence:2`.
 
     Elements come from the node data `atomic_number` or `element`; with `elements` the node data `label` are numbers of
@@ -60,7 +60,7 @@ class Valence(EdgeThreat):
     word = "valence"
     unit = "flipped bond that keeps valences"
     units = "flipped bonds that keep valences"
-    limited = True
+    needs = EDGES
 
     def __init__(
         self, most: int, elements: Names = None, bonds: Names = None, valences: Mapping[str, int] | None = None
@@ -81,13 +81,13 @@ class Valence(EdgeThreat):
 
     @classmethod
     @override
-    def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
-        valences = {symbol: each for symbol, each in options.items() if symbol not in ("elements", "bonds")}
-        return cls(most, options.get("elements"), options.get("bonds"), valences)  # type: ignore[arg-type]
+    def read(cls, numbers: Sequence[int], options: Mapping[str, Any], find: Find) -> Self:
+        named = {name: each for name, each in options.items() if name in ("elements", "bonds")}
+        return super().read(numbers, {**named, "valences": {k: v for k, v in options.items() if k not in named}}, find)
 
     @override
     def check(self, sites: Sites) -> None:
-        check_edges(self, sites)
+        super().check(sites)
         if sites.graph.directed:
             raise UnfitError("threat", f"fit the objects: {self.label} needs undirected edges", sites.graph)
         graph, allowed = sites.graph, self._allowed(sites)
@@ -100,11 +100,13 @@ class Valence(EdgeThreat):
             raise UnfitError("threat", "be asked about molecules that keep valences", got, hint)
 
     @override
-    def budgets(self, sites: Sites, changes: Rows) -> Limits:
-        ground, orders = ground_of(sites), self._orders(sites)
-        positions, values = np.divmod(changes, VALUES)
-        ends = np.stack([ground.u, ground.v], axis=1)[positions]
-        weight = orders[values] - orders[ground.values[positions]]
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return moves.edge
+
+    @override
+    def budgets(self, sites: Sites, moves: Moves) -> Limits:
+        orders = self._orders(sites)
+        ends, weight = np.stack([moves.u, moves.v], axis=1), orders[moves.new] - orders[moves.before]
         return Limits(ends, weight, self._load(sites), self._allowed(sites))
 
     def _load(self, sites: Sites) -> Indices:
