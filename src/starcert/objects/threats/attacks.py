@@ -51,7 +51,8 @@ class Moves(NamedTuple):
     u: Indices  # −1 for sites that are no pairs or arcs
     v: Indices
     edge: Mask
-    binary: Mask  # whether 0 means that there is nothing: edges and bits
+    deletes: Mask  # whether an edge goes, or a bit becomes 0
+    adds: Mask
 
     @classmethod
     def of(cls, sites: Sites) -> Moves:
@@ -63,11 +64,12 @@ class Moves(NamedTuple):
         before, u, v = ground.values[site], ground.u[site], ground.v[site]
         new, edge = rank + (rank >= before), u >= 0
         binary = edge | (ground.alphabets[site] == 2)
-        return cls(VALUES * site + new, site, before, new, ground.regions[site], u, v, edge, binary)
+        deletes, adds = binary & (new == 0), binary & (before == 0)
+        return cls(VALUES * site + new, site, before, new, ground.regions[site], u, v, edge, deletes, adds)
 
     def where(self, chosen: Mask | Indices) -> Moves:
         """Some of them, in this order."""
-        return Moves(*(each[chosen] for each in self))
+        return Moves._make(each[chosen] for each in self)
 
 
 _grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()

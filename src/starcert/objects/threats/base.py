@@ -6,8 +6,8 @@ A new threat is a subclass of `Threat` with `attacks` and `label`, in any file; 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import reduce
+from dataclasses import dataclass, fields
+from functools import partial, reduce
 from operator import and_
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
@@ -52,9 +52,8 @@ class Threat:
     lists these at y, and looks at nothing but y. Where no threat does, the list of attacks is *anchored* at the clean
     object, and `anchored` says why: then a certificate of a received object does not speak for the one it came from.
 
-    Candidates may be read off the frame (names and data of nodes), which no attack changes, with no such caveat. They
-    may also be read off what is attacked, as long as the reverse undoes it: `Deletions` reads which edges there are,
-    `Additions` gets them back.
+    Candidates may be read off names and data of nodes, which no attack changes, and also off what is attacked, as long
+    as the reverse undoes it: `Deletions` reads which edges there are, `Additions` gets them back.
 
     **Radii.** Certificates look at every radius within `limits` and `flips` if a threat is `by_radius`: these hold all
     attacks, and no others. They look at the list of attacks of all other threats.
@@ -88,6 +87,7 @@ class Threat:
     units: ClassVar[str] = ""
     needs: ClassVar[str] = ""
     symmetric: ClassVar[bool] = False
+    anchor: ClassVar[str] = "It is not known from which clean objects these attacks lead to an attacked one."
     by_radius: ClassVar[bool] = False
     most: int
     reference = ""  # what its text begins with instead, where its class was found by that: "file.py:NAME"
@@ -98,15 +98,13 @@ class Threat:
     @property
     def label(self) -> str:
         """What tables and pages call it."""
-        return at_most(self.most, self.unit, self.units)
+        return self.label_of(self.most)
 
     def label_of(self, size: int) -> str:
         """What tables and pages call its attacks of at most this size."""
-        if size == self.most:
-            return self.label
-        if "most" in (each.name for each in fields(self)):  # type: ignore[arg-type]  # a dataclass
-            return replace(self, most=size).label  # type: ignore[type-var]
-        return f"{self.label}, {at_most(size, 'unit')} of {self.most:,}"
+        if type(self).label is Threat.label:
+            return at_most(size, self.unit, self.units)
+        return self.label if size == self.most else f"{self.label}, {at_most(size, 'unit')} of {self.most:,}"
 
     def limits(self, noise: Noise) -> tuple[int, ...] | None:
         """The smallest box of radii that holds all of it; None: no axis has a limit."""
@@ -168,17 +166,16 @@ class Threat:
     @property
     def anchored(self) -> str:
         """Why attacks cannot be read backwards from an attacked object; "" if `reverse` does."""
-        unknown = "It is not known from which clean objects these attacks lead to an attacked one."
-        return "" if self.reverse is not None else unknown
+        return self.anchor if self.reverse is None else ""
 
-    def __or__(self, other: Threat) -> Threat:
-        return Either.of(self, other)
+    def __or__(self, other: Threat) -> Either:
+        return Either.of(self, other) if isinstance(other, Threat) else NotImplemented
 
-    def __and__(self, other: Threat) -> Threat:
-        return Both.of(self, other)
+    def __and__(self, other: Threat) -> Both:
+        return Both.of(self, other) if isinstance(other, Threat) else NotImplemented
 
-    def __add__(self, other: Threat) -> Threat:
-        return Then.of(self, other)
+    def __add__(self, other: Threat) -> Then:
+        return Then.of(self, other) if isinstance(other, Threat) else NotImplemented
 
     @property
     def options(self) -> dict[str, object]:
@@ -212,21 +209,14 @@ class _Combined(Threat):
         """There is no number of its own to check."""
 
     @classmethod
-    def of(cls, *given: Threat) -> Threat:
+    def of(cls, one: Threat, other: Threat) -> Self:
         """Both as one: parts of the same sort stand side by side."""
-        if not all(isinstance(each, Threat) for each in given):
-            return NotImplemented
-        return cls(sum((each.parts if type(each) is cls else (each,) for each in given), ()))
+        return cls(sum((each.parts if isinstance(each, cls) else (each,) for each in (one, other)), ()))
 
     @property
     def most(self) -> int:  # type: ignore[override]  # a number like that of any other
         """The most units that one of them has."""
         return max(each.most for each in self.parts)
-
-    @property
-    @override
-    def label(self) -> str:
-        return self.joint.join(each.label for each in self.parts)
 
     @override
     def label_of(self, size: int) -> str:
@@ -312,12 +302,15 @@ class Then(_Combined):
 
     @property
     @override
-    def most(self) -> int:
+    def most(self) -> int:  # type: ignore[override]
         return sum(each.most for each in self.parts)
 
+    @property
     @override
-    def label_of(self, size: int) -> str:
-        return Threat.label_of(self, size)
+    def label(self) -> str:
+        return self.joint.join(each.label for each in self.parts)
+
+    label_of = Threat.label_of  # which part has which of the units is open
 
     @property
     @override
@@ -331,8 +324,8 @@ class Then(_Combined):
         first = others[0] if len(others) == 1 else Then(tuple(others))
         found = [first.up_to(sites, size), last.up_to(sites, size)]
         for number in range(1, size):
-            before = first.attacks(sites, number)
-            found.append(continue_attacks(self, sites, before, lambda at, left=size - number: last.up_to(at, left)))
+            then = partial(last.up_to, size=size - number)
+            found.append(continue_attacks(self, sites, first.attacks(sites, number), then))
         return Attacks.of(rows for each in found for rows in each.blocks)
 
 

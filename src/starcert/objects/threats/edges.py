@@ -43,11 +43,10 @@ class Controlled(SiteThreat):
         names = map(str, self.nodes if several else [self.nodes])
         object.__setattr__(self, "nodes", tuple(dict.fromkeys(names)))
 
-    @property
     @override
-    def label(self) -> str:
+    def label_of(self, size: int) -> str:
         more = f" and {len(self.nodes) - NAMED:,} more" if len(self.nodes) > NAMED else ""
-        return f"{at_most(self.most, 'flip')} at {', '.join(self.nodes[:NAMED])}{more}"
+        return f"{at_most(size, 'flip')} at {', '.join(self.nodes[:NAMED])}{more}"
 
     @override
     def check(self, sites: Sites) -> None:
@@ -71,13 +70,12 @@ class Where(SiteThreat):
 
     The function gets the frame, which has all that cannot be attacked, and the coordinates of the sites of one layer,
     an array each; it returns a truth value for each site. As it never sees an edge, it chooses the same sites for the
-    clean and the attacked object: its reverse is itself. (A function that kept what it read off edges elsewhere would
-    be anchored; nobody but its author can know.)
+    clean and the attacked object: its reverse is itself. It must not keep what it read off edges elsewhere.
 
     Args:
         predicate: from the frame and arrays of coordinates (u and v; node and column; site) to truth values.
         most: how many sites.
-        name: what text calls it, its own name if left out; `read_threat` has to be given the function by that name.
+        name: what text calls it, by default the function's own name; `file.py:near` in run files and commands.
         layer: the layer of these sites, the first of the object if left out.
 
     Example:
@@ -102,11 +100,10 @@ class Where(SiteThreat):
             raise InvalidParameterError("predicate", "be a function of the frame and coordinates", self.predicate)
         object.__setattr__(self, "name", self.name or getattr(self.predicate, "__name__", "predicate"))
 
-    @property
     @override
-    def label(self) -> str:
+    def label_of(self, size: int) -> str:
         name = self.name.rpartition(":")[2]
-        return at_most(self.most, f"flip where {name}", f"flips where {name}")
+        return at_most(size, f"flip where {name}", f"flips where {name}")
 
     @classmethod
     @override
@@ -156,6 +153,7 @@ class LocalBudget(SiteThreat):
     strength: int | None = None
     counting: Literal["flips", "scip"] = "flips"
     word = "local"
+    anchor = "The budgets of nodes follow from their degrees in the clean graph."
     needs = EDGES
 
     def __post_init__(self) -> None:
@@ -168,10 +166,9 @@ class LocalBudget(SiteThreat):
         if self.counting not in ("flips", "scip"):
             raise InvalidParameterError("counting", "be 'flips' or 'scip'", self.counting)
 
-    @property
     @override
-    def label(self) -> str:
-        total = at_most(self.most, *(("entry", "entries") if self.counting == "scip" else ("flip",)))
+    def label_of(self, size: int) -> str:
+        total = at_most(size, *(("entry", "entries") if self.counting == "scip" else ("flip",)))
         local = f"{self.per_node:,} at each node" if self.strength is None else f"local strength {self.strength:,}"
         return f"{total}, {local}"
 
@@ -179,11 +176,6 @@ class LocalBudget(SiteThreat):
     @override
     def reverse(self) -> Threat | None:
         return self if self.strength is None else None
-
-    @property
-    @override
-    def anchored(self) -> str:
-        return "" if self.strength is None else "The budgets of nodes follow from their degrees in the clean graph."
 
     @override
     def n_changes(self, sites: Sites, size: int) -> int:

@@ -41,10 +41,9 @@ class AnyFlips(SiteThreat):
     def flips(self) -> int:
         return self.most
 
-    @property
     @override
-    def label(self) -> str:
-        return f"any {self.most:,} flip{'s' * (self.most > 1)}"
+    def label_of(self, size: int) -> str:
+        return f"any {size:,} flip{'s' * (size > 1)}"
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
@@ -74,7 +73,7 @@ class Deletions(SiteThreat):
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        return moves.binary & (moves.new == 0)
+        return moves.deletes
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Additions(Deletions):
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        return moves.binary & (moves.before == 0)
+        return moves.adds
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,8 @@ class Box(SiteThreat):
     def _axis_of_each(self, sites: Sites, moves: Moves) -> Indices:
         """The number of the axis that counts each change; −1 for none."""
         found = np.full(len(moves.site), -1)
-        deletes, adds = moves.binary & (moves.new == 0), moves.binary & (moves.before == 0)
-        kinds = {"": True, "delete": deletes, "add": adds, "change": ~deletes & ~adds}
+        others = ~moves.deletes & ~moves.adds
+        kinds = {"": True, "delete": moves.deletes, "add": moves.adds, "change": others}
         for number, (region, kind) in enumerate(self._parts):
             found[(moves.region == sites.regions.index(region)) & kinds[kind]] = number
         return found

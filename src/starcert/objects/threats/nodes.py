@@ -100,10 +100,9 @@ class InjectNode(Controlled):
             raise InvalidParameterError("edges", "be the number of edges, or most", edges)
         super().__init__(nodes, edges if most is None else most)  # type: ignore[arg-type]
 
-    @property
     @override
-    def label(self) -> str:
-        edges = at_most(self.most, "edge")
+    def label_of(self, size: int) -> str:
+        edges = at_most(size, "edge")
         return f"an injected node with {edges}" if len(self.nodes) == 1 else f"injected nodes with {edges} in all"
 
     @property
@@ -113,7 +112,7 @@ class InjectNode(Controlled):
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        return super().allowed(sites, moves) & (moves.before == 0)
+        return super().allowed(sites, moves) & moves.adds
 
 
 def with_spare_nodes(
@@ -137,12 +136,9 @@ def with_spare_nodes(
     shown = {name: each.shown(each.values) for name, each in graph.node_sites.items()}
     wanted = {**graph.node_data, **shown}
     anchored = {name: data for name, data in graph.anchored_data.items() if name in given}
-    for name in given.keys() ^ {*wanted, *anchored}:
-        requirement = f"have entries of the spare nodes for {', '.join(wanted) or 'nothing'}"
-        raise InvalidParameterError("node_data", requirement, f"{name} {'too' if name in given else 'missing'}")
-    for name, entries in given.items():
-        if len(entries) != len(names):
-            raise InvalidParameterError(f"node_data[{name}]", f"have {len(names)} entries, one a spare node", entries)
+    if {name: len(entries) for name, entries in given.items()} != dict.fromkeys([*wanted, *anchored], len(names)):
+        requirement = f"have an entry of each spare node for {', '.join(wanted) or 'nothing: the graph has no data'}"
+        raise InvalidParameterError("node_data", requirement, given)
     types = None if graph.edge_types is None else [graph.type_names[each - 1] for each in graph.edge_types.tolist()]
     more = Graph(
         graph.n_nodes + len(names),

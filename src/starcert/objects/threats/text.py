@@ -121,11 +121,12 @@ class _Reader:
 
     def _made(self, kind: type[Threat], token: str, rest: str) -> Threat:
         items = [item.rpartition("=")[::2] for item in rest.split(",")] if rest else []
-        numbers, options = [value for key, value in items if not key], {key: _value(v) for key, v in items if key}
+        options = {key: _value(value) for key, value in items if key}
+        numbers = [number for key, value in items if not key and isinstance(number := _value(value), int)]
         try:
-            if len(numbers) + len(options) < len(items) or not all(re.fullmatch(r"[0-9]{1,10}", n) for n in numbers):
+            if len(numbers) + len(options) < len(items):
                 raise ValueError(rest)
-            return kind.read([int(each) for each in numbers], options, self._found)
+            return kind.read(numbers, options, self._found)
         except InvalidParameterError as error:
             raise InvalidParameterError(self.name, *error.args[1:]) from None
         except (TypeError, ValueError):
