@@ -14,11 +14,11 @@ from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attack
 from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
-from starcert.objects.threats.text import OWN_THREATS, read_threat, threat_of
+from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, injected_nodes, with_spare_nodes
+from starcert.objects.threats.text import THREATS, read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 
-__all__ = ["MAX_ATTACKS", "OWN_THREATS", "Additions", "AnyFlips", "Attacks", "Both", "Box", "Changes", "Controlled",
+__all__ = ["MAX_ATTACKS", "THREATS", "Additions", "AnyFlips", "Attacks", "Both", "Box", "Changes", "Controlled",
            "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget", "RestoreNode", "Rewire", "Swap", "Then",
-           "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "by_level", "read_threat", "threat_of",
-           "with_spare_nodes"]  # fmt: skip
+           "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "by_level", "injected_nodes",
+           "read_threat", "threat_of", "with_spare_nodes"]  # fmt: skip

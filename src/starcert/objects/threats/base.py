@@ -198,7 +198,7 @@ class Threat:
 
 
 @dataclass(frozen=True)
-class _Combined(Threat):
+class Combined(Threat):
     """Several threats in one."""
 
     parts: tuple[Threat, ...]
@@ -250,12 +250,12 @@ class _Combined(Threat):
 
     @override
     def __str__(self) -> str:
-        parts = (f"({each})" if isinstance(each, _Combined) else str(each) for each in self.parts)
+        parts = (f"({each})" if isinstance(each, Combined) else str(each) for each in self.parts)
         return f" {self.operator} ".join(parts)
 
 
 @dataclass(frozen=True)
-class Either(_Combined):
+class Either(Combined):
     """`a | b`: what one of several attackers can do, in as few units as one of them needs."""
 
     operator, joint = "|", " or "
@@ -266,7 +266,7 @@ class Either(_Combined):
 
 
 @dataclass(frozen=True)
-class Both(_Combined):
+class Both(Combined):
     """`a & b`: what several threats all allow, in as many units as the one that needs most."""
 
     operator, joint = "&", ", and "
@@ -292,7 +292,7 @@ class Both(_Combined):
 
 
 @dataclass(frozen=True)
-class Then(_Combined):
+class Then(Combined):
     """`a + b`: what the second attacker can do after the first, or one of them alone; units add up.
 
     The second attacks what the first has left, so its candidates are those of an object that is already attacked.
@@ -345,13 +345,13 @@ def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Callable
             parts += net_changes(attack, block, clean)
         total += len(second)
         if total > 4 * MAX_ATTACKS:
-            refuse_many(whole)
+            refuse_many(whole, whole.most)
     return Attacks.of(parts)
 
 
-def refuse_many(threat: Threat, number: int | None = None) -> None:
+def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:
     """Raises the error for attacks that are too many to list."""
-    many = f"more than {MAX_ATTACKS:,}" if number is None else f"{number:,}"
+    many = f"{'more than ' + format(MAX_ATTACKS, ',') if number is None else format(number, ',')} of size {size:,}"
     requirement = f"have at most {MAX_ATTACKS:,} attacks of one size to be listed"
     hint = "Ask about fewer units, or about a narrower threat."
     raise InvalidParameterError("threat", requirement, f"{many}: {threat.label}", hint)

@@ -223,7 +223,7 @@ class Rewire(Threat):
     @override
     def steps(self, sites: Sites) -> Attacks:
         if (total := self._n_steps(sites)) > MAX_ATTACKS:
-            refuse_many(self, total)
+            refuse_many(self, 1, total)
         present, absent, *ends = edges_of(sites)
         rows = []
         for one, other in product(ends, repeat=2):
@@ -267,7 +267,7 @@ class Swap(Threat):
     def steps(self, sites: Sites) -> Attacks:
         (present, absent, start, end), values = edges_of(sites), ground_of(sites).values
         if len(present) ** 2 > MAX_WORK:
-            refuse_many(self)
+            refuse_many(self, 1)
         n = 2 * sites.graph.n_nodes
         absent = absent[np.argsort(start[absent] * n + end[absent])]
         one, other = (present[each] for each in np.triu_indices(len(present), 1))

@@ -13,7 +13,7 @@ from starcert.objects.graph import Graph
 from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, Rows, ground_of
-from starcert.objects.threats.base import Threat, at_most, refuse_many
+from starcert.objects.threats.base import Combined, Threat, at_most, refuse_many
 from starcert.objects.threats.edges import EDGES, Controlled, edges_of
 from starcert.objects.threats.flips import Deletions
 from starcert.objects.threats.sets import list_sets
@@ -75,7 +75,7 @@ class RestoreNode(Threat):
             for number in range(1, len(np.unique(own.site)) + 1):
                 found.append(own.changes[list_sets(self, own.site, number)])
                 if sum(map(len, found)) > MAX_ATTACKS:
-                    refuse_many(self)
+                    refuse_many(self, 1)
         return Attacks.of(found)
 
 
@@ -113,6 +113,13 @@ class InjectNode(Controlled):
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
         return super().allowed(sites, moves) & moves.adds
+
+
+def injected_nodes(threat: Threat | None) -> tuple[str, ...]:
+    """The names of the spare nodes that a threat, or a part of it, injects."""
+    if isinstance(threat, Combined):
+        return tuple(dict.fromkeys(name for each in threat.parts for name in injected_nodes(each)))
+    return threat.nodes if isinstance(threat, InjectNode) else ()
 
 
 def with_spare_nodes(

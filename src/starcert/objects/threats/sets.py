@@ -81,7 +81,7 @@ class SiteThreat(Threat):
         moves, number = self.moves(sites), self.n_changes(sites, size)
         limits = self.budgets(sites, moves)
         if limits is None and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
-            refuse_many(self, total)
+            refuse_many(self, size, total)
         return Attacks.of([moves.changes[list_sets(self, moves.site, number, limits)]] if number else [])
 
     @override
@@ -132,7 +132,7 @@ def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None 
         first = rows[:, -1] + 1 if column else np.zeros(1, dtype=np.int64)
         more = np.maximum(len(owners) - (size - 1 - column) - first, 0)  # choices beyond leave too few for the others
         if (total := int(more.sum())) > MAX_WORK:
-            refuse_many(threat)
+            refuse_many(threat, size)
         parents = np.repeat(np.arange(len(rows)), more)
         added = np.arange(total) - np.repeat(np.cumsum(more) - more - first, more)
         rows = np.concatenate([rows[parents], added[:, None]], axis=1)
@@ -140,5 +140,5 @@ def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None 
         if limits is not None:
             rows = rows[limits.hold(rows)]
     if len(rows) > MAX_ATTACKS:
-        refuse_many(threat, len(rows))
+        refuse_many(threat, size, len(rows))
     return rows

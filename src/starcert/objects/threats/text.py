@@ -14,15 +14,13 @@ from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, De
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode
 from starcert.objects.threats.valence import Valence
 from starcert.system.errors import InvalidParameterError, did_you_mean
-from starcert.system.plugins import PluginError, find_plugin, plugins
+from starcert.system.plugins import PluginError, plugins
 
-OWN_THREATS: dict[str, type[Threat]] = {
-    each.word: each
-    for each in (
-        AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence,
-        DeleteNode, RestoreNode, InjectNode,
-    )
-}  # fmt: skip
+THREATS: tuple[type[Threat], ...] = (
+    AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
+    RestoreNode, InjectNode,
+)  # fmt: skip
+_OWN = {each.word: each for each in THREATS}
 _OPERATORS = {"|": or_, "&": and_, "+": add}  # the loosest first, as in Python
 _REFERENCE = re.compile(r"([^:]+:[^\W\d]\w*)(?::(.*))?")  # file.py:NAME or module:NAME, and what follows
 
@@ -72,7 +70,7 @@ class _Reader:
     find: Find | None
 
     def refuse(self, hint: str = "") -> NoReturn:
-        requirement = f"be a threat with its number, such as flips:2 or rewire:1; there are {', '.join(OWN_THREATS)}"
+        requirement = f"be a threat with its number, such as flips:2 or rewire:1; there are {', '.join(_OWN)}"
         raise InvalidParameterError(self.name, requirement, self.given, hint)
 
     def combined(self, operators: list[str]) -> Threat:
@@ -95,17 +93,15 @@ class _Reader:
                 self.refuse("A parenthesis is not closed.")
             return found
         word, _, rest = token.partition(":")
-        if word in OWN_THREATS:
-            return self._made(OWN_THREATS[word], token, rest)
-        if word in plugins("threats", OWN_THREATS):
-            plugin = find_plugin("threats", word, OWN_THREATS)
+        if word in _OWN:
+            return self._made(_OWN[word], token, rest)
+        if plugin := (others := plugins("threats", _OWN)).get(word):
             kind = plugin.load()
             if not (isinstance(kind, type) and issubclass(kind, Threat) and kind.word == word):
-                called = getattr(kind, "word", "nothing")
-                raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Threat with the word {word!r}: {called!r}.")
+                raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Threat with the word {word!r}.")
             return self._made(kind, token, rest)
         if (parts := _REFERENCE.fullmatch(token)) is None:
-            self.refuse(did_you_mean(word, [*OWN_THREATS, *plugins("threats")]))
+            self.refuse(did_you_mean(word, [*_OWN, *others]))
         kind = self._found(reference := unquote(parts[1]))
         if not (isinstance(kind, type) and issubclass(kind, Threat)):
             self.refuse(f"{reference} is not a class derived from starcert.Threat.")
