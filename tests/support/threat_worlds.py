@@ -310,9 +310,9 @@ def plain(n: int = 4, *, directed: bool = False, types: int = 1, noise: sc.Noise
     return World(make, (1 + types,) * len(ends), ends, noise, axis, directed=directed, nodes=n)
 
 
-def of_ends(ends: list[tuple[int, int]], n: int, *, directed: bool = False, types: int = 1) -> World:
+def of_ends(ends: list[tuple[int, int]], n: int, *, directed: bool = False, types: int = 1, **more) -> World:
     """All graphs with n nodes and edges among these pairs or arcs, in one region; others are fixed to be absent."""
-    whole, ends = plain(n, directed=directed, types=types), sorted(ends)
+    whole, ends = plain(n, directed=directed, types=types, **more), sorted(ends)
     places = [whole.ends.index(each) for each in ends]
 
     def make(values: Values) -> sc.Graph:
