@@ -9,7 +9,7 @@ from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed
 
 import starcert as sc
 from starcert.certificates.attack_axes import axes_of, influences
-from starcert.certificates.metrics import flip_verdicts
+from starcert.certificates.metrics import threat_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import FlipEvidence
 from starcert.pages import write_report
@@ -45,14 +45,14 @@ def test_something_of_everything_is_there():
 def test_rows_count_the_graphs_one_by_one(kept):
     archive, _ = kept
     anywhere, rows = verdict_rows(archive)[:2], verdict_rows(archive)[2:]
-    assert [row.flips for row in anywhere] == ["any 1 flip", "any 2 flips"]
-    for row, found in zip(anywhere, flip_verdicts(archive.certificates, archive.labels), strict=True):
+    assert [row.attacks for row in anywhere] == ["any 1 flip", "any 2 flips"]
+    for row, found in zip(anywhere, threat_verdicts(archive.certificates, archive.labels), strict=True):
         by_evidence = found.n_certified - found.n_by_p_A
         assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
         assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
     axes = archive.noise.axes
     for row in rows:
-        words = [part.split(" in ") for part in row.flips.split(", ")]
+        words = [part.split(" in ") for part in row.attacks.split(", ")]
         radius = tuple(int({axis: n for n, axis in words}.get(axis, 0)) for axis in axes)
         tones = [
             tone_of(one, radius)
@@ -143,7 +143,7 @@ def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp
     path = tmp_path / "report.html"
     write_report(path, archive, sites)
     open_page(quiet, path.as_uri())
-    assert texts(quiet, "#verdict-table tbody th") == [row.flips for row in verdict_rows(archive)]
+    assert texts(quiet, "#verdict-table tbody th") == [row.attacks for row in verdict_rows(archive)]
     if len(archive.noise.axes) > 2:  # the first two, wherever the page starts
         for role, axis in (("yAxis", "0"), ("xAxis", "1")):
             set_value(quiet, f"#frontier-axes select[data-role={role}]", axis, "change")

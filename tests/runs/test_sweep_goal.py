@@ -56,7 +56,7 @@ def test_a_goal_is_read_as_it_is_written(text):
 )
 def test_bad_goals_get_one_message(text, said):
     with pytest.raises(InvalidParameterError) as caught:
-        Goal.parse(text, NOISE, (2, 9))
+        Goal.parse(text, NOISE, sc.threats.Box((2, 9)))
     assert said in str(caught.value)
 
 

@@ -225,7 +225,6 @@ class SmoothedClassifier(SmoothedEstimator):
                 capacity=[problem.capacities[graph] for graph in rows],
                 anchored=[problem.sites[graph].reason for graph in rows],
                 nodes=nodes,
-                boxes=None if questions is None else [questions[graph].box for graph in rows],
                 kind=problem.kind,
                 classes=self._class_labels,
             )

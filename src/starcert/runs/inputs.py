@@ -24,7 +24,7 @@ from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
-from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.sources import load_graphs, with_node_labels, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import progress_bar, say
@@ -122,7 +122,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
-    chosen = part.limited(settings.limit, seed)
+    chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 

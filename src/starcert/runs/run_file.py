@@ -48,7 +48,7 @@ VOTES, PROFILE = "votes.db", "profile.json"
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
-_TABLES = ("noise", "regions", "columns")
+_TABLES = ("noise", "regions", "columns", "spare_node")
 _GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
 _WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}

@@ -15,6 +15,7 @@ from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat, read_threat
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -237,6 +238,25 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     """One of starcert's bounds by name, or what else `from_package` takes."""
     text = as_text(value, base, name)
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
+
+
+def as_threat(value: object, base: Path, name: str) -> Threat:
+    """A threat, or what its text describes."""
+    return value if isinstance(value, Threat) else read_threat(as_text(value, base, name), name)
+
+
+def as_spare_node(value: object, _base: Path, name: str) -> dict[str, object]:
+    """The data of a spare node: texts, numbers, or rows of numbers."""
+    if not isinstance(value, Mapping):
+        hint = 'Write a table: [spare_node], and below it a line such as element = "C" for every node datum.'
+        raise InvalidParameterError(name, "map node data to the values of a spare node", value, hint)
+    return {str(key): each for key, each in value.items()}
+
+
+def parse_spare_node(text: str, option: str) -> dict[str, object]:
+    """The data of a spare node from DATUM=VALUE, separated by commas: a whole number is one, all else is text."""
+    items = _parse_items(text, option, "be DATUM=VALUE, separated by commas, such as element=C")
+    return {key: int(value) if re.fullmatch(r"-?\d{1,18}", value) else value for key, value in items.items()}
 
 
 def as_device(value: object, base: Path, name: str) -> str:

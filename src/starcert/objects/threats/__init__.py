@@ -15,7 +15,7 @@ from starcert.objects.threats.base import _KINDS, Both, Either, Then, Threat, Un
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
 from starcert.objects.threats.levels import by_level
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
+from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, injected_nodes, with_spare_nodes
 from starcert.objects.threats.text import read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 
@@ -45,6 +45,7 @@ __all__ = [
     "after",
     "attackable",
     "by_level",
+    "injected_nodes",
     "read_threat",
     "threat_of",
     "with_spare_nodes",

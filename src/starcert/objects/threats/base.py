@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import reduce
 from operator import and_, or_
 from typing import Any, ClassVar, Self
@@ -117,6 +117,10 @@ class Threat(ABC):
     def label(self) -> str:
         """What tables and pages call it."""
 
+    def label_of(self, size: int) -> str:
+        """What tables and pages call its attacks of at most this size."""
+        return self.label if size == self.most else f"{self.label}, {at_most(size, 'unit')} of {self.most:,}"
+
     def check(self, sites: Sites) -> None:  # noqa: B027  (most threats fit every object)
         """Raises `UnfitError` if the object is none that the threat can be asked about."""
 
@@ -183,6 +187,10 @@ class CountedThreat(Threat):
     def label(self) -> str:
         return at_most(self.most, self.unit, self.units)
 
+    @override
+    def label_of(self, size: int) -> str:
+        return replace(self, most=size).label  # type: ignore[type-var]  # a dataclass
+
     @property
     @override
     def reverse(self) -> Threat | None:
@@ -236,6 +244,10 @@ class Either(_Combined):
         return f"{self.left.label} or {self.right.label}"
 
     @override
+    def label_of(self, size: int) -> str:
+        return " or ".join(each.label_of(min(size, each.most)) for each in (self.left, self.right))
+
+    @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
         found = self.left.attacks(sites, size) | self.right.attacks(sites, size)
         for smaller in range(1, size if len(found) else 1):
@@ -266,6 +278,10 @@ class Both(Threat):
     @override
     def label(self) -> str:
         return ", and ".join(each.label for each in self.parts)
+
+    @override
+    def label_of(self, size: int) -> str:
+        return ", and ".join(each.label_of(min(size, each.most)) for each in self.parts)
 
     @override
     def limits(self, noise: Noise) -> tuple[int, ...] | None:

@@ -182,6 +182,8 @@ class Box(SiteThreat):
             return f"at most {', '.join(counts)} by axis"
         return f"at most {', '.join(map(' in '.join, zip(counts, self.axes, strict=True)))}"
 
+    label_of = Threat.label_of  # its number is not a field
+
     @override
     def limits(self, noise: Noise) -> tuple[int, ...]:
         counts = dict(zip(self.axes, self.radius, strict=True)) if self.axes else self.radius

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -112,6 +112,10 @@ class InjectNode(Controlled):
         edges = at_most(self.most, "edge")
         return f"an injected node with {edges}" if len(self.nodes) == 1 else f"injected nodes with {edges} in all"
 
+    @override
+    def label_of(self, size: int) -> str:
+        return replace(self, edges=size).label
+
     @property
     @override
     def reverse(self) -> Threat:
@@ -131,6 +135,14 @@ class InjectNode(Controlled):
     def moves(self, sites: Sites, region: int) -> Mask:
         layer = sites.layers[region]
         return moves_to_zero(layer).T & (layer.name in EDGE_LAYERS)
+
+
+def injected_nodes(threat: Threat | None) -> tuple[str, ...]:
+    """The names of the spare nodes that a threat, or a part of it, injects."""
+    parts = threat.nodes if isinstance(threat, InjectNode) else ()
+    for each in getattr(threat, "parts", (getattr(threat, "left", None), getattr(threat, "right", None))):
+        parts += injected_nodes(each) if each is not None else ()
+    return tuple(dict.fromkeys(parts))
 
 
 def with_spare_nodes(
