@@ -184,7 +184,7 @@ def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
             expected = float(right and one.any_flips >= most) if sum(one.capacity) >= most else None
             assert mark == expected
     assert goal.description == "accuracy certified against any 14 flips"
-    with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
+    with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has such an attack"):
         marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
-    with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):
+    with pytest.raises(InvalidParameterError, match="'best' must be a threat with its number"):
         Goal.parse("accuracy@flips:none", NOISE)
