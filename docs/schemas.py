@@ -27,7 +27,8 @@ from unittest.mock import patch
 from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import reading, writing
-from starcert.files.record import MARGINS, Archive, BrokenLevel, Claims
+from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files.record import Archive
 from starcert.files.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes

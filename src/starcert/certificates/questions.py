@@ -21,7 +21,8 @@ class Question:
 
     threat: Threat
     levels: tuple[frozenset[Level], ...]  # of each size, the flips on each axis of its attacks
-    attacks: AttackList
+    counts: tuple[int, ...]  # of each size, how many attacks there are
+    attacks: AttackList  # none of any size where a file does not hold them
 
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
@@ -30,13 +31,7 @@ class Question:
         threat.check(seen)
         found = [threat.attacks(seen, size) for size in range(1, threat.most + 1)]
         levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
-        return cls(threat, levels, [each.numbers(seen) for each in found])
-
-    @property
-    def box(self) -> tuple[int, ...] | None:
-        """The most flips of an attack on each axis; None where there is no attack at all."""
-        every = [level for levels in self.levels for level in levels]
-        return tuple(map(max, zip(*every, strict=True))) if every else None
+        return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
     def certified_by(self, harmless: Callable[[Level], bool]) -> int:
         """The largest size up to which all attacks lie on levels that are harmless."""
