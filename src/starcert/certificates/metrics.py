@@ -204,7 +204,7 @@ class SizeOutcome(NamedTuple):
     certified: int  # the largest size certified, by whichever argument
     broken: int | None  # the smallest size of an attack that is known to change the answer
     to_settle: int | None  # about how many votes of its own would settle the size after those that are certified
-    n_attacks: tuple[int, ...] = ()  # how many attacks of each size are listed, from 1 on; empty: not known
+    n_attacks: tuple[int, ...] = ()  # how many attacks of each size are listed, from 1 on; empty: none are
 
     def under(self, size: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
         """Whether attacks of at most this size are certified, by which argument, or broken, or open."""
@@ -228,7 +228,7 @@ class SizeVerdicts(_VerdictCounts):
     size: int
     own_samples: tuple[int, ...]
     n_without: int  # how many graphs are left out
-    n_attacks: int | None  # how many attacks are listed, of all graphs; None: not known
+    n_attacks: int | None  # how many attacks are listed, of all graphs; None: none are
 
     @property
     def label(self) -> str:
@@ -330,8 +330,7 @@ def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
     if one.asked is None or most is None:
         hint = "Certify again with this threat, or name any flips: flips:2."
         raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
-    listed = tuple(sum(map(len, blocks)) for blocks in one.asked.attacks)
-    least = next((size for size, levels in enumerate(one.asked.levels, start=1) if levels), most + 1)
+    least = next((size for size, n in enumerate(one.asked.counts, start=1) if n), most + 1)
     sizes = {} if one.verdicts is None else one.verdicts.sizes
     by_counts = certified = 0 if one.abstained else min(most, one.asked.certified_by(one.proves))
     while certified < most and certified + 1 in sizes and sizes[certified + 1].kind == "certified":
@@ -339,7 +338,7 @@ def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
     broken = min((size for size, verdict in sizes.items() if verdict.kind == "broken"), default=None)
     more = sizes[certified + 1].more_votes if certified + 1 in sizes else None
     needed = None if one.verdicts is None or more is None else one.verdicts.own_votes + more
-    return SizeOutcome(least, most, by_counts, certified, broken, needed, listed)
+    return SizeOutcome(least, most, by_counts, certified, broken, needed, one.asked.counts)
 
 
 def threat_verdicts(

@@ -129,23 +129,23 @@ def compare(
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
-
     right = "right" if found.known else "answered"
-    heads = ("run", *verdict_heads(f"{found.one}s", right, listed=not found.threat.by_radius))
-    columns = ("run", "flips", "share", "difference", "95% interval")
-    verdicts = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
+    attacks, _, *heads = verdict_heads(f"{found.one}s", right, listed=not found.threat.by_radius)
+    columns = ("run", attacks, "share", "difference", "95% interval")
+    cells = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
+    known, verdicts = known_columns((*columns[:2], *heads), [(run, what, *rest) for run, what, _, *rest in cells])
     differences = [
         (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
         for each in found.differences
     ]
-    known, cells = known_columns(heads, verdicts)
-    under = "flips wherever they are" if found.threat.by_radius else found.threat.label
+    n_listed = max((row.n_attacks or 0 for _, row, _ in found.verdicts), default=0)
+    under = f"{found.threat.label}, {n_listed:,} attacks" if n_listed else "flips wherever they are"
     more, n = "the page has all", len(found.rows)
     are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
-        table(f"Certified, broken, open under {under}", known, cells, left=heads[:2], more=more),
-        table(f"Compared with {found.names[0]}", columns, differences, left=heads[:2], more=more),
+        table(f"Certified, broken, open under {under}", known, verdicts, left=columns[:2], more=more),
+        table(f"Compared with {found.names[0]}", columns, differences, left=columns[:2], more=more),
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]

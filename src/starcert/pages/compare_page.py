@@ -173,8 +173,8 @@ def _same_sites(runs: Sequence[ComparedRun]) -> bool:
 
 
 def _same_lists(outcomes: Sequence[Sequence[SizeOutcome]]) -> bool:
-    """Whether as many attacks on every graph are listed in all runs, as far as that is known."""
-    return all(len({each.n_attacks for each in graph if each.n_attacks}) < 2 for graph in zip(*outcomes, strict=True))
+    """Whether as many attacks on every graph are listed in all runs."""
+    return all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in zip(*outcomes, strict=True))
 
 
 def _verdicts(

@@ -195,7 +195,7 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
                 known = "abstains" if one.abstained else outcome.under(size)
                 cells[f"{'threat' if listed else 'any'}_{size}"] = known if outcome.possible(size) else None
                 if listed:
-                    cells[f"attacks_{size}"] = outcome.n_attacks[size - 1] if outcome.n_attacks else None
+                    cells[f"attacks_{size}"] = outcome.n_attacks[size - 1]
         yield cells
 
 

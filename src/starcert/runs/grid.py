@@ -301,7 +301,7 @@ class Goal:
 
 def _is_part(threat: Threat, asked: Threat | None) -> bool:
     """Whether certificates of the threat that is asked about also speak of another one, with as many units or fewer."""
-    return asked is not None and not asked.by_radius and Question(asked, (), ()).size_of(threat) is not None
+    return asked is not None and not asked.by_radius and Question(asked, (), (), ()).size_of(threat) is not None
 
 
 ACCURACY = Goal()  # what levels are compared by without a goal
