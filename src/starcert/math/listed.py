@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +93,11 @@ class ListedEvidence:
     `harmless` says which levels of flips by axis are certified otherwise: their attacks are not weighed.
     """
 
+    nothing_to_weigh: ClassVar[str] = "its attacks, if there are any, are certified by p_A"
+
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
+        self.n_votes = votes.n_votes
         self.box = (len(attacks),)
         self.groups = [
             [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
@@ -103,6 +106,10 @@ class ListedEvidence:
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a size that is not harmless."""
         return bool(self.groups[level[0] - 1])
+
+    def proves(self, level: Level) -> bool:
+        """Whether the shared votes alone prove every attack of a size harmless."""
+        return not self.possible(level) or all(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The one scheme of a size: all of its attacks are listed."""
