@@ -332,9 +332,8 @@ def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
         raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
     least = next((size for size, n in enumerate(one.asked.counts, start=1) if n), most + 1)
     sizes = {} if one.verdicts is None else one.verdicts.sizes
-    by_counts = certified = 0 if one.abstained else min(most, one.asked.certified_by(one.proves))
-    while certified < most and certified + 1 in sizes and sizes[certified + 1].kind == "certified":
-        certified += 1
+    certified = min(most, one.certified_size or 0)
+    by_counts = min(certified, one.asked.certified_by(one.proves))
     broken = min((size for size, verdict in sizes.items() if verdict.kind == "broken"), default=None)
     more = sizes[certified + 1].more_votes if certified + 1 in sizes else None
     needed = None if one.verdicts is None or more is None else one.verdicts.own_votes + more

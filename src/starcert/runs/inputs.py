@@ -21,6 +21,7 @@ from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
+from starcert.objects.threats import Threat, UnfitError, attackable
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
@@ -230,6 +231,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
             problem = known.under(settings.noise)
         else:
             problem = problem_of(rule, settings.noise, data)
+        check_threat(settings.threat, problem, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     bound = settings.bound.digest if isinstance(settings.bound, Reference) else None
@@ -310,6 +312,20 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
             except StarcertError as error:
                 _refuse_regions(name, each.clean, error)
         raise
+
+
+def check_threat(threat: Threat | None, problem: Problem, data: Dataset) -> None:
+    """Refuses a threat that does not fit the objects, by name: before they are shown to the model."""
+    if threat is None or threat.by_radius:
+        return
+    for name, sites in zip(data.names, problem.sites, strict=True):
+        try:
+            threat.check(attackable(sites, problem.noise))
+        except UnfitError as error:
+            parameter, requirement, got, hint = error.args
+            hint = hint or "Ask about another threat: any flips, such as flips:1, fit everything."
+            got = f"{got} ({kind_of(sites.clean).word} {name!r}, threat {threat})"
+            raise UnfitError(parameter, requirement, got, hint) from None
 
 
 def _refuse_regions(name: str, graph: CleanObject, error: StarcertError) -> NoReturn:

@@ -220,13 +220,14 @@ class RunSettings:
         metavar="NAME:NUMBER",
         sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
     )
-    spare_node: dict[str, object] | None = _of_data(
+    spare_node: dict[str, object] | None = setting(
         checks.as_spare_node,
         "With the threat inject: the data of the node that is added to every graph, without edges, for an attacker to "
         "use: one value for each node datum, such as element=C.",
         parse=checks.parse_spare_node,
         metavar="DATUM=VALUE,…",
         shown="none, where nodes have no data",
+        changes="nothing",
     )
     limit: int | None = setting(
         _SAMPLES,
@@ -315,7 +316,7 @@ class RunSettings:
             raise InvalidParameterError(name, f"{must} where nodes are classified", str(getattr(self, name)), hint)
         if self.max_radius is not None:
             if self.threat is not None and not self.threat.by_radius:
-                hint = "Leave max_radius out. What both allow is a threat too: 'box:motif=3 & rewire:1'."
+                hint = "What both allow is a threat too: 'box:motif=3 & rewire:1'."
                 raise InvalidParameterError("max_radius", f"be left out beside {self.threat}", self.max_radius, hint)
             box = Box(self.max_radius)
             object.__setattr__(self, "threat", box if self.threat is None else box & self.threat)

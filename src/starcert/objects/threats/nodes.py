@@ -137,7 +137,7 @@ class InjectNode(Controlled):
         return moves_to_zero(layer).T & (layer.name in EDGE_LAYERS)
 
 
-def injected_nodes(threat: Threat | None) -> tuple[str, ...]:
+def injected_nodes(threat: object) -> tuple[str, ...]:
     """The names of the spare nodes that a threat, or a part of it, injects."""
     parts = threat.nodes if isinstance(threat, InjectNode) else ()
     for each in getattr(threat, "parts", (getattr(threat, "left", None), getattr(threat, "right", None))):
