@@ -312,7 +312,7 @@ def test_a_threat_is_counted_at_every_level(run, tmp_path):
             for name, count in {"by_p_A": each.n_by_p_A, "certified": each.n_certified, "open": each.n_open}.items():
                 assert float(row[f"any_{each.size}_{name}"]) == count / 6
     assert any(each.n_certified for level in found.levels for each in level.by_size)
-    assert "any 2: certified" in (tmp_path / "asked" / "sweep.html").read_text()
+    assert "any 2 flips: certified" in (tmp_path / "asked" / "sweep.html").read_text()
     assert 'threat = "flips:2"' in (tmp_path / "asked" / "run.toml").read_text()
     attacked = {"evidence": True, "own_samples": 600, "threat": "flips:1"}
     found = run_sweep(settings_of(run, "hub=0.1", samples=1000, out=tmp_path / "attacked", **attacked))

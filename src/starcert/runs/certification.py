@@ -32,6 +32,7 @@ from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
+from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
@@ -161,7 +162,7 @@ def certified(
         seed=settings.seed,
         alpha=settings.alpha,
         family=settings.family,
-        threat=settings.threat,
+        threat=without_folders(settings.threat),
         evidence=Evidence(settings.own_samples) if settings.evidence else False,
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
@@ -222,7 +223,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
-        "threat": None if settings.threat is None else str(settings.threat),
+        "threat": None if settings.threat is None else str(without_folders(settings.threat)),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
         "backend": ready.base.backend,

@@ -21,11 +21,11 @@ from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.objects.regions import BUILDERS, build
 from starcert.objects.rule import Rule, stated_by_author
-from starcert.objects.threats import Threat, UnfitError, attackable
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
-from starcert.runs.sources import load_graphs, with_node_labels, with_spares
+from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import progress_bar, say
@@ -92,6 +92,7 @@ class TriedModel:
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
     bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
+    threat: str | None  # the same of the threat
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
 
     @property
@@ -107,7 +108,7 @@ class TriedModel:
             "classifier": self.base.description,
             "data": self.data.digest,
             "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
-        } | ({} if self.bound is None else {"bound": self.bound})
+        } | {name: each for name, each in (("bound", self.bound), ("threat", self.threat)) if each is not None}
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:
@@ -235,7 +236,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     bound = settings.bound.digest if isinstance(settings.bound, Reference) else None
-    return TriedModel(settings.model.digest, base, data, rule, job, bound, tuple(answers))
+    threat = digest_of_files(settings.threat)
+    return TriedModel(settings.model.digest, base, data, rule, job, bound, threat, tuple(answers))
 
 
 class UserRule:
@@ -312,20 +314,6 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
             except StarcertError as error:
                 _refuse_regions(name, each.clean, error)
         raise
-
-
-def check_threat(threat: Threat | None, problem: Problem, data: Dataset) -> None:
-    """Refuses a threat that does not fit the objects, by name: before they are shown to the model."""
-    if threat is None or threat.by_radius:
-        return
-    for name, sites in zip(data.names, problem.sites, strict=True):
-        try:
-            threat.check(attackable(sites, problem.noise))
-        except UnfitError as error:
-            parameter, requirement, got, hint = error.args
-            hint = hint or "Ask about another threat: any flips, such as flips:1, fit everything."
-            got = f"{got} ({kind_of(sites.clean).word} {name!r}, threat {threat})"
-            raise UnfitError(parameter, requirement, got, hint) from None
 
 
 def _refuse_regions(name: str, graph: CleanObject, error: StarcertError) -> NoReturn:

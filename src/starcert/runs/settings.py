@@ -20,6 +20,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
+from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
@@ -177,8 +178,7 @@ class RunSettings:
         "alpha is shared between both arguments.",
         shown="no",
         panel="Evidence",
-        sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
-        "side, and levels are compared by the latter.",
+        sweep_help="Look at where the flips of the votes fell, too: levels are compared by what that certifies.",
         implied=False,
         default=False,
     )
@@ -209,21 +209,20 @@ class RunSettings:
         metavar="AXIS=COUNT,…",
     )
     threat: Threat | None = _of_certificates(
-        checks.as_threat,
+        as_threat,
         "What the attacker can do: the results count the graphs that are certified, broken and open under it. flips:2 "
         "is any two flips, box:motif=3,random=45 the radii to look at. Narrower ones, whose attacks are all listed: "
-        "deletions:2, additions:2, changes:1 (of categories, features, types), rewire:1 (another end), swap:1 (two "
-        "edges exchange ends), local:3,per_node=1, controlled:2,nodes=a|b, valence:1, delete_node:1, restore_node:1, "
-        "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. A "
-        "threat of your own: FILE.PY:NAME, MODULE:NAME, or the name that a package gives it (starcert plugins).",
+        "deletions:2, additions:2, changes:1 (of values, types), rewire:1 (another end), swap:1 (two edges exchange "
+        "ends), local:3,per_node=1, controlled:2,nodes=a|b, where:1,name=FILE.PY:FUNCTION, valence:1, delete_node:1, "
+        "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
+        "Your own: FILE.PY:NAME:2, MODULE:NAME:2, or by the word of a package's (starcert plugins).",
         shown="none: all that can be flipped",
         metavar="NAME:NUMBER",
         sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
     )
     spare_node: dict[str, object] | None = setting(
-        checks.as_spare_node,
-        "With the threat inject: the data of the node that is added to every graph, without edges, for an attacker to "
-        "use: one value for each node datum, such as element=C.",
+        checks.must('be a table: [spare_node], and below it lines such as element = "C"', checks.is_table, dict),
+        "With inject: the data of the node that every graph gets, without edges, for an attacker to use: element=C.",
         parse=checks.parse_spare_node,
         metavar="DATUM=VALUE,…",
         shown="none, where nodes have no data",

@@ -14,12 +14,11 @@ from zipfile import BadZipFile, ZipFile
 
 from starcert.datasets import Dataset, npz, tu
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
-from starcert.objects import CleanObject, Graph
+from starcert.objects import CleanObject
 from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
-from starcert.objects.threats import Threat, injected_nodes, with_spare_nodes
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
@@ -342,24 +341,3 @@ def _label(label: Any, where: str) -> int:  # noqa: ANN401  (a tensor, or whatev
         shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
         raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
     return int(number)  # type: ignore[call-overload,no-any-return]
-
-
-def with_spares(data: Dataset, threat: Threat | None, entries: Mapping[str, object]) -> Dataset:
-    """The data with the spare nodes that a threat injects, which have these data and no edges."""
-    names = injected_nodes(threat)
-    if entries and not names:
-        hint = "Ask about inject: too, such as --threat inject:2."
-        raise InvalidParameterError("spare_node", "be left out unless a node is injected", dict(entries), hint)
-    if names and (data.of_nodes or not all(isinstance(each, Graph) for each in data.graphs)):
-        hint = "Ask about controlled: and name nodes that are there."
-        raise InvalidParameterError("threat", "inject nodes into graphs that are classified", str(threat), hint)
-    found = []
-    for name, graph in zip(data.names, data.graphs, strict=True) if names else ():
-        new = [each for each in names if each not in map(str, graph.nodes)]
-        try:
-            found.append(with_spare_nodes(graph, {key: [each] * len(new) for key, each in entries.items()}, names=new))
-        except InvalidParameterError as error:
-            hint = 'Write a table [spare_node] into the run file, with a line such as element = "C" for each.'
-            got = f"{error.args[2]} for graph {name!r}"
-            raise InvalidParameterError("spare_node", error.args[1], got, hint) from None
-    return replace(data, graphs=tuple(found)) if names else data
