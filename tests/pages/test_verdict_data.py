@@ -180,3 +180,60 @@ def test_hostile_names_stay_names_in_what_evidence_says(quiet, tmp_path):
     (said,) = texts(quiet, "#attack-text")
     assert all(name in said for name in HOSTILE[:2])
     assert texts(quiet, "#graph-table td.name") == HOSTILE[:3]
+
+
+# A threat that lists its attacks ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def listed():
+    """A path that one deletion breaks, a clique that none does, and a graph without edges."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))
+    edges = [[(0, 1), (1, 2), (2, 3), (3, 4)], [(i, j) for i in range(5) for j in range(i)], []]
+    problem = smoothed.problem([sc.Graph(5, each, nodes="abcde") for each in edges])
+    found = smoothed.certify(problem, samples=2_000, seed=1, threat="deletions:2", evidence=sc.Evidence(4_000))
+    return Archive.from_result(found, labels=[1, 1, 0], names=["path", "clique", "empty"]), problem
+
+
+def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
+    archive, problem = listed
+    data = page_data(archive, problem.sites).data
+    assert data["threat"]["labels"] == ["1 deletion", "at most 2 deletions"]
+    for one, of_graph in zip(archive.certificates, data["threat"]["graphs"], strict=True):
+        for size, (kind, n_attacks, why) in enumerate(of_graph, start=1):
+            asked = sc.threats.Deletions(size)
+            assert n_attacks == sum(one.asked.counts[:size])
+            if not n_attacks:
+                assert kind == "no such attack"
+            elif one.verdict(asked) == "certified":
+                assert kind == ("by p_A" if one.why(asked) == "by p_A" else "by evidence")
+            else:
+                assert (kind, why) == (one.verdict(asked), one.why(asked))
+    kinds = [tuple(kind for kind, _, _ in of_graph) for of_graph in data["threat"]["graphs"]]
+    assert kinds == [("broken", "broken"), ("by p_A", "by evidence"), ("no such attack", "no such attack")]
+    path, *others = (each["attack"] for each in data["evidence"]["graphs"])
+    assert others == [None, None]
+    assert path["label"] == "1 deletion"
+    assert path["named"][0] in ("a–b", "b–c", "c–d", "d–e")
+    assert not {"slices", "surface"} & set(data["evidence"])
+    by_counts, sites = Archive.from_result(archive.certificates.by_p_A), problem.sites
+    assert data["slices"] == page_data(by_counts, sites).data["slices"]
+    (one, two) = verdict_rows(archive)
+    assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
+    assert two.n_attacks == 14 + 6 + 45
+
+
+def test_the_page_of_a_listed_threat_reads_as_its_certificates(listed, shown):
+    page = shown(*listed)
+    assert "deletions:2" in texts(page, "#threat")[0]
+    assert texts(page, "#graph-table th")[-2:] == ["1 deletion", "at most 2 deletions"]
+    assert texts(page, "#graph-table td:last-child") == ["broken", "by evidence", "no such attack"]
+    first, second = texts(page, "#threat-verdicts li")
+    assert first.startswith("1 deletion (4 attacks): broken, by ")
+    assert second.startswith("at most 2 deletions (10 attacks): broken, by ")
+    assert "An attack that changes the answer (1 deletion)" in texts(page, "#attack-text")[0]
+    assert texts(page, "#verdict-plot") == texts(page, "#surface-counted") == []
+    assert "1 of 3 graphs has no attack of this kind (at most 2 deletions)." in " ".join(
+        texts(page, "#verdicts .caption")
+    )

@@ -18,7 +18,7 @@ from starcert.files.verification import TAKEN_AS_STATED
 from starcert.pages.compare_page import Comparison, write_comparison
 from starcert.pages.findings import verdict_heads
 from starcert.runs.run_file import CERTIFICATES
-from starcert.system.errors import StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import at_most, plural
 from starcert.voting.store import VoteStore
 
@@ -125,7 +125,12 @@ def compare(
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
     read = {name: archives.read(file).confirmed() for name, file in files.items()}
-    show(*_comparison_view(write_comparison(out, read, threat=threat)), f"Comparison: {out}")
+    try:
+        found = write_comparison(out, read, threat=threat)
+    except InvalidParameterError as error:
+        called = "--threat" if error.parameter == "threat" else error.parameter
+        raise InvalidParameterError(called, *error.args[1:]) from None
+    show(*_comparison_view(found), f"Comparison: {out}")
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
