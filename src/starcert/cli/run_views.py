@@ -169,7 +169,8 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     right = "right" if any(label is not None for label in archive.labels) else "answered"
     weighed = archive.certificates.verdicts is not None
     each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
-    listed = threat_asked(archive.certificates) is not None
+    threat = threat_asked(archive.certificates)
+    listed = threat is not None
     heads = findings.verdict_heads(words.many, right, listed=listed)
     heads, cells = known_columns(heads, [row.cells(weighed) for row in rows])
     against = "these attacks" if listed else "at most this many flips"
@@ -178,7 +179,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     return [
         table(title, heads, cells, left=heads[:1], most=len(cells)),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
-        *filter(None, [findings.without_attacks(archive, words)]),
+        *filter(None, [findings.without_attacks(archive, words), threat and threat.anchored]),
         *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]
