@@ -292,7 +292,7 @@ def differences(there: RunFile, record: RunRecord) -> list[str]:
     if grid is not None and there.grid == grid and grid.levels(known.noise) == grid.levels(settings.noise):
         keys.remove("noise")  # a finished sweep has written the one that it suggests
     pairs: list[tuple[str, object, object]] = [("grid", there.grid, grid)]
-    pairs += [(key, *(_without_folders(getattr(each, key)) for each in (known, settings))) for key in keys]
+    pairs += [(key, _without_folders(getattr(known, key)), _without_folders(getattr(settings, key))) for key in keys]
     pairs += [(f"content of {key}", there.expected.get(key), record.expected.get(key)) for key in EXPECTED]
     return [f"{name}: there {before}, now {now}" for name, before, now in pairs if before != now]
 
