@@ -45,9 +45,17 @@ class StatedThreat(Threat):
         return self.text
 
 
+def text_of(threat: Threat) -> str:
+    """The text of a threat in files: one that another threat is read from is not its own."""
+    try:
+        return str(threat) if read_threat(str(threat)) == threat else repr(threat)
+    except InvalidParameterError:
+        return str(threat)
+
+
 def threat_to_json(threat: Threat) -> dict[str, object]:
     """A threat as files have it."""
-    return {"text": str(threat), "label": threat.label, "most": threat.most}
+    return {"text": text_of(threat), "label": threat.label, "most": threat.most}
 
 
 def threat_from_json(field: Field) -> Threat:
@@ -131,13 +139,17 @@ class AttackIndex:
         found: dict[Level, list[Whole]] = {}
         for block in blocks:
             places = np.sort(self.places(block), axis=1)
-            ordered = places[np.lexsort(places.T[::-1])]
-            if (ordered[1:] == ordered[:-1]).all(axis=1).any():
+            if _any_twice(places):
                 raise InvalidParameterError("listed", "list each attack once", block[:3].tolist())
-            counts = np.stack([(self.of_axis[ordered] == axis).sum(axis=1) for axis in range(self.n_axes)], axis=1)
-            levels, group = np.unique(counts, axis=0, return_inverse=True)
-            for number, level in enumerate(levels.tolist()):
-                found.setdefault(tuple(level), []).append(ordered[group.ravel() == number])
+            group, of_axis = np.zeros(len(places), dtype=np.int64), self.of_axis[places]
+            for axis in range(self.n_axes):
+                flips = (of_axis == axis).sum(axis=1)
+                if (flips != flips[0]).any():
+                    group = np.unique(group * (block.shape[1] + 1) + flips, return_inverse=True)[1]
+            for number in range(group.max() + 1):
+                here = group == number
+                level = np.bincount(of_axis[here.argmax()], minlength=self.n_axes).tolist()
+                found.setdefault(tuple(level), []).append(places[here])
         return found
 
     def chosen(self, places: Whole, axes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -152,3 +164,12 @@ class AttackIndex:
         if counts != asked.counts or levels != list(asked.levels):
             must = f"list {asked.counts} attacks by size, on the levels {[sorted(each) for each in asked.levels]}"
             raise InvalidParameterError(name, must, f"{counts} on {[sorted(each) for each in levels]}")
+
+
+def _any_twice(rows: Whole) -> bool:
+    """Whether two rows are equal: mostly they ascend, and then none are."""
+    first = (rows[1:] != rows[:-1]).argmax(axis=1)[:, None]
+    if (np.take_along_axis(rows[1:], first, 1) > np.take_along_axis(rows[:-1], first, 1)).all():
+        return False
+    ordered = rows[np.lexsort(rows.T)]
+    return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())

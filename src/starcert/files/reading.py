@@ -297,9 +297,10 @@ def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple
 def _claims(claims: Field, noise: Noise, n_classes: int, *, listed: bool) -> Claims:
     inside = claims.members(
         *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
-        *(("certified_size", "broken") if listed else ()),
-        optional=() if listed else ("any_flips", "broken"),
+        optional=("any_flips", "broken", "certified_size"),
     )
+    sized = {"broken", "certified_size"} <= inside.keys() if listed else "certified_size" not in inside
+    claims.check(sized and not (listed and "any_flips" in inside), "be about sizes if a threat lists its attacks")
     inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
     broken = inside["broken"].items() if "broken" in inside else []
 

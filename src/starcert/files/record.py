@@ -26,7 +26,7 @@ from starcert.certificates.questions import Question
 from starcert.certificates.votes import RecordedVotes
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import GraphEvidence
-from starcert.files.listed_attacks import AttackIndex, question_to_json, threat_to_json
+from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
@@ -243,7 +243,7 @@ class Archive:
     @property
     def threat(self) -> str:
         """The text of the threat that was asked about, if it lists its attacks; "" if radii were looked at."""
-        return "" if self.asked is None else str(self.asked[0].threat)
+        return "" if self.asked is None else text_of(self.asked[0].threat)
 
     @property
     def stated_by(self) -> str:
