@@ -80,7 +80,8 @@ class SiteThreat(Threat):
     def attacks(self, sites: Sites, size: int) -> Attacks:
         moves, number = self.moves(sites), self.n_changes(sites, size)
         limits = self.budgets(sites, moves)
-        if limits is None and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
+        many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
+        if many and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
             refuse_many(self, size, total)
         return Attacks.of([moves.changes[list_sets(self, moves.site, number, limits)]] if number else [])
 
