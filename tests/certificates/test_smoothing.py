@@ -189,7 +189,7 @@ def test_bad_parts_are_refused(arguments, named):
         ({"alpha": 0.99}, "confidence level"),
         ({"family": "every"}, "'family' must be"),
         ({"max_radius": (1,)}, "'threat' must have 2 counts, one for each of core, rest"),
-        ({"threat": 2}, "'threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 2 instead"),
+        ({"threat": 2}, "'threat' must be a threat with its number, such as flips:2 or rewire:1; .* Got 2 instead"),
         ({"evidence": 1}, r"'evidence' must be True, False or Evidence\(own_samples=…\)\. Got 1 instead"),
         ({"plan": "decide"}, "'plan' must be \"fixed\" or \"decided\"\\. Got 'decide' instead"),
         ({"executor": 4}, "'executor' must be a concurrent.futures.Executor"),

@@ -337,7 +337,7 @@ def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
     broken = min((size for size, verdict in sizes.items() if verdict.kind == "broken"), default=None)
     more = sizes[certified + 1].more_votes if certified + 1 in sizes else None
     needed = None if one.verdicts is None or more is None else one.verdicts.own_votes + more
-    return SizeOutcome(least, most, by_counts, certified, broken, needed, one.asked.counts)
+    return SizeOutcome(least, most, by_counts, certified, broken, needed, one.asked.counts[:most])
 
 
 def threat_verdicts(
