@@ -268,6 +268,7 @@ def test_one_more_attack_has_to_pass_too(tmp_path):
         (lambda told: told["threat"].update(text="flips:2"), "text of a threat that lists its attacks"),
         (lambda told: told["threat"].update(text="rewire:2 "), "text of a threat that lists its attacks"),
         (lambda told: told["threat"].update(text="(" * 10**5), "must be the sentence"),
+        (lambda told: told["threat"].update(text=" | ".join(["rewire:2"] * 10**4)), "must be the sentence"),
         (lambda told: told["threat"].update(most=0), "be 1 or more"),
         (lambda told: told["threat"].update(more=0), "does not belong there"),
         (lambda told: told["listed"].pop(), "have an entry for each of 3 graphs"),

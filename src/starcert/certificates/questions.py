@@ -9,6 +9,8 @@ from hashlib import blake2b
 from operator import le
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable, by_level
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.threats.text import THREATS
@@ -48,7 +50,7 @@ class Question:
     @cached_property
     def largest(self) -> tuple[Level, ...]:
         """The levels that no other level contains; none where there is no attack at all."""
-        every = sorted(frozenset[Level]().union(*self.levels))
+        every = sorted({level for levels in self.levels for level in levels})
         return tuple(one for one in every if not any(one != other and all(map(le, one, other)) for other in every))
 
     @cached_property
@@ -85,9 +87,12 @@ class Question:
 def _attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
     """The attacks of one size; refused unless they are such, and not too many."""
     found = threat.attacks(sites, size)
-    if not isinstance(found, Attacks) or any(block.ndim != 2 or block.dtype.kind != "i" for block in found.blocks):
+    blocks = found.blocks if isinstance(found, Attacks) else [None]
+    if not all(isinstance(block, np.ndarray) and block.ndim == 2 and block.dtype.kind == "i" for block in blocks):
         hint = "Attacks.from_lists makes them from pairs of a position and its new value."
         raise InvalidParameterError("threat", f"return Attacks for size {size:,}: {threat.label}", found, hint)
     if len(found) > MAX_ATTACKS:
         refuse_many(threat, size, len(found))
-    return found
+    if any(len(block) and not block.shape[1] for block in found.blocks):
+        raise InvalidParameterError("threat", f"change something with each attack: {threat.label}", "nothing")
+    return Attacks(tuple(block.astype(np.int64, copy=False) for block in found.blocks if len(block)))

@@ -206,15 +206,16 @@ class SmoothedClassifier(SmoothedEstimator):
                 max_flips=max_flips,
                 questions=questions,
             )
-        look = {
+        look: dict[str, object] = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
-            "threat": [str(asked), *(each.digest for each in questions)] if weighed and questions else None,
             "own": weighed and max_own > 0,
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
+        if weighed and questions is not None and how.store is not None:
+            look["threat"] = [str(asked), *(each.digest for each in questions)]
         with run.opened() as store:
             # Sample, select and audit.
             votes = _draw_votes(run, drawing, store, record=weighed, look=look)
@@ -299,7 +300,7 @@ class SmoothedClassifier(SmoothedEstimator):
             >>> [one.kind for one in smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], 1)]
             ['broken', 'certified']
             >>> smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)])], "rewire:1")[0].why
-            'by trying all 8 attacks on the base classifier'
+            'by trying all 6 attacks on the base classifier'
         """
         asked = read_threat(level) if isinstance(level, Threat | str) else self.noise.radius(level, "level")
         most = whole_number("max_attacks", max_attacks, 1)

@@ -21,12 +21,15 @@ from starcert.math.evidence import Level
 from starcert.math.listed import AttackList
 from starcert.objects.threats import MAX_ATTACKS, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
+from starcert.system.plugins import PluginError
 
 LISTED = {
     "lists": "<i8",  # for each size the number of blocks, and for each of these how many attacks change how many sites
     "listed": "<u4",  # the attacks of each block, column by column: see `AttackAxis.attacked`
 }
 """Further arrays of a file about a threat that lists its attacks: all targets of a graph share them."""
+
+MAX_WORDS = 2**8  # a text of more words is not read: each operator may nest one threat in another
 
 Whole = npt.NDArray[np.int64]
 
@@ -49,7 +52,7 @@ def text_of(threat: Threat) -> str:
     """The text of a threat in files: one that another threat is read from is not its own."""
     try:
         return str(threat) if read_threat(str(threat)) == threat else repr(threat)
-    except InvalidParameterError:
+    except (InvalidParameterError, PluginError):
         return str(threat)
 
 
@@ -64,8 +67,8 @@ def threat_from_json(field: Field) -> Threat:
     text, label, most = inside["text"].text(), inside["label"].text(), inside["most"].whole(MAX_RADIUS)
     inside["most"].check(most > 0, "be 1 or more")
     try:
-        threat = read_threat(text)
-    except (InvalidParameterError, RecursionError):
+        threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
+    except (InvalidParameterError, PluginError, RecursionError):
         return StatedThreat(text, most, label)
     inside["text"].check(not threat.by_radius and str(threat) == text, "be the text of a threat that lists its attacks")
     inside["most"].check(threat.most == most, f"be {threat.most}, as the text says")

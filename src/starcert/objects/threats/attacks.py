@@ -170,7 +170,8 @@ class Attacks:
         for block in self.blocks:
             also = theirs.get(block.shape[1], block[:0])
             keys = _keys(np.concatenate([block, also]))
-            kept = block[np.isin(keys[: len(block)], keys[len(block) :]) == shared]
+            mine, other_keys = keys[: len(block)], np.append(np.sort(keys[len(block) :]), -1)
+            kept = block[(other_keys[np.searchsorted(other_keys[:-1], mine)] == mine) == shared]
             if len(kept):
                 found.append(kept)
         return Attacks(tuple(found))
