@@ -209,7 +209,7 @@ def test_a_threat_of_another_package_is_read_by_its_word(packages):
     assert type(found.parts[0]).__module__ == "firsts"
     with pytest.raises(InvalidParameterError, match=r"Did you mean first\?$"):
         read_threat("frst:1")
-    with pytest.raises(InvalidParameterError, match=r"Instead of 'first:1,x=2', write first:NUMBER\.$"):
+    with pytest.raises(InvalidParameterError, match=r"'threat' must be written first:NUMBER\. Got 'first:1,x=2'"):
         read_threat("first:1,x=2")
 
 
@@ -264,7 +264,7 @@ def test_a_text_imports_nothing_by_itself(packages):
     """The text of an archive may come from anywhere."""
     packages("harmful", "laws", "1 / 0\n")
     for text in ("harmful:Thing:1", "harmful.py:Thing:1", "where:1,name=harmful:thing"):
-        with pytest.raises(InvalidParameterError, match="must be given with what it refers to"):
+        with pytest.raises(InvalidParameterError, match="must refer to what is known here"):
             read_threat(text)
     assert "harmful" not in sys.modules
 

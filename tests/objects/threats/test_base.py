@@ -74,6 +74,58 @@ def test_an_object_that_it_does_not_fit_is_refused_in_one_message(threat, sites,
         threat.count(sites, 1)
 
 
+BIG = sc.Graph(60, [(node, node + 1) for node in range(59)])
+REFUSED = {
+    "valence:1": (
+        PATH,
+        "node data atomic_number or element that no attack changes. Got 'a graph with no node data'",
+    ),
+    "rewire:1": (
+        sc.Bits([0, 1]),
+        "1 rewired edge needs node pairs or arcs in the regions. Got 'Bits with sites",
+    ),
+    "controlled:1,nodes=c|d": (PATH, "'threat' must name nodes of the graph. Got 'd' instead."),
+    "where:2,name=near": (
+        PATH,
+        "'threat' must refer to what is known here. Got 'near' instead. In Python, give",
+    ),
+    "inject:2": (PATH, "Got 'spare' instead. Certify the graph with a spare node: starcert.threats.with_spare_nodes("),
+    "flips:3 | rewire:1": (
+        BIG,
+        "922,639,640 of size 3: any 3 flips' instead. Ask about fewer units, or",
+    ),
+    "rewire:4": (
+        BIG,
+        "2,097,152 attacks of one size to be listed. Got 'more than 2,097,152 of size 4: at most 4",
+    ),
+    "local:3": (PATH, "'threat' must be given either per_node or strength."),
+    "swap": (PATH, "'threat' must be written swap:NUMBER. Got 'swap:' instead."),
+    "local:3,node=1": (PATH, "must be written local:NUMBER,per_node=…,strength=…,counting=…. Got 'local:3,node=1'"),
+    "box:a": (PATH, "'threat' must be written box:AXIS=COUNT,…. Got 'box:a' instead."),
+}
+
+
+@pytest.mark.parametrize("threat", REFUSED)
+def test_one_message_before_the_first_vote(threat, monkeypatch):
+    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
+    clean, why = REFUSED[threat]
+    base = sc.classifiers.from_callable(len, n_classes=2, on="batch", description="none")
+    with pytest.raises(InvalidParameterError) as refused:
+        sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify([clean], samples=100, seed=0, threat=threat)
+    assert why in str(refused.value)
+    assert str(refused.value).startswith("'threat' must ")
+    assert "\n" not in str(refused.value)
+
+
+def test_one_edge_has_nothing_to_exchange():
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    asked = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify(
+        [sc.Graph(4, [(0, 1)])], samples=100, seed=0, threat="swap:1"
+    )
+    assert asked[0].verdict("swap:1") == "certified"
+    assert asked[0].asked.levels == (frozenset(),)
+
+
 def test_nodes_with_one_text_cannot_be_told_apart():
     twins = Sites.everything(sc.Graph(3, [(0, 1)], nodes=(1, "1", 2)), "all")
     assert Controlled(2, 1).count(twins, 1) == 2

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.listed import row_numbers
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values
@@ -259,10 +260,12 @@ def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ..
     """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
     found = dict[tuple[int, ...], Rows]()
     for block in attacks.check(attackable(sites, noise)).blocks:
-        axes = axis_of_each(block, sites, noise)
-        counts = np.stack([(axes == axis).sum(axis=1) for axis in range(len(noise.axes))], axis=1)
-        levels, group = np.unique(counts, axis=0, return_inverse=True)
-        found |= {tuple(level): block[group.ravel() == number] for number, level in enumerate(levels.tolist())}
+        axes = np.sort(axis_of_each(block, sites, noise), axis=1)
+        numbers = row_numbers(axes)
+        for number in np.unique(numbers):
+            here = numbers == number
+            level = np.bincount(axes[here.argmax()], minlength=len(noise.axes))
+            found[tuple(level.tolist())] = block[here]
     return found
 
 

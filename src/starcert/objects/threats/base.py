@@ -83,6 +83,7 @@ class Threat:
     """
 
     word: ClassVar[str] = ""
+    form: ClassVar[str] = ""  # what follows the word in messages, if not a number and the names of options
     unit: ClassVar[str] = "unit"
     units: ClassVar[str] = ""
     needs: ClassVar[str] = ""

@@ -134,6 +134,7 @@ class Box(SiteThreat):
     axes: tuple[str, ...]  # in the order of the radius; none: that of the noise
     by_radius = True
     word = "box"
+    form = "AXIS=COUNT,…"
 
     def __init__(self, radius: RadiusLike) -> None:
         axes = tuple(map(str, radius)) if isinstance(radius, Mapping) else ()

@@ -83,7 +83,8 @@ class SiteThreat(Threat):
         many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
         if many and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
             refuse_many(self, size, total)
-        return Attacks.of([moves.changes[list_sets(self, moves.site, number, limits)]] if number else [])
+        rows = moves.changes[list_sets(self, moves.site, number, limits)]
+        return Attacks.of([rows]) if limits is not None or not rows.size else Attacks((rows,))  # in their order already
 
     @override
     def count(self, sites: Sites, size: int) -> int:

@@ -94,28 +94,28 @@ class _Reader:
             return found
         word, _, rest = token.partition(":")
         if word in _OWN:
-            return self._made(_OWN[word], token, rest)
+            return self._made(_OWN[word], word, rest)
         if plugin := (others := plugins("threats", _OWN)).get(word):
             kind = plugin.load()
             if not (isinstance(kind, type) and issubclass(kind, Threat) and kind.word == word):
                 raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Threat with the word {word!r}.")
-            return self._made(kind, token, rest)
+            return self._made(kind, word, rest)
         if (parts := _REFERENCE.fullmatch(token)) is None:
             self.refuse(did_you_mean(word, [*_OWN, *others]))
         kind = self._found(reference := unquote(parts[1]))
         if not (isinstance(kind, type) and issubclass(kind, Threat)):
             self.refuse(f"{reference} is not a class derived from starcert.Threat.")
-        found = self._made(kind, token, parts[2] or "")
+        found = self._made(kind, parts[1], parts[2] or "")
         object.__setattr__(found, "reference", reference)
         return found
 
     def _found(self, reference: str) -> object:
         if self.find is None:
-            hint = "Give the threat itself: in Python, Where(near, 2); in a run file or a command, name=FILE.PY:near."
-            raise InvalidParameterError(self.name, "be given with what it refers to", reference or self.given, hint)
+            hint = "In Python, give the object, such as Where(near, 2). In a run file or a command, write FILE.PY:near."
+            raise InvalidParameterError(self.name, "refer to what is known here", reference or self.given, hint)
         return self.find(reference)
 
-    def _made(self, kind: type[Threat], token: str, rest: str) -> Threat:
+    def _made(self, kind: type[Threat], word: str, rest: str) -> Threat:
         items = [item.rpartition("=")[::2] for item in rest.split(",")] if rest else []
         options = {key: _value(value) for key, value in items if key}
         numbers = [number for key, value in items if not key and isinstance(number := _value(value), int)]
@@ -126,8 +126,9 @@ class _Reader:
         except InvalidParameterError as error:
             raise InvalidParameterError(self.name, *error.args[1:]) from None
         except (TypeError, ValueError):
-            taken = [f"{each.name}=…" for each in fields(kind) if each.name not in ("most", "predicate")]  # type: ignore[arg-type]
-            self.refuse(f"Instead of {token!r}, write {','.join([f'{kind.word}:NUMBER', *taken])}.")
+            named = [each.name for each in fields(kind) if each.name not in ("most", "predicate")]  # type: ignore[arg-type]
+            form = kind.form or ",".join(["NUMBER", *(f"{name}=…" for name in named)])
+            raise InvalidParameterError(self.name, f"be written {word}:{form}", f"{word}:{rest}") from None
 
 
 def _value(text: str) -> object:

@@ -126,7 +126,7 @@ class Valence(SiteThreat):
         wanted = "label" if symbols else "atomic_number or element"
         requirement = f"fit the objects: {self.label} needs node data {wanted} that no attack changes"
         hint = "Graph.from_smiles makes atomic_number. Labels must be explained: elements=('C', 'N', 'O')."
-        raise UnfitError("threat", requirement, f"node data {', '.join(data) or 'of no name'}", hint)
+        raise UnfitError("threat", requirement, f"a graph with {', '.join(data) or 'no node data'}", hint)
 
     def _allowed(self, sites: Sites) -> Indices:
         """The valence of each atom."""
