@@ -49,6 +49,8 @@ NEEDS = {
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
+    "threats": (),
+    "threats-results": (),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": (),
 }
@@ -69,6 +71,7 @@ NOT_RUN = {
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
+    ("threats-results", "it takes about a quarter of an hour."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 

@@ -168,7 +168,7 @@ def threats_for(data: str, seed: int) -> tuple[Threat, ...]:
         for graph in splits(data, seed)[0].graphs:
             degrees = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes)
             np.maximum.at(most, np.asarray(graph.node_data["label"]), degrees)
-        names = tuple(f"label {number}" for number in range(len(most)))
+        names = tuple(f"label{number}" for number in range(len(most)))
         valence = Valence(1, elements=names, valences=dict(zip(names, most.tolist(), strict=True)))
     return Rewire(1), valence, LocalBudget(3, per_node=1), Deletions(2), AnyFlips(2)
 
