@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from starcert_studies.reproduce import reproduce
 
@@ -37,13 +38,13 @@ def write_page(page: Path, picture: Path, folder: Path = HERE.parent / "build" /
     rows, networks = (read_table(study.folder / "tables" / f"{name}.csv") for name in ("threats", "networks"))
     answers = list({row["data"]: row for row in rows}.values())
     kept = json.loads((study.folder / "results.json").read_text("utf-8"))
-    claims = [f"- {check['claim']}: {check['measured']}." for check in kept["checks"]]
+    claims = [f"- {check.claim}: {check.measured}. {check.verdict.capitalize()}." for check in study.checks]
     found = {
         "answers": table(answers, ANSWERS),
         "threats": table(rows, THREATS),
         "networks": table(networks, NETWORKS),
-        "summary": "\n\n".join(kept["summary"]),
-        "claims": "\n".join(claims),
+        "summary": "\n\n".join(fill(each, 120) for each in kept["summary"]),
+        "claims": "\n".join(fill(each, 120, subsequent_indent="  ") for each in claims),
     }
     text = page.read_text("utf-8")
     for name, new in found.items():

@@ -71,7 +71,7 @@ NOT_RUN = {
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
-    ("threats-results", "it takes about a quarter of an hour."),
+    ("threats-results", "it takes about ten minutes on one core."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 
