@@ -295,7 +295,7 @@ def test_runs_are_compared_under_a_threat(project, here):
     assert plain[5:7] == ["–", "–"]
     status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
     assert (status, err.count("\n")) == (2, 1)
-    assert "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 'two' instead." in err
+    assert "'--threat' must be a threat with its number, such as flips:2 or rewire:1" in err
 
 
 def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
@@ -466,7 +466,7 @@ BAD = [
     (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
     (
         ("run.toml", "--threat", "2"),
-        "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got '2' instead. For",
+        "'--threat' must be a threat with its number, such as flips:2 or rewire:1",
     ),
     (("run.toml", "--threat", "flips:2 & box:hub=1"), "'threat' must have the axes hub, motif, "),
     (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),

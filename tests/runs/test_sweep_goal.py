@@ -186,5 +186,5 @@ def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
     assert goal.description == "accuracy certified against any 14 flips"
     with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
         marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
-    with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):
+    with pytest.raises(InvalidParameterError, match="'best' must be written flips:NUMBER"):
         Goal.parse("accuracy@flips:none", NOISE)

@@ -38,7 +38,8 @@ def verify(
 ) -> None:
     """Proves the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
 
-    Ends with status 0 if every claim is true, 1 if any is refuted, 2 if the file cannot be read.
+    Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if the file cannot
+    be read.
 
     For example:
 
@@ -60,6 +61,7 @@ def _verification_object(result: Verification) -> dict[str, object]:
         "together": result.archive.together,
         "proved_in_whole_numbers": result.listed,
         "proved_in_balls": result.enclosed,
+        **({"threat": result.archive.threat, "premise": result.premise} if result.premise else {}),
         "taken_as_stated": TAKEN_AS_STATED,
         "anchored": sorted({reason for reason in result.archive.anchored if reason}),
         "mismatches": [asdict(each) for each in result.mismatches],

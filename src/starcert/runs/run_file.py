@@ -16,11 +16,13 @@ of these lines, and at most drafts, which count as nothing. Without run.toml, bo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -28,7 +30,7 @@ from tomlkit.exceptions import TOMLKitError
 from starcert import __version__
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
-from starcert.runs.setting_values import UnknownSettingError, check_values
+from starcert.runs.setting_values import THREAT_FILE, UnknownSettingError, check_values
 from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -227,7 +229,9 @@ def _plain(value: object, folder: Path) -> object:
         return value.text or f"{_relative(value.file, folder)}:{value.name}"
     if isinstance(value, Path):
         return _relative(value, folder)
-    return str(value) if isinstance(value, Threat) else value
+    if isinstance(value, Threat):
+        return re.sub(THREAT_FILE, lambda file: quote(_relative(Path(unquote(file[0])), folder)), str(value))
+    return value
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote, unquote
 
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat, read_threat
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -22,6 +24,7 @@ Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
 messages."""
 
+THREAT_FILE = r"[^\s(|=,:]+\.py(?=:)"  # in the text of a threat: the file of one of your own, or of a function
 COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
 
 
@@ -237,6 +240,14 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     """One of starcert's bounds by name, or what else `from_package` takes."""
     text = as_text(value, base, name)
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
+
+
+def as_threat(value: object, base: Path, name: str) -> Threat:
+    """A threat, or what its text describes; Python files in the text are named from `base`, then by whole paths."""
+    if isinstance(value, Threat):
+        return value
+    text = re.sub(THREAT_FILE, lambda file: quote(place_of(unquote(file[0]), base, name).as_posix()), str(value))
+    return read_threat(text, name, find=lambda each: Reference.parse(each, base, name, "threats").load(Threat))
 
 
 def as_device(value: object, base: Path, name: str) -> str:

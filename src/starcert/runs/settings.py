@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Box, Threat, threat_of
+from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
@@ -209,7 +209,7 @@ class RunSettings:
         metavar="AXIS=COUNT,…",
     )
     threat: Threat | None = _of_certificates(
-        lambda value, _base, name: threat_of(value, name),
+        checks.as_threat,
         "What the attacker can do. flips:2 is at most two flips, wherever they are: the results count the graphs "
         "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more. "
         "box:motif=3,random=45 is the box of radii to look at. What both allow: 'box:motif=3,random=45 & flips:2'.",
