@@ -276,7 +276,7 @@ def judge_threat(job: Job, problem: Problem, votes: Votes, threat: Threat, own_s
     if asked is None:
         attacks = sum(threat.count(problem.sites[0], size) for size in range(1, threat.most + 1))
     else:
-        attacks = sum(len(block) for blocks in asked[0].attacks for block in blocks)
+        attacks = sum(asked[0].counts)
     return {
         "by_p_A": paper[0].certified(threat),
         "by_counts": counts[0].certified(threat),
