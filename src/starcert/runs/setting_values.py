@@ -10,13 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote, unquote
 
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import Threat, read_threat
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -24,7 +22,6 @@ Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
 messages."""
 
-THREAT_FILE = r"[^\s(|=,:]+\.py(?=:)"  # in the text of a threat: the file of one of your own, or of a function
 COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
 
 
@@ -114,6 +111,11 @@ def one_of(*choices: str) -> Check:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_table(value: object) -> bool:
+    """Whether it is a table of a run file."""
+    return isinstance(value, Mapping)
 
 
 as_flag = must("be true or false", lambda value: isinstance(value, bool))
@@ -242,12 +244,10 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
 
 
-def as_threat(value: object, base: Path, name: str) -> Threat:
-    """A threat, or what its text describes; Python files in the text are named from `base`, then by whole paths."""
-    if isinstance(value, Threat):
-        return value
-    text = re.sub(THREAT_FILE, lambda file: quote(place_of(unquote(file[0]), base, name).as_posix()), str(value))
-    return read_threat(text, name, find=lambda each: Reference.parse(each, base, name, "threats").load(Threat))
+def parse_spare_node(text: str, option: str) -> dict[str, object]:
+    """The data of a spare node from DATUM=VALUE, separated by commas: a whole number is one, all else is text."""
+    items = _parse_items(text, option, "be DATUM=VALUE, separated by commas, such as element=C")
+    return {key: int(value) if re.fullmatch(r"-?\d{1,18}", value) else value for key, value in items.items()}
 
 
 def as_device(value: object, base: Path, name: str) -> str:
