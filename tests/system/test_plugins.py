@@ -12,7 +12,8 @@ from starcert.objects.binding import known_kinds
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.threats import Rewire, Threat, Where, read_threat
 from starcert.runs.run_file import _plain, read_run_file
-from starcert.runs.setting_values import as_bound, as_threat, from_package
+from starcert.runs.setting_values import as_bound, from_package
+from starcert.runs.threats import as_threat
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.plugins import GROUPS, PluginError, find_plugin, plugins

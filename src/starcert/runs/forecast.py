@@ -33,7 +33,7 @@ from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import Reference, useful_workers
-from starcert.system.errors import ClassifierError
+from starcert.system.errors import ClassifierError, StoreError
 from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
 from starcert.voting.plans import FixedPlan, Job, Wanted, check_memory, default_selection
@@ -157,7 +157,8 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
     wanted = {"selection": _selection(settings), "estimation": settings.samples}
     left = {purpose: n * len(ready.problem) for purpose, n in wanted.items()}
     if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
-        with VoteStore.read(file) as kept:
+        # Who opens it for writing says what is wrong with it. One that was killed as it was made has nothing in it.
+        with suppress(StoreError), VoteStore.read(file) as kept:
             for graph in range(min(len(kept.graphs), len(ready.problem))):
                 for purpose, n in wanted.items():
                     left[purpose] -= min(n, sum(samples for _, samples, _ in kept.tallies(graph, purpose)))
