@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +51,25 @@ def test_only_what_is_still_to_be_drawn_counts_and_nothing_is_said_when_all_is_t
     for words in (("run.toml", *store, "--out", "more"), ("run.toml", *few, *store[2:], "--out", "third")):
         status, out, _ = here("certify", *words)
         assert (status, said(out)) == (0, [])
+
+
+HALF_MADE = """
+import os, sqlite3
+db = sqlite3.connect("votes.db", isolation_level=None)
+for line in ("PRAGMA cache_size = 1", "BEGIN", "CREATE TABLE records (text)"):
+    db.execute(line)
+db.executemany("INSERT INTO records VALUES (?)", [("x" * 5_000,)] * 50)  # more than it keeps in memory
+os._exit(0)
+"""
+
+
+def test_a_store_that_was_killed_as_it_was_made_is_begun_again(project, here):
+    subprocess.run([sys.executable, "-c", HALF_MADE], check=True, cwd=project)
+    assert (project / "votes.db").stat().st_size
+    assert (project / "votes.db-journal").stat().st_size
+    status, out, _ = here("certify", "run.toml", "--store", "votes.db")
+    assert status == 0
+    assert "6 graphs, 500 votes each: about" in said(out)[1]
 
 
 @pytest.mark.parametrize(

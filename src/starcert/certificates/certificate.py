@@ -12,6 +12,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from starcert.certificates.questions import NO_ATTACK, Question
+from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bounds import BOUNDS
@@ -22,17 +24,17 @@ from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat, read_threat
 from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
-from starcert.system.output import at_least, at_most, holds_at_least
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
+    from starcert.math.listed import AttackList
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
-MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
 
 Limits: TypeAlias = tuple[int, ...] | None
 
@@ -68,18 +70,20 @@ class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
-    in all; None: there were to be none), and the most flips of a level that was looked at.
+    in all; None: there were to be none), the most flips of a level that was looked at, and the attacks of a threat that
+    lists them, size after size: if there are any, sizes were looked at instead of levels.
     """
 
     axes: tuple[AttackAxis, ...]
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
+    attacks: AttackList | None = None
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on the levels of one object that were looked at.
+    """The verdicts on the levels of one object that were looked at, or on the sizes of a threat.
 
     All other levels lie within the frontier of the counts, or beyond one of these.
     """
@@ -89,6 +93,7 @@ class Verdicts:
     own_votes: int = 0  # how many votes at attacked objects there were
     incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
+    sizes: Mapping[int, Verdict] = field(default_factory=dict)
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""
@@ -149,6 +154,7 @@ class Certificate:
     _frontiers: Frontiers = field(repr=False)
     verdicts: Verdicts | None = field(repr=False, default=None)  # what evidence says beyond the bounds
     kind: Kind = GRAPHS  # of the attacked object
+    asked: Question | None = None  # the threat that was asked about, if it lists its attacks
 
     @property
     def label(self) -> int:
@@ -218,31 +224,91 @@ class Certificate:
                 return flips - 1
         return most
 
-    def verdict(self, level: RadiusLike) -> Outcome:
-        """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open"."""
+    def verdict(self, level: RadiusLike | Threat | str) -> Outcome:
+        """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open".
+
+        Of a threat, or its text: all of its attacks.
+        """
         return self._verdict(level).kind
 
-    def why(self, level: RadiusLike) -> str:
-        """By which argument a level has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
+    def why(self, level: RadiusLike | Threat | str) -> str:
+        """By which argument it has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
         return self._verdict(level).why
 
-    def attack(self, level: RadiusLike) -> FoundAttack | None:
-        """The attack that breaks a level, with the votes at the attacked graph; None if none is known."""
+    def attack(self, level: RadiusLike | Threat | str) -> FoundAttack | None:
+        """The attack that breaks a level or a threat, with the votes at the attacked object; None if none is known."""
         return self._verdict(level).attack
 
-    def _verdict(self, level: RadiusLike) -> Verdict:
+    def _verdict(self, level: RadiusLike | Threat | str) -> Verdict:
+        if isinstance(level, Threat | str):
+            return self._verdict_on(read_threat(level))
         counts = self.noise.radius(level, "level")
         if self.capacity is not None and not lies_within(counts, self.capacity):
             hint = "A level is a number of attacked sites."
             raise InvalidParameterError("level", f"be at most what there is to attack, {self.capacity}", counts, hint)
         if self._margin.proves(in_box(counts, self.max_radius, None)) is True:
             return Verdict("certified", "by p_A")
-        if self.verdicts is None:
-            return Verdict("open", "not by p_A, and there is no evidence")
+        if self.verdicts is None or self.asked is not None:
+            about = "" if self.verdicts is None else " but about the threat that was asked about"
+            return Verdict("open", f"not by p_A, and there is no evidence{about}")
         return self.verdicts.of(counts)
 
-    def certified(self, radius: RadiusLike) -> bool:
-        """Whether no attack within `radius` changes the smoothed classifier's answer; proved, by whichever argument.
+    def _verdict_on(self, threat: Threat) -> Verdict:
+        """The verdict on all attacks of a threat."""
+        size = None if self.asked is None else self.asked.size_of(threat.for_noise(self.noise))
+        limits, flips = threat.limits(self.noise), threat.flips
+        if size is None and limits is None and flips is None:
+            hint = "Certify again with this threat: certify(…, threat=…)."
+            raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
+        if self.abstained:
+            return Verdict("open", "the smoothed classifier abstains")
+        if size is not None and self.asked is not None:
+            return self._verdict_by_size(size, self.asked)
+        boxes = [box for box in (limits, self.capacity) if box is not None]
+        if not boxes:
+            raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
+        box = tuple(map(min, zip(*boxes, strict=True)))
+        most = sum(box) if flips is None else min(flips, sum(box))
+        broken = [level for level in self.broken if lies_within(level, box) and sum(level) <= most]
+        if threat.by_radius and broken:  # the level's attack is one of the threat
+            return self._verdict(broken[0])
+        if limits is None:
+            holds = self.any_flips_to(most) >= most
+        else:
+            holds = self.certified(box) or (flips is not None and all(map(self.certified, levels_of(most, box))))
+        if holds:
+            return Verdict("certified", "by all radii that hold its attacks")
+        return Verdict("open", "a radius that holds some of its attacks is not certified")
+
+    def _verdict_by_size(self, size: int, asked: Question) -> Verdict:
+        """That on the first size that is not certified, from below, or on the last."""
+        by_p_A = asked.certified_by(self.proves)  # noqa: N806  (the paper's p_A)
+        verdict = Verdict("certified", "by p_A" if any(asked.levels[:size]) else NO_ATTACK)
+        for each in range(by_p_A + 1, size + 1):
+            verdict = Verdict("open", "not by p_A, and there is no evidence")
+            if self.verdicts is not None:
+                verdict = self.verdicts.sizes.get(each, verdict)
+            if verdict.kind != "certified":
+                break
+        return verdict
+
+    @property
+    def certified_size(self) -> int | None:
+        """The largest size of the threat that was asked about up to which all is certified.
+
+        None after an abstention, and where the question was one about radii.
+        """
+        if self.asked is None or self.abstained:
+            return None
+        found = (self._verdict_by_size(size, self.asked).kind for size in range(1, self.asked.threat.most + 1))
+        return next((size for size, kind in enumerate(found) if kind != "certified"), self.asked.threat.most)
+
+    def proves(self, level: Level) -> bool:
+        """Whether the bounds on the class probabilities certify a level by themselves."""
+        return self._margin.proves(level) is True
+
+    def certified(self, radius: RadiusLike | Threat | str) -> bool:
+        """Whether no attack within `radius`, or of a threat, changes the smoothed classifier's answer; proved.
 
         Example:
             >>> import starcert as sc
@@ -250,6 +316,8 @@ class Certificate:
             >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
             (True, False)
         """
+        if isinstance(radius, Threat | str):
+            return self.verdict(radius) == "certified"
         counts = in_box(self.noise.radius(radius), self.max_radius, self.capacity)
         if self._margin.proves(counts) is True:
             return True
@@ -270,34 +338,7 @@ class Certificate:
         return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
 
     def __str__(self) -> str:
-        if self.abstained:
-            return (
-                f"The smoothed classifier abstains: class {self.label} cannot be shown to be the likeliest "
-                f"(p_lower = {at_least(self.p_lower)})."
-            )
-        if self.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
-            premise = f"If the smoothed probability of class {self.label} is at least {at_most(self.p_lower)}"
-        else:
-            all_of_them = f", for all {self.together:,} certificates together" if self.together > 1 else ""
-            premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
-        whom = "" if self.node is None else f"the node {self.node!r} of "
-        anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.kind.word}."
-        by = stated_by(self.bounds.bound, self.noise)
-        end = (anchor if self.anchored else "") + (f" This is stated by {by}, not proved." if by else "")
-        answer = f"the smoothed classifier answers class {self.label} for {whom}{self._certified_objects()}"
-        return f"{premise}, {answer}.{end}"
-
-    def _certified_objects(self) -> str:
-        radii, more = self.frontier.radii[:MAX_NAMED], len(self.frontier) - MAX_NAMED
-        named = [
-            [f"{count} in {axis}" for axis, count in zip(self.noise.axes, radius, strict=True) if count]
-            for radius in radii
-        ]
-        if not any(named):
-            return f"this {self.kind.word} itself; no flip is certified"
-        flips = "; or ".join(map(", ".join, named))
-        flips += f"; or any of {more:,} further radii of its frontier" if more > 0 else ""
-        return f"every {self.kind.word} that differs from this one by at most these flips, and nowhere else: {flips}"
+        return sentence_of(self, stated_by(self.bounds.bound, self.noise))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
@@ -308,19 +349,6 @@ def stated_by(bound: str, noise: Noise) -> str:
     """Which bound and laws from outside claims rest on, so that no proof is complete; "" if on none."""
     own = [] if bound in ("", *BOUNDS) else [bound]
     return " and ".join(own + [f"the law {name}" for name in noise.outside])
-
-
-def cells_of(one: Certificate) -> dict[str, object]:
-    """The certificate in a few columns, for a notebook."""
-    radii = one.frontier.radii
-    named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MAX_NAMED])
-    more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
-    return {
-        "class": "abstains" if one.abstained else one.label,
-        "p_lower": at_least(one.p_lower, decimals=6),
-        f"certified ({', '.join(one.noise.axes)})": named + more or "none",
-        **({} if one.verdicts is None else {"broken": ", ".join(map(str, one.broken)) or "–"}),
-    }
 
 
 def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:

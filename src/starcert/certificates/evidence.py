@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import ceil, prod, sqrt
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
+from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
@@ -28,6 +30,7 @@ from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below
 from starcert.math.limits import AlphaShares
+from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
 from starcert.system.output import Advance
@@ -47,6 +50,7 @@ DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
+AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 Whole = npt.NDArray[np.int64]
 
 
@@ -78,7 +82,9 @@ def with_evidence(
             axes, own = axes_by_object(one.object), None
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
+            verdicts = verdicts_of(
+                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
+            )
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -100,13 +106,22 @@ def verdicts_of(
     alpha: float,
     own: AttackVotes | None,
     max_flips: int | None = None,
+    asked: Question | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
-    return find_verdicts(
-        evidence, one.frontier_by_p_A, own=own, label=one.label, alpha=alpha, broken=shares.broken, max_flips=max_flips
-    )
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius if asked is None else None)
+    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    if asked is None:
+        return find(evidence, one.frontier_by_p_A, max_flips=max_flips)
+    listed = ListedEvidence(evidence, asked.attacks, one.proves)
+    certified, most = asked.certified_by(one.proves), asked.threat.most
+    beyond = ((certified + 1,),) if certified < most else ()
+    frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
+    found = find(listed, frontier)
+    assert found.grounds is not None
+    sizes = {size: verdict for (size,), verdict in found.levels.items()}
+    return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
 
 
 def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
@@ -118,7 +133,7 @@ def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, bo
 
 
 def find_verdicts(
-    evidence: FlipEvidence,
+    evidence: AnyEvidence,
     frontier: Frontier,
     *,
     own: AttackVotes | None,
@@ -168,13 +183,14 @@ def find_verdicts(
     return Verdicts(alpha, levels, drawn, incomplete, grounds)
 
 
-def _verdict(evidence: FlipEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
-        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
+        return Verdict("certified", evidence.nothing_to_weigh)
     schemes = evidence.schemes(level)
+    early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []
-    for scheme in (each for each in schemes if each.n_attacks <= FEW):
+    for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
             return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
@@ -183,7 +199,7 @@ def _verdict(evidence: FlipEvidence, level: Level, search: _OpenLevel | None, br
     else:
         share = broken / prod((r + 1) * (r + 2) for r in level)
         verdict = search.find_breaking_attack(weighed[-1], share) or search.settle_open_attacks(weighed)
-    for scheme in (each for each in schemes if each.n_attacks > FEW):
+    for scheme in (each for each in schemes if each not in early):
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
@@ -212,7 +228,7 @@ class _OpenLevel:
 
     def __init__(
         self,
-        evidence: FlipEvidence,
+        evidence: AnyEvidence,
         level: Level,
         own: AttackVotes,
         label: int,

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +89,8 @@ class FlipEvidence:
     axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
     """
 
+    nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
+
     def __init__(
         self,
         flips: FlipRecord,
@@ -153,7 +155,7 @@ class FlipEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
-        capital, estimate = self._weights(level, scheme)
+        capital, estimate = self.weights(level, scheme)
         return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
 
     def proves(self, level: Level) -> bool:
@@ -162,8 +164,8 @@ class FlipEvidence:
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
-    def _weights(self, level: Level, scheme: Scheme) -> Weights:
-        """What each attack weighs by the shared votes, without the reserve."""
+    def weights(self, level: Level, scheme: Scheme, rows: Whole | None = None) -> Weights:
+        """What each attack weighs by the shared votes, without the reserve; or those in `rows` alone, see `weigh`."""
         votes = len(self._stages)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
@@ -205,7 +207,7 @@ class FlipEvidence:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
 
-        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
+        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
         """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""

@@ -5,8 +5,8 @@ an attack chooses a site and its new value, a *choice*, which has a column for e
 all that counts is how many votes show each number of each outcome. Votes of one group (one bin of the pooled axes, one
 stage of the bet) lie in words of their own.
 
-All attacks are visited in the order of `itertools.combinations`, axis after axis. What is known of all choices but the
-last is kept: the last one costs one AND and one count of bits a word.
+All attacks are visited in the order of `itertools.combinations`, axis after axis; or those of a list, in that order.
+What is known of all choices but the last is kept: the last one costs one AND and one count of bits a word.
 """
 
 from __future__ import annotations
@@ -57,14 +57,21 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
 
 
 def weigh(
-    columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
+    columns: Columns,
+    axes: Sequence[ListedAxis],
+    seen: Whole,
+    quiet: Whole,
+    values: Floats,
+    total: int,
+    rows: Whole | None = None,
 ) -> Weights:
-    """Weighs every attack on the listed axes, at least one of them attacked.
+    """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows` alone.
 
     The choices of the first axis are the first columns, and for each choice the outcomes of a flip follow one another.
     For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, *cells, groups), is what a vote
     against the class adds to the logarithm of capital; `quiet`, shape (stakes,), what all votes for it add together;
-    `values`, shape (*cells, groups), what a vote says about the attacked object. `total` counts all votes.
+    `values`, shape (*cells, groups), what a vote says about the attacked object. `total` counts all votes. A row has
+    the numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
@@ -79,7 +86,7 @@ def weigh(
         first_site[pools.index(axis.pool) if axis.pool >= 0 else number] + np.arange(choices[number]) // axis.moves
         for number, axis in enumerate(axes)
     ]
-    number = n_attacks(axes)
+    number = n_attacks(axes) if rows is None else len(rows)
     capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
     _weigh(
         columns.words,
@@ -94,7 +101,7 @@ def weigh(
         np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
         quiet,
         np.ascontiguousarray(values.reshape(cells * groups)),
-        (capital, estimate),
+        (capital, estimate, np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows)),
     )
     return Weights(capital, estimate / total)
 
@@ -189,8 +196,22 @@ def _takes_again(choices, owners, last):  # type: ignore[no-untyped-def]  # noqa
 
 
 @compiled
+def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Takes over all choices of a row; returns where the rows end that differ from it in nothing but the last one."""
+    last = choices.size - 1
+    choices[:] = rows[done]
+    end, same = done + 1, True
+    while same and end < len(rows):
+        for d in range(last):
+            same &= rows[end, d] == choices[d]
+        end += same
+    return end
+
+
+@compiled
 def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    capital, estimate = found
+    capital, estimate, rows = found
+    listed = rows.size > 0
     groups, n_words, last = votes.size, words.shape[1], axes.size - 1
     cells = values.size // groups
     choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
@@ -207,8 +228,11 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
     logarithms = np.empty(quiet.size, np.int64)
     own = axes[last]
     own_steps = steps[own]
-    done, more = 0, True
+    done, more = 0, capital.size > 0
     while more:
+        first, end = choices[last], firsts[own + 1]
+        if listed:
+            first, end = done, _next_row(rows, done, choices)
         twice = False
         for d in range(last):
             twice |= _takes_again(choices, owners, d)
@@ -216,7 +240,8 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
         if not twice:
             _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
             _bits_by_group(known, starts, inside)
-            for choice in range(choices[last], firsts[own + 1]):
+            for number in range(first, end):
+                choice = rows[number, last] if listed else number
                 choices[last] = choice
                 if _takes_again(choices, owners, last):
                     continue
@@ -232,4 +257,4 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
                             logarithms[stake] += counts[index] * seen[stake, index]
                 capital[done], estimate[done] = capital_of(logarithms), guess
                 done += 1
-        more = _move_on(choices, axes, firsts)
+        more = done < capital.size if listed else _move_on(choices, axes, firsts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.partition import Partition
 from starcert.objects.rule import partition_by_rule
 from starcert.objects.sites import Sites
+from starcert.system.errors import StarcertWarning
 from starcert.system.output import quantity
 
 DRAWN_NODES, DRAWN_EDGES = 300, 3_000  # larger graphs are described, not drawn: nothing could be made out
@@ -61,6 +63,23 @@ class GraphKind(Kind):
             yield f"{TYPES_STAY} ({' or '.join(sorted(rules))})."
         if graph.edge_data and laws:
             yield DATA_STAY.format(names=" and ".join(graph.edge_data))
+
+    @override
+    def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Graph:
+        clean = sites.graph
+        pairs, types = [sites.fixed_edges], [sites.fixed_types]
+        shown = {name: each.values.copy() for name, each in clean.node_sites.items()}
+        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+            here = values[offset : offset + size]
+            if block.layer in shown:
+                shown[block.layer][tuple(block.coordinates(np.arange(size)))] = here
+            else:
+                present = np.flatnonzero(here)
+                pairs.append(np.stack(block.coordinates(present), axis=1))
+                types.append(here[present])
+        has_types = typed and clean.type_names
+        edges = np.concatenate(pairs), np.concatenate(types) if has_types else None
+        return like_node_sites(clean.frame.with_edges(*edges, None, shown), clean)
 
     @override
     def describe(self, clean: Any) -> str:
@@ -108,3 +127,13 @@ class GraphKind(Kind):
 
 GRAPHS = GraphKind()
 Graph.kind = GRAPHS
+
+
+def like_node_sites(graph: Graph, other: Graph) -> Graph:
+    """The graph whose node data are sites if those of another graph, with the same names, are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StarcertWarning)  # there was one about the other graph
+        for name, data in other.node_sites.items():
+            bits = data.categories is None and not data.one_hot
+            graph = graph.with_bits(name) if bits else graph.with_categories(name, data.categories)
+    return graph

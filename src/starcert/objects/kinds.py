@@ -115,6 +115,13 @@ class Kind:
         """Sentences about what noise changes and attacks do not: it anchors the sites."""
         return ()
 
+    def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> CleanObject:  # noqa: ANN401  (an array)
+        """The object that has these values at its sites, without data that describe the clean one.
+
+        If it is not `typed`, edges have no types, and their values are 1.
+        """
+        raise InvalidParameterError("graphs", "be of a kind that knows attacked objects", type(sites.clean).__name__)
+
     def as_rows(self, objects: Sequence[CleanObject]) -> Any:  # noqa: ANN401  (what estimators take)
         """The objects as an estimator of scikit-learn takes them."""
         return objects

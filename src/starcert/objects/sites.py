@@ -71,6 +71,12 @@ class Sites:
         vars(marked).update(anchored=True, reason=reason)
         return marked
 
+    def of_other(self, clean: CleanObject) -> Sites:
+        """The same sites of another object, whose layers have the same sites: they are not checked again."""
+        other = copy(self)
+        vars(other).update(clean=clean)
+        return other
+
     @property
     def graph(self) -> Graph:
         """The clean object, for those who need a graph."""

@@ -17,6 +17,7 @@ from typing_extensions import override
 from starcert.objects.content import digest, is_index
 from starcert.objects.kinds import Kind
 from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Values
+from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
 COLUMNS = "columns"  # the name of the layer
@@ -187,6 +188,15 @@ class RowKind(Kind):
     def numbers(self, clean: Any, listed: Any, name: str) -> Indices:
         found: Indices = clean.frame.numbers(listed, name)
         return found
+
+    @override
+    def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
+        clean = sites.clean
+        assert isinstance(clean, Vector)
+        row = clean.row.copy()
+        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+            row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
+        return type(clean)._of(row, clean.frame)
 
     @override
     def as_rows(self, objects: Sequence[CleanObject]) -> npt.NDArray[np.int64]:

@@ -27,12 +27,13 @@ from starcert.math.confidence import ANYTIME, clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
+from starcert.objects.threats import attackable
 from starcert.pages.findings import fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import Reference, useful_workers
-from starcert.system.errors import ClassifierError
+from starcert.system.errors import ClassifierError, StoreError
 from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
 from starcert.voting.plans import FixedPlan, Job, Wanted, check_memory, default_selection
@@ -120,6 +121,7 @@ def forecast_of(
     yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
     if levels:
         return
+    yield from _listed(settings, ready, words)
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
@@ -155,11 +157,24 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
     wanted = {"selection": _selection(settings), "estimation": settings.samples}
     left = {purpose: n * len(ready.problem) for purpose, n in wanted.items()}
     if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
-        with VoteStore.read(file) as kept:
+        # Who opens it for writing says what is wrong with it. One that was killed as it was made has nothing in it.
+        with suppress(StoreError), VoteStore.read(file) as kept:
             for graph in range(min(len(kept.graphs), len(ready.problem))):
                 for purpose, n in wanted.items():
                     left[purpose] -= min(n, sum(samples for _, samples, _ in kept.tallies(graph, purpose)))
     return left["selection"], left["estimation"]
+
+
+def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
+    """How many attacks a threat lists that is not about radii; too many are refused here."""
+    threat, noise = settings.threat, ready.problem.noise
+    if threat is None or threat.by_radius:
+        return
+    seen = [attackable(each, noise) for each in ready.problem.sites]
+    numbers = [sum(threat.count(each, size) for size in range(1, threat.most + 1)) for each in seen]
+    none = f"; none on {quantity(numbers.count(0), words.whole)}" if 0 in numbers else ""
+    each = f"{min(numbers):,} to {max(numbers):,} on a {words.whole}"
+    yield f"Attacks to list ({threat.label}): {sum(numbers):,}, {each}{none}."
 
 
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:

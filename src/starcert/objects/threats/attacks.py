@@ -1,0 +1,286 @@
+"""Attacks as arrays: what each of them changes, however many there are; and an object after one of them.
+
+A *change* gives one site another value. It is written as one whole number, 256 · position + value, so that changes in
+ascending order are ordered by site. An attack is a row of changes, at most one for each site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.listed import row_numbers
+from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
+from starcert.objects.kinds import kind_of
+from starcert.objects.layers import EDGE_LAYERS, Indices, Values
+from starcert.objects.noise import Noise
+from starcert.objects.sites import Sites
+from starcert.system.errors import InvalidParameterError
+
+MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
+VALUES = 256  # a change is VALUES · position + new value
+_HALF = 2**31  # changes are below this, and so are the numbers of rows
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Rows: TypeAlias = Indices
+"""Changes of sites, 256 · position + new value; or rows of them."""
+
+
+class Ground(NamedTuple):
+    """What an attacker finds: for every site its value, how many values it has, its region, and its nodes if a pair."""
+
+    values: Values
+    alphabets: Indices
+    regions: Indices
+    u: Indices  # −1 for sites that are no pairs or arcs
+    v: Indices
+
+
+class Moves(NamedTuple):
+    """Changes of one site each, ascending: where each is, what it changes, and into what."""
+
+    changes: Rows
+    site: Indices
+    before: Values
+    new: Indices
+    region: Indices
+    u: Indices  # −1 for sites that are no pairs or arcs
+    v: Indices
+    edge: Mask
+    deletes: Mask  # whether an edge goes, or a bit becomes 0
+    adds: Mask
+
+    @classmethod
+    def of(cls, sites: Sites) -> Moves:
+        """Every change of one site."""
+        ground = ground_of(sites)
+        others = ground.alphabets - 1
+        site = np.repeat(np.arange(len(others)), others)
+        rank = np.arange(len(site)) - np.repeat(np.cumsum(others) - others, others)
+        before, u, v = ground.values[site], ground.u[site], ground.v[site]
+        new, edge = rank + (rank >= before), u >= 0
+        binary = edge | (ground.alphabets[site] == 2)
+        deletes, adds = binary & (new == 0), binary & (before == 0)
+        return cls(VALUES * site + new, site, before, new, ground.regions[site], u, v, edge, deletes, adds)
+
+    def where(self, chosen: Mask | Indices) -> Moves:
+        """Some of them, in this order."""
+        return Moves._make(each[chosen] for each in self)
+
+
+_grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
+
+
+def ground_of(sites: Sites) -> Ground:
+    """What an attacker finds at these sites, computed once."""
+    if sites not in _grounds:
+        _grounds[sites] = _ground(sites)
+    return _grounds[sites]
+
+
+def _ground(sites: Sites) -> Ground:
+    if sites.n_sites > MAX_EVIDENCE_SITES:
+        requirement = f"have at most {MAX_EVIDENCE_SITES:,} sites for attacks to be listed"
+        raise InvalidParameterError("graphs", requirement, f"{sites.n_sites:,}")
+    u, v = np.full((2, sites.n_sites), -1, dtype=np.int64)
+    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+        if block.layer in EDGE_LAYERS:
+            here = slice(offset, offset + size)
+            u[here], v[here] = block.coordinates(np.arange(size))
+    alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes).astype(np.int64)
+    regions = np.repeat(np.arange(len(sites.sizes)), sites.sizes)
+    return Ground(clean_values(sites), alphabets, regions, u, v)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attacks:
+    """Attacks, each once: `blocks` of those that change 1, 2, … sites, shape (attacks, sites), in ascending order.
+
+    Example:
+        >>> listed = Attacks.of([np.array([[256 * 4 + 1], [256 * 2]]), np.array([[256 * 3, 256 * 2]])])
+        >>> listed, list(listed)
+        (Attacks(3), [((2, 0),), ((4, 1),), ((2, 0), (3, 0))])
+        >>> list(listed - Attacks.of([np.array([[256 * 2]])]))
+        [((4, 1),), ((2, 0), (3, 0))]
+    """
+
+    blocks: tuple[Rows, ...] = ()
+
+    @classmethod
+    def of(cls, blocks: Iterable[Rows]) -> Attacks:
+        """The attacks in these blocks, rows of changes in any order and perhaps several times."""
+        by_length: dict[int, list[Rows]] = {}
+        for block in blocks:
+            if block.size:
+                by_length.setdefault(block.shape[1], []).append(block)
+        found = []
+        for length in sorted(by_length):
+            rows = np.sort(np.concatenate(by_length[length]), axis=1)
+            keys = _keys(rows)
+            found.append(rows if (np.diff(keys) > 0).all() else rows[np.unique(keys, return_index=True)[1]])
+        return cls(tuple(found))
+
+    @classmethod
+    def from_lists(cls, attacks: Iterable[Iterable[tuple[int, int]]]) -> Attacks:
+        """Attacks from a list of each: pairs of a position and its new value.
+
+        Example:
+            >>> list(Attacks.from_lists([[(3, 1)], [(2, 0), (1, 1)]]))
+            [((3, 1),), ((1, 1), (2, 0))]
+        """
+        blocks = list[Rows]()
+        for pairs in map(list, attacks):
+            for position, value in pairs:
+                if position < 0 or not 0 <= value < VALUES:
+                    raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
+            blocks.append(np.array([[VALUES * int(site) + int(value) for site, value in pairs]], dtype=np.int64))
+        return cls.of(blocks)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, int], ...]]:
+        """Each attack as pairs of a position and a new value."""
+        for block in self.blocks:
+            for row in block.tolist():
+                yield tuple(divmod(change, VALUES) for change in row)
+
+    def __repr__(self) -> str:
+        return f"Attacks({len(self):,})"
+
+    def __or__(self, other: Attacks) -> Attacks:
+        if not (self.blocks and other.blocks):
+            return self if self.blocks else other
+        return Attacks.of([*self.blocks, *other.blocks])
+
+    def __and__(self, other: Attacks) -> Attacks:
+        return self._those(other, shared=True)
+
+    def __sub__(self, other: Attacks) -> Attacks:
+        return self._those(other, shared=False)
+
+    def _those(self, other: Attacks, *, shared: bool) -> Attacks:
+        """The attacks that another list has too, or those that it has not."""
+        theirs = {block.shape[1]: block for block in other.blocks}
+        found = []
+        for block in self.blocks:
+            also = theirs.get(block.shape[1], block[:0])
+            keys = _keys(np.concatenate([block, also]))
+            mine, other_keys = keys[: len(block)], np.append(np.sort(keys[len(block) :]), -1)
+            kept = block[(other_keys[np.searchsorted(other_keys[:-1], mine)] == mine) == shared]
+            if len(kept):
+                found.append(kept)
+        return Attacks(tuple(found))
+
+    def check(self, sites: Sites) -> Attacks:
+        """These attacks, if each gives different sites of the object other values than they have: refused if not."""
+        ground = ground_of(sites)
+        for block in self.blocks:
+            positions, values = np.divmod(block, VALUES)
+            fine = (positions >= 0) & (positions < sites.n_sites)
+            here = np.where(fine, positions, 0)
+            fine &= (values < ground.alphabets[here]) & (values != ground.values[here])
+            fine[:, 1:] &= np.diff(positions, axis=1) > 0
+            if not fine.all():
+                row = int(np.flatnonzero(~fine.all(axis=1))[0])
+                got = list(zip(positions[row].tolist(), values[row].tolist(), strict=True))
+                raise InvalidParameterError("attacks", "give sites of the object other values, each site once", got)
+        return self
+
+    def numbers(self, sites: Sites) -> list[Indices]:
+        """The blocks as `starcert.sampling` takes attacks: position + n_sites · (rank of its new value), ascending."""
+        clean, found = ground_of(sites).values, []
+        for block in self.blocks:
+            positions, values = np.divmod(block, VALUES)
+            found.append(np.sort(positions + sites.n_sites * (values - (values > clean[positions])), axis=1))
+        return found
+
+
+def _keys(rows: Rows) -> Indices:
+    """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
+    keys = rows[:, 0]
+    for number in range(1, rows.shape[1]):
+        if number > 1:
+            keys = np.unique(keys, return_inverse=True)[1]
+        keys = keys * _HALF + rows[:, number]
+    return keys
+
+
+def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
+    """What each of some attacks (rows of `then`) changes in all when one attack came before; by number of sites.
+
+    Where both change a site the later value counts, and a site that has its clean value again is not changed.
+    """
+    rows = np.concatenate([np.broadcast_to(first, (len(then), len(first))), then], axis=1)
+    for column in range(len(first)):
+        again = (then // VALUES == first[column] // VALUES).any(axis=1)
+        rows[again, column] = -1
+    positions, values = np.divmod(rows, VALUES)
+    rows[(rows >= 0) & (values == clean[positions])] = -1
+    rows = np.sort(rows, axis=1)
+    n_changed = (rows >= 0).sum(axis=1)
+    for number in range(1, rows.shape[1] + 1):
+        if (n_changed == number).any():
+            yield rows[n_changed == number, -number:]
+
+
+def after(sites: Sites, attack: Rows) -> Sites:
+    """The sites of the object after an attack. Anchored data are left out: they describe the clean graph."""
+    positions, new = np.divmod(attack, VALUES)
+    ground = ground_of(sites)
+    values = ground.values.copy()
+    values[positions] = new
+    attacked = sites.of_other(kind_of(sites.clean).with_values(sites, values))
+    _grounds[attacked] = ground._replace(values=values)
+    return attacked
+
+
+def attackable(sites: Sites, noise: Noise) -> Sites:
+    """The sites as attacks under a noise change them: of typed edges under `Flip` only their presence.
+
+    Threats list attacks at these sites.
+    """
+    bound = noise_for_sites(noise, [sites])
+    named = zip(sites.regions, sites.layers, strict=True)
+    bare = {bound[region].alphabet < layer.alphabet for region, layer in named if layer.name in EDGE_LAYERS}
+    if len(bare) > 1:
+        hint = "Give all regions of edges Flip laws, or all of them Edges."
+        raise InvalidParameterError("noise", "attack the types of all edges, or of none", noise, hint)
+    if bare != {True}:
+        return sites
+    return sites.of_other(kind_of(sites.clean).with_values(sites, ground_of(sites).values, typed=False))
+
+
+def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
+    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
+    found = dict[tuple[int, ...], Rows]()
+    for block in attacks.check(attackable(sites, noise)).blocks:
+        axes = np.sort(axis_of_each(block, sites, noise), axis=1)
+        numbers = row_numbers(axes)
+        for number in np.unique(numbers):
+            here = numbers == number
+            level = np.bincount(axes[here.argmax()], minlength=len(noise.axes))
+            found[tuple(level.tolist())] = block[here]
+    return found
+
+
+def axis_of_each(changes: Rows, sites: Sites, noise: Noise) -> Indices:
+    """The number of the axis that counts each change at `attackable` sites; refused if none does."""
+    bound, ground = noise_for_sites(noise, [sites]), ground_of(attackable(sites, noise))
+    width = max(bound[region].alphabet for region in bound)
+    table = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
+    every = [(region, moves) for region in bound for moves in bound[region].moves]
+    for axis, (region, moves) in enumerate(every):
+        for before, then in moves:
+            table[sites.regions.index(region), before, then] = axis
+    positions, values = np.divmod(changes, VALUES)
+    axes: Indices = table[ground.regions[positions], ground.values[positions], values]
+    if (axes < 0).any():
+        requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
+        raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
+    return axes
