@@ -22,7 +22,7 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
     quiet = rng.integers(0, 10**9, 4)
     values = rng.random((*shape, 3))
     axes = [ListedAxis(*axis) for axis in zip(sizes, counts, strict=True)]
-    weights = weigh(columns_of(flips, groups, 3), axes, seen, quiet, values, 1_000)
+    weights = weigh(columns_of(flips, groups, 3), axes, seen[:, None], quiet, values[None], 1_000)
     starts = np.cumsum([0, *sizes])
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
@@ -60,7 +60,9 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
         (each[:, :, None] == np.arange(1, axis.outcomes + 1)).reshape(votes, -1)
         for axis, each in zip(axes, shown, strict=True)
     ]
-    weights = weigh(columns_of(np.concatenate(flips, axis=1), groups, 2), axes, seen, quiet, values, 1_000)
+    weights = weigh(
+        columns_of(np.concatenate(flips, axis=1), groups, 2), axes, seen[:, None], quiet, values[None], 1_000
+    )
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
     assert [attack_number(axes, number) for number in range(len(listed))] == listed

@@ -185,7 +185,7 @@ class Certificate:
     @property
     def abstained(self) -> bool:
         """Whether not even the answer on the clean graph is certain enough to be given."""
-        return self._margin.proves((0,) * len(self.noise.axes)) is not True
+        return not self.certified((0,) * len(self.noise.axes))
 
     @property
     def frontier(self) -> Frontier:

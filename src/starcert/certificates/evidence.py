@@ -45,7 +45,8 @@ FEW = 2**16  # more attacks than these are weighed only after votes at attacked 
 N_LOOKS = 11
 LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
 BATCH = 512  # attacks that have votes of their own at a time
-GIVE_UP = 5.0  # standard deviations by which votes against the class exceed half, where an attack is not harmless
+GIVE_UP = 5.0  # standard deviations by which another class has more votes, where an attack is not harmless
+HOPELESS = -4.0  # the same, where an attack breaks nothing
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
@@ -118,13 +119,14 @@ def verdicts_of(
             evidence, frontier, own=own, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
         )
     listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
-    certified, most = asked.certified_by(one.proves), asked.threat.most
+    certified, most = -1 if one.abstained else asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
     found = find_verdicts(listed, frontier, own=own, label=one.label, alpha=alpha, broken=shares.broken)
     assert found.grounds is not None
-    sizes = {size: verdict for (size,), verdict in found.levels.items()}
-    return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
+    sizes = {size: verdict for (size,), verdict in found.levels.items() if size}
+    levels = {(0,) * len(axes): verdict for (size,), verdict in found.levels.items() if not size}
+    return replace(found, levels=levels, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
 
 
 def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
@@ -158,8 +160,6 @@ def find_verdicts(
     incomplete = frontier.incomplete
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
     grounds = Grounds(evidence.axes, left, tallies, max_flips)
-    if not frontier.radii:  # not even the clean answer is certain
-        return Verdicts(alpha, {}, grounds=grounds)
     known: dict[tuple[object, ...], Attack] = {}
 
     def holds(level: Level) -> bool:
@@ -191,6 +191,10 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
     if not evidence.possible(level):
         return Verdict("certified", "there is no such attack: its axes have fewer sites together")
     schemes = evidence.schemes(level)
+    if not any(level):
+        if evidence.weighed(level, schemes[0]).proved:
+            return Verdict("certified", "by weighing its votes against those for each other class")
+        return Verdict("open", "its votes are too few to show that its class is the likeliest")
     early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []
     for scheme in early:
@@ -263,11 +267,10 @@ class _OpenLevel:
                     why = f"by {sum(votes):,} votes at an attacked object"
                     sites, values = describe_attack(self._evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
-            total = OWN_CHUNK * 2**look
-            mine = {rank: int(counts[rank][self._label]) for rank in ranks}
-            # What has far fewer votes against the class than half will not break anything.
-            hopeful = [rank for rank in ranks if mine[rank] <= total / 2 + 2 * total**0.5]
-            ranks = sorted(hopeful, key=lambda rank: mine[rank])[: max(1, len(ranks) // 2)]
+            excess = {rank: self._excess(attacks[rank]) for rank in ranks}
+            # Where the class has far more votes than any other, nothing breaks.
+            hopeful = [rank for rank in ranks if excess[rank] >= HOPELESS]
+            ranks = sorted(hopeful, key=lambda rank: -excess[rank])[: max(1, len(ranks) // 2)]
         return None
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
@@ -319,9 +322,14 @@ class _OpenLevel:
         return None
 
     def _excess(self, attack: Attack) -> float:
-        """By how many standard deviations the votes against the class are more than half."""
-        total = self._own.total(attack)
-        return (total - 2 * int(self._own.counts(attack)[self._label])) / sqrt(max(total, 1))
+        """By how many standard deviations another class has more votes than this one."""
+        mine, rival = self._votes_for(attack)
+        return (rival - mine) / sqrt(max(mine + rival, 1))
+
+    def _votes_for(self, attack: Attack) -> tuple[int, int]:
+        """The own votes for the class, and for the strongest other one."""
+        counts = self._own.counts(attack)
+        return int(counts[self._label]), int(np.delete(counts, self._label).max(initial=0))
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
@@ -341,12 +349,13 @@ class _OpenLevel:
         return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
-        """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""
+        """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
-        if self._own.counts(attack)[self._label] < total:
+        mine, rival = self._votes_for(attack)
+        if mine < total:
             numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
             against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
-        return shared + bet.capital(total, against)
+        return shared + bet.capital(total, against, rival)
 
     def _dangerous(self, weighed: Weighed) -> list[Attack]:
         """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
