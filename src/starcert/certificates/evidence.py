@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import ceil, prod, sqrt
 from typing import TypeAlias
 
@@ -25,11 +25,11 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
-from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.bets import SCALE, OwnBet, anytime_limit, capital_of, count_capital, needed
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
-from starcert.math.frontier import Frontier, levels_below
-from starcert.math.limits import AlphaShares
+from starcert.math.frontier import Frontier, levels_below, levels_of
+from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
@@ -63,6 +63,7 @@ def with_evidence(
     alpha: float,
     most: int,
     max_flips: int | None = None,
+    each_class: bool = False,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -71,6 +72,7 @@ def with_evidence(
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
     versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
+    For `each_class` see `FlipEvidence`.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -83,9 +85,8 @@ def with_evidence(
             axes, own = axes_by_object(one.object), None
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            verdicts = verdicts_of(
-                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
-            )
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
+            verdicts = judge(one, votes.row(row), axes, own=own)
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -108,33 +109,51 @@ def verdicts_of(
     own: AttackVotes | None,
     max_flips: int | None = None,
     asked: Question | None = None,
+    each_class: bool = False,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
+    zero, levels = (0,) * len(axes), {}
+    if each_class and one.abstained:
+        levels[zero] = _clean_verdict(votes, one.label, shares.certified)
+    answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
+    box = one.max_radius if asked is None else None
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box, each_class=each_class)
+    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
         frontier = one.frontier_by_p_A
-        spent = shares.broken
-        return find_verdicts(
-            evidence, frontier, own=own, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
-        )
-    listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
-    certified, most = -1 if one.abstained else asked.certified_by(one.proves), asked.threat.most
+        if levels and answered:
+            frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
+        found = find(evidence, frontier, max_flips=max_flips)
+        return replace(found, levels=levels | dict(found.levels), each_class=each_class)
+    listed = ListedEvidence(evidence, asked.attacks, one.proves)
+    certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
-    frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find_verdicts(listed, frontier, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    found = find(listed, Frontier(((certified,),) if answered else (), beyond, verified=True))
     assert found.grounds is not None
-    sizes = {size: verdict for (size,), verdict in found.levels.items() if size}
-    levels = {(0,) * len(axes): verdict for (size,), verdict in found.levels.items() if not size}
-    return replace(found, levels=levels, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
+    sizes = {size: verdict for (size,), verdict in found.levels.items()}
+    grounds = found.grounds._replace(attacks=asked.attacks)
+    return replace(found, levels=levels, sizes=sizes, grounds=grounds, each_class=each_class)
 
 
-def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
+def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
+    """Whether the votes for the class and for each other one show that it is the likelier of the two, up to `share`."""
+    mine, rival = int(votes.counts[0, label]), int(np.delete(votes.counts[0], label).max())
+    limit = upper_limit if votes.history == "fixed" else anytime_limit
+    if limit(rival, mine + rival, share) < 1 / 2:
+        return Verdict("certified", "by weighing its votes against those for each other class")
+    return Verdict("open", "its votes are too few to show that its class is the likeliest")
+
+
+def evidence_of(
+    votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None, each_class: bool = False
+) -> FlipEvidence:
     """One row of votes with their flips, ready to be weighed: `alpha` is the share for what evidence certifies."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    return FlipEvidence(record, axes, alpha=alpha, failure=1 - selection[0].max() / selection[0].sum(), box=box)
+    failure = 1 - selection[0].max() / selection[0].sum()
+    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, each_class=each_class)
 
 
 def find_verdicts(
@@ -160,6 +179,8 @@ def find_verdicts(
     incomplete = frontier.incomplete
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
     grounds = Grounds(evidence.axes, left, tallies, max_flips)
+    if not frontier.radii:  # not even the clean answer is certain
+        return Verdicts(alpha, {}, grounds=grounds)
     known: dict[tuple[object, ...], Attack] = {}
 
     def holds(level: Level) -> bool:
@@ -191,10 +212,6 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
     if not evidence.possible(level):
         return Verdict("certified", "there is no such attack: its axes have fewer sites together")
     schemes = evidence.schemes(level)
-    if not any(level):
-        if evidence.weighed(level, schemes[0]).proved:
-            return Verdict("certified", "by weighing its votes against those for each other class")
-        return Verdict("open", "its votes are too few to show that its class is the likeliest")
     early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []
     for scheme in early:
@@ -327,9 +344,10 @@ class _OpenLevel:
         return (rival - mine) / sqrt(max(mine + rival, 1))
 
     def _votes_for(self, attack: Attack) -> tuple[int, int]:
-        """The own votes for the class, and for the strongest other one."""
+        """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
         counts = self._own.counts(attack)
-        return int(counts[self._label]), int(np.delete(counts, self._label).max(initial=0))
+        others = np.delete(counts, self._label)
+        return int(counts[self._label]), int(others.max(initial=0) if self._evidence.each_class else others.sum())
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""

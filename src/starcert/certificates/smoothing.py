@@ -240,6 +240,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     alpha=alpha,
                     most=max_own,
                     max_flips=max_flips,
+                    each_class=weighing is not None and weighing.each_class,
                     store=store,
                     executor=run.executor,
                     advance=advance,

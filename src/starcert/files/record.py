@@ -161,6 +161,9 @@ class Archive:
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
+        if any(each is not None and each.each_class for each in verdicts):
+            hint = "Certify with Evidence(each_class=False) what is to be kept in files."
+            raise InvalidParameterError("certificates", "be such as files can prove", "Evidence(each_class=True)", hint)
         archive = cls(
             noise=certificates.noise,
             votes=votes,

@@ -44,7 +44,6 @@ from starcert.math.bets import (
     OwnBet,
     Wager,
     capital_of,
-    count_capital,
     needed,
     sizes_of_stakes,
     stakes,
@@ -87,7 +86,8 @@ class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level. With `each_class` the
+    class has to beat every other one by itself, otherwise all others together.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class FlipEvidence:
         failure: float,
         box: Level | None = None,
         max_attacks: int = MAX_ATTACKS,
+        each_class: bool = False,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
@@ -106,6 +107,7 @@ class FlipEvidence:
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
+        self.each_class = each_class
         self.n_votes = int(flips.samples.sum())
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
@@ -166,7 +168,7 @@ class FlipEvidence:
         whole = self.weights(level, scheme, rows)
         whole = whole._replace(capital=with_reserve(whole.capital))
         short = whole.capital < goal
-        if len(self._rivals) < 2 or not (short.any() and any(level)):
+        if not (self.each_class and short.any() and len(self._rivals) > 1):
             return whole
         capital, estimate = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
         return Weights(np.where(short, with_reserve(capital), whole.capital), np.where(short, estimate, whole.estimate))
@@ -197,10 +199,6 @@ class FlipEvidence:
         are the same, as the largest X is. Without, every vote against the class counts whole.
         """
         votes = len(self._stages)
-        if not any(level):  # the clean object: a vote for another class than these two moves no capital
-            rival = int(np.bincount(self._flips.classes, minlength=1).max())
-            capital = count_capital(rival, self.n_votes - votes + rival)
-            return Weights(np.array([capital]), np.array([(votes + rival) / max(2 * self.n_votes, 1)]))
         parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals))
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)

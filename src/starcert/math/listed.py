@@ -90,32 +90,27 @@ def _lexicographic(rows: Whole) -> Whole | slice:
 class ListedEvidence:
     """The votes on one object, ready to be weighed against listed attacks; a *level* here is a size, (1,), (2,), ….
 
-    Size (0,) is the clean object.
-
     `harmless` says which levels of flips by axis are certified otherwise: their attacks are not weighed.
     """
 
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
-        self.box = (len(attacks),)
-        nothing = np.empty((1, 0), dtype=np.int64)
-        clean = Group((0,) * len(votes.axes), nothing, nothing)
+        self.each_class, self.box = votes.each_class, (len(attacks),)
         self.groups = [
-            [clean],
-            *([one for one in group_attacks(votes.axes, some) if not harmless(one.level)] for some in attacks),
+            [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
         ]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a size that is not harmless."""
-        return bool(self.groups[level[0]])
+        return bool(self.groups[level[0] - 1])
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The one scheme of a size: all of its attacks are listed."""
-        return [Scheme((0,), sum(len(group.rows) for group in self.groups[level[0]]), Fraction(1))]
+        return [Scheme((0,), sum(len(group.rows) for group in self.groups[level[0] - 1]), Fraction(1))]
 
     def attack(self, level: Level, _scheme: Scheme, index: int) -> tuple[int, ...]:
         """The attacked sites of attack number `index` of a size, ascending."""
-        for group in self.groups[level[0]]:
+        for group in self.groups[level[0] - 1]:
             if index < len(group.attacks):
                 return tuple(sorted(group.attacks[index].tolist()))
             index -= len(group.attacks)
@@ -123,7 +118,7 @@ class ListedEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What the shared votes say about all attacks of a size."""
-        goal, groups = needed(self.alpha), self.groups[level[0]]
+        goal, groups = needed(self.alpha), self.groups[level[0] - 1]
         found = [self._votes.capitals(group.level, group.scheme, goal, group.rows) for group in groups]
         return Weighed(scheme, goal, Weights(*map(np.concatenate, zip(*found, strict=True))))
 

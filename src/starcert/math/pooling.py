@@ -194,10 +194,8 @@ def level_weight(level: tuple[int, ...], box: tuple[int, ...]) -> Fraction:
     """The level's part of alpha. Over levels none of which lies within another, the parts add up to at most 1.
 
     Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
-    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box. Level 0 lies within all.
+    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
     """
-    if not any(level):
-        return Fraction(1)
     free, weight = box.index(max(box)), Fraction(1)
     for axis, (count, limit) in enumerate(zip(level, box, strict=True)):
         if axis != free:
