@@ -236,9 +236,9 @@ class FlipEvidence:
         gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
-            gained = quiet[:, None] + gains.reshape(len(quiet), len(parts), -1) @ counts
+            gained = quiet + gains.reshape(len(quiet), len(parts), -1).transpose(1, 0, 2) @ counts
             estimate = (value.reshape(len(parts), -1) @ counts).max() / self.n_votes
-            return Weights(np.array([min(map(capital_of, gained.T))]), np.array([estimate]))
+            return Weights(np.array([min(map(capital_of, gained))]), np.array([estimate]))
         key = scheme.listed, pooled, len(parts)
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)

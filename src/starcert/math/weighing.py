@@ -101,7 +101,7 @@ def weigh(
         np.array([axis.outcomes for axis in axes], dtype=np.int64),
         steps,
         np.concatenate(owners).astype(np.int64),
-        np.ascontiguousarray(seen.reshape(len(seen), len(values), cells * groups)),
+        np.ascontiguousarray(seen.reshape(len(seen), len(values), cells * groups).transpose(1, 2, 0)),
         quiet,
         np.ascontiguousarray(values.reshape(len(values), cells * groups)),
         (
@@ -217,23 +217,7 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh_counts(counts, seen, quiet, values, logarithms):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The least capital of an attack against any rival, and its largest estimate, from its votes by cell and group."""
-    capital, estimate = np.int64(2**62), 0.0
-    for rival in range(values.shape[0]):
-        logarithms[:] = quiet
-        guess = 0.0
-        for index in range(counts.size):
-            if counts[index]:
-                guess += counts[index] * values[rival, index]
-                for stake in range(quiet.size):
-                    logarithms[stake] += counts[index] * seen[stake, rival, index]
-        capital, estimate = min(capital, capital_of(logarithms)), max(estimate, guess)
-    return capital, estimate
-
-
-@compiled
-def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
     capital, estimate, rows, wanted = found
     listed = rows.size > 0
     groups, n_words, last = votes.size, words.shape[1], axes.size - 1
@@ -273,6 +257,17 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
                     column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
                     here = slice(column, column + outcomes[own])
                     _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
-                    capital[done], estimate[done] = _weigh_counts(counts, seen, quiet, values, logarithms)
+                    for rival in range(values.shape[0]):
+                        logarithms[:] = quiet
+                        guess = 0.0
+                        for index in range(counts.size):
+                            if counts[index]:
+                                guess += counts[index] * values[rival, index]
+                                for stake in range(quiet.size):
+                                    logarithms[stake] += counts[index] * seen[rival, index, stake]
+                        won = capital_of(logarithms)
+                        if rival == 0 or won < capital[done]:
+                            capital[done] = won
+                        estimate[done] = max(estimate[done], guess)
                 done += 1
         more = done < capital.size if listed else _move_on(choices, axes, firsts)
