@@ -210,7 +210,7 @@ def find_verdicts(
 def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
-        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
+        return Verdict("certified", evidence.nothing_to_weigh)
     schemes = evidence.schemes(level)
     early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []

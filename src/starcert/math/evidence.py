@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +89,8 @@ class FlipEvidence:
     axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level. With `each_class` the
     class has to beat every other one by itself, otherwise all others together.
     """
+
+    nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
 
     def __init__(
         self,
