@@ -190,7 +190,8 @@ def test_an_abstention_has_no_verdicts(smoothed):
     assert one.verdict(1) == "open"
 
 
-def test_an_answer_without_a_majority_is_certified_class_by_class_and_not_kept_in_files(graphs):
+@pytest.mark.parametrize(("plan", "samples"), [("fixed", 800), ("decided", 1_500)])
+def test_an_answer_without_a_majority_is_certified_class_by_class_and_not_kept_in_files(graphs, plan, samples):
     """Four classes, the first with less than half of the votes and more than any other; flips change little."""
     weights = np.random.default_rng(1).integers(1, 1_000, (7, 7))
 
@@ -199,7 +200,8 @@ def test_an_answer_without_a_majority_is_certified_class_by_class_and_not_kept_i
 
     base = sc.classifiers.from_callable(answers, on="batch", n_classes=4, description="remainders")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.45))
-    certify = partial(smoothed.certify, graphs, samples=800, seed=1, voting=sc.Voting(selection_samples=500))
+    voting = sc.Voting(selection_samples=500, plan=plan)
+    certify = partial(smoothed.certify, graphs, samples=samples, seed=1, voting=voting)
     each_class = sc.Evidence(own_samples=50_000, each_class=True)
     before = certify(evidence=True, threat="flips:1")
     after = certify(evidence=each_class, threat="flips:1")

@@ -25,7 +25,7 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
-from starcert.math.bets import SCALE, OwnBet, anytime_limit, capital_of, count_capital, needed
+from starcert.math.bets import SCALE, OwnBet, anytime_limit, capital_of, class_and_rival, count_capital, needed
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
@@ -138,7 +138,7 @@ def verdicts_of(
 
 def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
     """Whether the votes for the class and for each other one show that it is the likelier of the two, up to `share`."""
-    mine, rival = int(votes.counts[0, label]), int(np.delete(votes.counts[0], label).max())
+    mine, rival = class_and_rival(votes.counts[0], label)
     limit = upper_limit if votes.history == "fixed" else anytime_limit
     if limit(rival, mine + rival, share) < 1 / 2:
         return Verdict("certified", "by weighing its votes against those for each other class")
@@ -345,9 +345,8 @@ class _OpenLevel:
 
     def _votes_for(self, attack: Attack) -> tuple[int, int]:
         """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
-        counts = self._own.counts(attack)
-        others = np.delete(counts, self._label)
-        return int(counts[self._label]), int(others.max(initial=0) if self._evidence.each_class else others.sum())
+        mine, rival = class_and_rival(self._own.counts(attack), self._label)
+        return mine, rival if self._evidence.each_class else self._own.total(attack) - mine
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""

@@ -165,6 +165,11 @@ def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
         return bool(mixed - likelihood >= -exact_number(share).log())
 
 
+def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
+    """The votes for a class, and for the strongest other one."""
+    return int(counts[label]), int(np.delete(counts, label).max(initial=0))
+
+
 class Wager(NamedTuple):
     """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
 
