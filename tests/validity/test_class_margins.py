@@ -151,7 +151,7 @@ def test_no_attack_weighs_less_than_with_all_other_classes_as_one(name):
         votes = edge.votes(rng, 2_048)
         for scheme in evidence_on(edge, votes, level).schemes(level):
             each, one = (
-                evidence_on(edge, given, level).capitals(level, scheme, 2**60)
+                evidence_on(edge, given, level).capitals(level, scheme, 2**60)[0]
                 for given in (votes, votes.__class__(**{**vars(votes), "classes": np.ones_like(votes.classes)}))
             )
             before = with_reserve(evidence_on(edge, votes, level).weights(level, scheme).capital)
@@ -174,7 +174,7 @@ def test_capitals_are_those_of_the_votes_one_by_one(name):
         pytest.skip("λ is chosen in stages")
     theta = 0.5 - float(1 - math.prod((1 - axis.law.unseen) ** n for axis, n in zip(edge.axes, level, strict=True)))
     shown = edge.vectors[_vectors_of(edge, votes)]
-    capital = evidence.capitals(level, scheme, 2**60).capital
+    capital = evidence.capitals(level, scheme, 2**60)[0].capital
     for number in range(scheme.n_attacks):
         ratio = _ratios(edge, shown, evidence.attack(level, scheme, number))
         largest = max(1.5 * theta, _largest_ratio(edge, level))

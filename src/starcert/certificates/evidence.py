@@ -382,7 +382,7 @@ class _OpenLevel:
             return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
         if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
-            order = np.argsort(-weighed.weights.estimate, kind="stable")[:DANGEROUS]
+            order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
             return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
         for axis in range(len(self._level)):

@@ -69,6 +69,7 @@ class Weighed(NamedTuple):
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
+    failure: Floats  # the estimates with all other classes as one: ranks are by these, with `each_class` or without
 
     @property
     def proved(self) -> bool:
@@ -159,10 +160,10 @@ class FlipEvidence:
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
         goal = needed(self.delta(level, scheme))
-        return Weighed(scheme, goal, self.capitals(level, scheme, goal))
+        return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
 
-    def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> Weights:
-        """What each attack weighs, with the reserve: the least that it has against any class that could beat this one.
+    def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
+        """What each attack weighs with the reserve, the least against any other class; and how often it seems to fail.
 
         Where all other classes count as one, each capital is at least as small. So what reaches the goal that way is
         not weighed again class by class.
@@ -171,9 +172,10 @@ class FlipEvidence:
         whole = whole._replace(capital=with_reserve(whole.capital))
         short = whole.capital < goal
         if not (self.each_class and short.any() and len(self._rivals) > 1):
-            return whole
+            return whole, whole.estimate
         capital, estimate = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
-        return Weights(np.where(short, with_reserve(capital), whole.capital), np.where(short, estimate, whole.estimate))
+        least = np.where(short, with_reserve(capital), whole.capital)
+        return Weights(least, np.where(short, estimate, whole.estimate)), whole.estimate
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""

@@ -128,7 +128,10 @@ class ListedEvidence:
         """What the shared votes say about all attacks of a size."""
         goal, groups = needed(self.alpha), self.groups[level[0] - 1]
         found = [self._votes.capitals(group.level, group.scheme, goal, group.rows) for group in groups]
-        return Weighed(scheme, goal, Weights(*map(np.concatenate, zip(*found, strict=True))))
+        weights, failures = zip(*found, strict=True)
+        return Weighed(
+            scheme, goal, Weights(*map(np.concatenate, zip(*weights, strict=True))), np.concatenate(failures)
+        )
 
     def scores(self, axis: int) -> npt.NDArray[np.float64]:
         """For each choice on an axis the estimated probability of failure where it is the whole attack."""
