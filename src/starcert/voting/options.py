@@ -60,7 +60,7 @@ class Evidence:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
         each_class: whether the class has to beat every other one by itself, rather than all of them together: with
-            more than two classes that certifies more, the clean answer too. Archives cannot prove it yet.
+            more than two classes that certifies more, the clean answer too.
     """
 
     own_samples: int | None = None
