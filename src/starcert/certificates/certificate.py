@@ -94,6 +94,7 @@ class Verdicts:
     incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
     sizes: Mapping[int, Verdict] = field(default_factory=dict)
+    each_class: bool = False  # whether the class had to beat every other one by itself
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""
@@ -184,7 +185,7 @@ class Certificate:
     @property
     def abstained(self) -> bool:
         """Whether not even the answer on the clean graph is certain enough to be given."""
-        return self._margin.proves((0,) * len(self.noise.axes)) is not True
+        return not self.certified((0,) * len(self.noise.axes))
 
     @property
     def frontier(self) -> Frontier:

@@ -25,11 +25,11 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
-from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.bets import SCALE, OwnBet, anytime_limit, capital_of, class_and_rival, count_capital, needed
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
-from starcert.math.frontier import Frontier, levels_below
-from starcert.math.limits import AlphaShares
+from starcert.math.frontier import Frontier, levels_below, levels_of
+from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
@@ -45,7 +45,8 @@ FEW = 2**16  # more attacks than these are weighed only after votes at attacked 
 N_LOOKS = 11
 LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
 BATCH = 512  # attacks that have votes of their own at a time
-GIVE_UP = 5.0  # standard deviations by which votes against the class exceed half, where an attack is not harmless
+GIVE_UP = 5.0  # standard deviations by which another class has more votes, where an attack is not harmless
+HOPELESS = -4.0  # the same, where an attack breaks nothing
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
@@ -62,6 +63,7 @@ def with_evidence(
     alpha: float,
     most: int,
     max_flips: int | None = None,
+    each_class: bool = False,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -70,6 +72,7 @@ def with_evidence(
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
     versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
+    For `each_class` see `FlipEvidence`.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -82,9 +85,8 @@ def with_evidence(
             axes, own = axes_by_object(one.object), None
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            verdicts = verdicts_of(
-                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
-            )
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
+            verdicts = judge(one, votes.row(row), axes, own=own)
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -107,29 +109,51 @@ def verdicts_of(
     own: AttackVotes | None,
     max_flips: int | None = None,
     asked: Question | None = None,
+    each_class: bool = False,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius if asked is None else None)
+    zero, levels = (0,) * len(axes), {}
+    if each_class and one.abstained:
+        levels[zero] = _clean_verdict(votes, one.label, shares.certified)
+    answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
+    box = one.max_radius if asked is None else None
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box, each_class=each_class)
     find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        return find(evidence, one.frontier_by_p_A, max_flips=max_flips)
+        frontier = one.frontier_by_p_A
+        if levels and answered:
+            frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
+        found = find(evidence, frontier, max_flips=max_flips)
+        return replace(found, levels=levels | dict(found.levels), each_class=each_class)
     listed = ListedEvidence(evidence, asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
-    frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find(listed, frontier)
+    found = find(listed, Frontier(((certified,),) if answered else (), beyond, verified=True))
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
-    return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
+    grounds = found.grounds._replace(attacks=asked.attacks)
+    return replace(found, levels=levels, sizes=sizes, grounds=grounds, each_class=each_class)
 
 
-def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
+def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
+    """Whether the votes for the class and for each other one show that it is the likelier of the two, up to `share`."""
+    mine, rival = class_and_rival(votes.counts[0], label)
+    limit = upper_limit if votes.history == "fixed" else anytime_limit
+    if limit(rival, mine + rival, share) < 1 / 2:
+        return Verdict("certified", "by weighing its votes against those for each other class")
+    return Verdict("open", "its votes are too few to show that its class is the likeliest")
+
+
+def evidence_of(
+    votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None, each_class: bool = False
+) -> FlipEvidence:
     """One row of votes with their flips, ready to be weighed: `alpha` is the share for what evidence certifies."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    return FlipEvidence(record, axes, alpha=alpha, failure=1 - selection[0].max() / selection[0].sum(), box=box)
+    failure = 1 - selection[0].max() / selection[0].sum()
+    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, each_class=each_class)
 
 
 def find_verdicts(
@@ -260,11 +284,10 @@ class _OpenLevel:
                     why = f"by {sum(votes):,} votes at an attacked object"
                     sites, values = describe_attack(self._evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
-            total = OWN_CHUNK * 2**look
-            mine = {rank: int(counts[rank][self._label]) for rank in ranks}
-            # What has far fewer votes against the class than half will not break anything.
-            hopeful = [rank for rank in ranks if mine[rank] <= total / 2 + 2 * total**0.5]
-            ranks = sorted(hopeful, key=lambda rank: mine[rank])[: max(1, len(ranks) // 2)]
+            excess = {rank: self._excess(attacks[rank]) for rank in ranks}
+            # Where the class has far more votes than any other, nothing breaks.
+            hopeful = [rank for rank in ranks if excess[rank] >= HOPELESS]
+            ranks = sorted(hopeful, key=lambda rank: -excess[rank])[: max(1, len(ranks) // 2)]
         return None
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
@@ -316,9 +339,14 @@ class _OpenLevel:
         return None
 
     def _excess(self, attack: Attack) -> float:
-        """By how many standard deviations the votes against the class are more than half."""
-        total = self._own.total(attack)
-        return (total - 2 * int(self._own.counts(attack)[self._label])) / sqrt(max(total, 1))
+        """By how many standard deviations another class has more votes than this one."""
+        mine, rival = self._votes_for(attack)
+        return (rival - mine) / sqrt(max(mine + rival, 1))
+
+    def _votes_for(self, attack: Attack) -> tuple[int, int]:
+        """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
+        mine, rival = class_and_rival(self._own.counts(attack), self._label)
+        return mine, rival if self._evidence.each_class else self._own.total(attack) - mine
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
@@ -338,12 +366,13 @@ class _OpenLevel:
         return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
-        """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""
+        """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
-        if self._own.counts(attack)[self._label] < total:
+        mine, rival = self._votes_for(attack)
+        if mine < total:
             numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
             against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
-        return shared + bet.capital(total, against)
+        return shared + bet.capital(total, against, rival)
 
     def _dangerous(self, weighed: Weighed) -> list[Attack]:
         """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
@@ -353,7 +382,7 @@ class _OpenLevel:
             return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
         if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
-            order = np.argsort(-weighed.weights.estimate, kind="stable")[:DANGEROUS]
+            order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
             return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
         for axis in range(len(self._level)):

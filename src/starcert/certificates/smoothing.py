@@ -186,7 +186,7 @@ class SmoothedClassifier(SmoothedEstimator):
         questions = None
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
-        weighed = weighing is not None
+        weighed, each_class = weighing is not None, weighing is not None and weighing.each_class
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
@@ -205,6 +205,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 max_radius=limits,
                 max_flips=max_flips,
                 questions=questions,
+                each_class=each_class,
             )
         look: dict[str, object] = {
             "selection": drawing.most.selection,
@@ -248,6 +249,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     alpha=alpha,
                     most=max_own,
                     max_flips=max_flips,
+                    each_class=each_class,
                     store=store,
                     executor=run.executor,
                     advance=advance,

@@ -69,6 +69,7 @@ class Weighed(NamedTuple):
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
+    failure: Floats  # the estimates with all other classes as one: ranks are by these, with `each_class` or without
 
     @property
     def proved(self) -> bool:
@@ -86,7 +87,8 @@ class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level. With `each_class` the
+    class has to beat every other one by itself, otherwise all others together.
     """
 
     nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
@@ -100,6 +102,7 @@ class FlipEvidence:
         failure: float,
         box: Level | None = None,
         max_attacks: int = MAX_ATTACKS,
+        each_class: bool = False,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
@@ -107,10 +110,11 @@ class FlipEvidence:
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
+        self.each_class = each_class
         self.n_votes = int(flips.samples.sum())
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
-        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...]], Columns] = {}
+        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
         self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
         ends = [0]
         while ends[-1] < len(flips.samples):
@@ -155,8 +159,23 @@ class FlipEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
-        capital, estimate = self.weights(level, scheme)
-        return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
+        goal = needed(self.delta(level, scheme))
+        return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
+
+    def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
+        """What each attack weighs with the reserve, the least against any other class; and how often it seems to fail.
+
+        Where all other classes count as one, each capital is at least as small. So what reaches the goal that way is
+        not weighed again class by class.
+        """
+        whole = self.weights(level, scheme, rows)
+        whole = whole._replace(capital=with_reserve(whole.capital))
+        short = whole.capital < goal
+        if not (self.each_class and short.any() and len(self._rivals) > 1):
+            return whole, whole.estimate
+        capital, estimate = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
+        least = np.where(short, with_reserve(capital), whole.capital)
+        return Weights(least, np.where(short, estimate, whole.estimate)), whole.estimate
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
@@ -164,9 +183,27 @@ class FlipEvidence:
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
-    def weights(self, level: Level, scheme: Scheme, rows: Whole | None = None) -> Weights:
-        """What each attack weighs by the shared votes, without the reserve; or those in `rows` alone, see `weigh`."""
+    @cached_property
+    def _rivals(self) -> Whole:
+        """The classes that votes against the class are for. One without votes has the largest capital against it."""
+        return np.unique(self._flips.classes).astype(np.int64)
+
+    def weights(
+        self,
+        level: Level,
+        scheme: Scheme,
+        rows: Whole | None = None,
+        *,
+        rivals: Whole | None = None,
+        wanted: npt.NDArray[np.bool_] | None = None,
+    ) -> Weights:
+        """What each attack weighs by the shared votes, without the reserve; or some, as in `weigh`.
+
+        With `rivals`, votes for other classes than a rival count half against it: X = (Y + 1_B)/2·L_C·λ(K). The stakes
+        are the same, as the largest X is. Without, every vote against the class counts whole.
+        """
         votes = len(self._stages)
+        parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals))
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
         listed = self.listed(level, scheme)
@@ -183,7 +220,8 @@ class FlipEvidence:
         # A vote for the class adds the same everywhere: `quiet` sums those up.
         seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
         for stage in range(len(self._ends)) if pooled else [0]:
-            _, value, theta = self._stage(level, scheme, pool, stage)
+            _, whole, theta = self._stage(level, scheme, pool, stage)
+            value = np.stack([np.multiply.outer(whole, part).reshape(*whole.shape[:-1], -1) for part in parts])
             bet = stakes(theta, value)
             if bet is None:  # nothing is staked, and nothing is won
                 seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
@@ -193,21 +231,24 @@ class FlipEvidence:
                 seen.append(bet.seen)
             values.append(value)
 
-        # Votes of one stage and bin are a group. Without listed axes there is one attack, and counting groups is all.
+        # Votes of one stage, bin and rival are a group. Without listed axes there is one attack: groups are counted.
         n_bins = pool.masses.shape[1]
         groups = self._stages * n_bins + self.bins(pooled, self._numbers) if pooled else np.zeros(votes, dtype=np.int64)
-        n_groups = len(seen) * n_bins
+        n_groups = len(seen) * n_bins * len(parts)
+        if rivals is not None:
+            groups = groups * len(parts) + np.searchsorted(rivals, self._flips.classes)
         gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
-            capital = np.array([capital_of(quiet + gains.reshape(len(quiet), -1) @ counts)])
-            return Weights(capital, np.array([value.ravel() @ counts / self.n_votes]))
-        key = scheme.listed, pooled
+            gained = quiet + gains.reshape(len(quiet), len(parts), -1).transpose(1, 0, 2) @ counts
+            estimate = (value.reshape(len(parts), -1) @ counts).max() / self.n_votes
+            return Weights(np.array([min(map(capital_of, gained))]), np.array([estimate]))
+        key = scheme.listed, pooled, len(parts)
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
 
-        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows)
+        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows, wanted)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
         """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
@@ -241,7 +282,7 @@ class FlipEvidence:
         rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = _below(room - cost)
-        bet = stakes(theta, limits)
+        bet = stakes(theta, np.stack([limits, limits / 2]))
         return None if bet is None else OwnBet(pooled, limits, theta, bet)
 
     def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
@@ -320,6 +361,11 @@ class FlipEvidence:
                 rates = rates * max(1.0, float(np.prod(worst / rate)))
         at_most: Floats = np.minimum(rates, 0.5)
         return at_most
+
+
+def parts_against(rivals: int) -> Floats:
+    """How much of a vote for each class counts against each rival, shape (rivals, classes): half, for itself all."""
+    return (1 + np.eye(rivals)) / 2
 
 
 def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:

@@ -25,6 +25,7 @@ from starcert.math.bets import capital_of
 WORD = 64
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
@@ -64,14 +65,16 @@ def weigh(
     values: Floats,
     total: int,
     rows: Whole | None = None,
+    wanted: Mask | None = None,
 ) -> Weights:
-    """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows` alone.
+    """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows`, or `wanted`, alone.
 
     The choices of the first axis are the first columns, and for each choice the outcomes of a flip follow one another.
-    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, *cells, groups), is what a vote
-    against the class adds to the logarithm of capital; `quiet`, shape (stakes,), what all votes for it add together;
-    `values`, shape (*cells, groups), what a vote says about the attacked object. `total` counts all votes. A row has
-    the numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
+    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, rivals, *cells, groups), is what a
+    vote against the class adds to the logarithm of the capital against each rival; `quiet`, shape (stakes,), what all
+    votes for it add together; `values`, shape (rivals, *cells, groups), what a vote says about the attacked object. An
+    attack has the least capital of all rivals, and the largest estimate. `total` counts all votes. A row has the
+    numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
@@ -87,7 +90,7 @@ def weigh(
         for number, axis in enumerate(axes)
     ]
     number = n_attacks(axes) if rows is None else len(rows)
-    capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
+    capital, estimate = np.zeros(number, dtype=np.int64), np.zeros(number)
     _weigh(
         columns.words,
         columns.groups,
@@ -98,10 +101,15 @@ def weigh(
         np.array([axis.outcomes for axis in axes], dtype=np.int64),
         steps,
         np.concatenate(owners).astype(np.int64),
-        np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
+        np.ascontiguousarray(seen.reshape(len(seen), len(values), cells * groups).transpose(1, 2, 0)),
         quiet,
-        np.ascontiguousarray(values.reshape(cells * groups)),
-        (capital, estimate, np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows)),
+        np.ascontiguousarray(values.reshape(len(values), cells * groups)),
+        (
+            capital,
+            estimate,
+            np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows),
+            np.ones(number, dtype=np.bool_) if wanted is None else wanted,
+        ),
     )
     return Weights(capital, estimate / total)
 
@@ -209,11 +217,11 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    capital, estimate, rows = found
+def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
+    capital, estimate, rows, wanted = found
     listed = rows.size > 0
     groups, n_words, last = votes.size, words.shape[1], axes.size - 1
-    cells = values.size // groups
+    cells = values.shape[1] // groups
     choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
     for d in range(axes.size):
         choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
@@ -245,16 +253,21 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
                 choices[last] = choice
                 if _takes_again(choices, owners, last):
                     continue
-                column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
-                here = slice(column, column + outcomes[own])
-                _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
-                logarithms[:] = quiet
-                guess = 0.0
-                for index in range(counts.size):
-                    if counts[index]:
-                        guess += counts[index] * values[index]
-                        for stake in range(quiet.size):
-                            logarithms[stake] += counts[index] * seen[stake, index]
-                capital[done], estimate[done] = capital_of(logarithms), guess
+                if wanted[done]:
+                    column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
+                    here = slice(column, column + outcomes[own])
+                    _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
+                    for rival in range(values.shape[0]):
+                        logarithms[:] = quiet
+                        guess = 0.0
+                        for index in range(counts.size):
+                            if counts[index]:
+                                guess += counts[index] * values[rival, index]
+                                for stake in range(quiet.size):
+                                    logarithms[stake] += counts[index] * seen[rival, index, stake]
+                        won = capital_of(logarithms)
+                        if rival == 0 or won < capital[done]:
+                            capital[done] = won
+                        estimate[done] = max(estimate[done], guess)
                 done += 1
         more = done < capital.size if listed else _move_on(choices, axes, firsts)

@@ -59,13 +59,18 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
+        each_class: whether the class has to beat every other one by itself, rather than all of them together: with
+            more than two classes that certifies more, the clean answer too.
     """
 
     own_samples: int | None = None
+    each_class: bool = False
 
     def __post_init__(self) -> None:
         if self.own_samples is not None:
             whole_number("own_samples", self.own_samples, 0)
+        if not isinstance(self.each_class, bool):
+            raise InvalidParameterError("each_class", "be True or False", self.each_class)
 
     @classmethod
     def of(cls, given: object) -> Evidence | None:
