@@ -32,7 +32,13 @@ class Columns(NamedTuple):
 
     words: npt.NDArray[np.uint64]  # shape (sites, words)
     groups: Whole  # the word at which each group of votes begins, and where the last one ends
-    votes: Whole  # how many each group has
+    full: npt.NDArray[np.uint64]  # the bits that are votes
+
+    def divided(self, parts: Sequence[npt.NDArray[np.bool_]]) -> Columns:
+        """The columns of parts of the votes, each a group; those of one group before."""
+        full = [_words(votes, np.arange(len(votes)), len(self.full)) for votes in parts]
+        words = np.concatenate([self.words & each for each in full], axis=1)
+        return Columns(words, len(self.full) * np.arange(len(parts) + 1), np.concatenate(full))
 
 
 class Weights(NamedTuple):
@@ -50,10 +56,15 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     order = np.argsort(groups, kind="stable")
     first = np.cumsum(votes) - votes
     place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
-    padded = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
-    padded[:, place] = flips[order].T
-    words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-    return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
+    words = _words(flips[order].T, place, int(starts[-1]))
+    return Columns(words, starts.astype(np.int64), _words(np.ones(len(groups), dtype=np.bool_), place, len(words.T)))
+
+
+def _words(bits: npt.NDArray[np.bool_], place: Whole, n_words: int) -> npt.NDArray[np.uint64]:
+    """Bits in words, each at its place; all others are 0."""
+    padded = np.zeros((*bits.shape[:-1], WORD * n_words), dtype=np.bool_)
+    padded[..., place] = bits
+    return np.ascontiguousarray(np.packbits(padded, axis=-1, bitorder="little").view(np.uint64))
 
 
 def weigh(
@@ -75,7 +86,7 @@ def weigh(
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
-    cells, groups = prod(shape), len(columns.votes)
+    cells, groups = prod(shape), len(columns.groups) - 1
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
     for number, axis in enumerate(axes):
@@ -91,7 +102,7 @@ def weigh(
     _weigh(
         columns.words,
         columns.groups,
-        columns.votes,
+        columns.full,
         _starts(choices),
         _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
         np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
@@ -209,18 +220,14 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _weigh(words, starts, full, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     capital, estimate, rows = found
     listed = rows.size > 0
-    groups, n_words, last = votes.size, words.shape[1], axes.size - 1
+    groups, n_words, last = starts.size - 1, words.shape[1], axes.size - 1
     cells = values.size // groups
     choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
     for d in range(axes.size):
         choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
-    full = np.zeros(n_words, np.uint64)  # the bits that are votes
-    for group in range(groups):
-        for vote in range(votes[group]):
-            full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
     known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
     inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
     flipped = np.empty((words.shape[0], groups), np.int64)

@@ -59,9 +59,12 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
+        collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
+            `Certificates.at_most_changed` needs them.
     """
 
     own_samples: int | None = None
+    collective: bool = False
 
     def __post_init__(self) -> None:
         if self.own_samples is not None:
