@@ -153,8 +153,8 @@ class Collective:
     @cached_property
     def _evidence(self) -> tuple[JointEvidence | None, ...]:
         found: list[JointEvidence | None] = []
-        for number, question in enumerate(self.questions):
-            votes, labels = self.votes.joint.get(number), self.labels[self.votes.objects == number]
-            n_classes = self.votes.counts.shape[1]
+        joint = self.votes.joint or (None,) * len(self.questions)
+        for number, (question, votes) in enumerate(zip(self.questions, joint, strict=True)):
+            labels, n_classes = self.labels[self.votes.objects == number], self.votes.counts.shape[1]
             found.append(None if votes is None else JointEvidence(votes, question.axes, labels, n_classes))
         return tuple(found)

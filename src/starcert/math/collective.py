@@ -70,7 +70,8 @@ class JointEvidence:
             return least
         others = (answers == other for other in range(self._n_classes) if other != label)
         exact = [self._capital(block, [rival, lost & ~rival], [1.0, 0.5]) for rival in others]
-        return np.maximum(np.min(exact, axis=0), least)
+        smallest: Floats = np.min(exact, axis=0)
+        return smallest
 
     def _capital(self, block: Group, parts: Sequence[Mask], weights: Sequence[float]) -> Floats:
         """The capital of a bet on votes that are 0, or one of these weights in each of some parts of them."""

@@ -11,7 +11,7 @@ Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
@@ -54,7 +54,7 @@ class Votes:
     history: History = field(repr=False)
     records: tuple[FlipRecord | None, ...] = field(repr=False)  # for each row the flips of votes against its class
     audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
-    joint: Mapping[int, JointVotes] = field(repr=False)  # by graph the votes of all its targets, where they were kept
+    joint: Sequence[JointVotes | None] = field(repr=False)  # for each graph those of all targets; () if not kept
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Votes:
         history: History = "fixed",
         records: Sequence[FlipRecord | None] | None = None,
         audit: Audit | None = None,
-        joint: Mapping[int, JointVotes] | None = None,
+        joint: Sequence[JointVotes | None] = (),
     ) -> None:
         table = _as_counts(counts, "counts")
         rows = np.arange(len(table))
@@ -78,7 +78,7 @@ class Votes:
             "history": history,
             "records": (None,) * len(rows) if records is None else tuple(records),
             "audit": audit,
-            "joint": {} if joint is None else joint,
+            "joint": joint,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -158,10 +158,7 @@ class _Count:
             targets=np.arange(len(objects)) - self._firsts[objects],
             history="stopped" if self._looked else "fixed" if fixed else "looked",
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
-            joint={
-                graph: JointVotes.joined([parts[number] for number in sorted(parts)])
-                for graph, parts in self._joint.items()
-            },
+            joint=tuple(map(self._joint_votes, range(len(self._n_targets)))) if self._joint else (),
         )
 
     def chunks(self) -> Iterator[Chunk]:
@@ -257,6 +254,10 @@ class _Count:
         if graph not in self._recordings:
             return (None,) * self._n_targets[graph]
         return tuple(recording.record() for recording in self._recordings[graph])
+
+    def _joint_votes(self, graph: int) -> JointVotes | None:
+        parts = self._joint.get(graph, {})
+        return JointVotes.joined([parts[number] for number in sorted(parts)]) if parts else None
 
     def _recorded(self, graph: int) -> Recorded:
         if graph not in self._recordings:
