@@ -54,9 +54,10 @@ def check_fits(questions: Sequence[JointQuestion], n_targets: Sequence[int], sam
     if len(questions) > 1 and max(n_targets) > 1:
         hint = "Certify the objects one by one: each has a claim of its own."
         raise InvalidParameterError("graphs", "be one, or have one target each, for collective evidence", "more", hint)
-    widest = max((max(len(each.sites), n) for each, n in zip(questions, n_targets, strict=True)), default=0)
+    outcomes = [sum(axis.n_choices * len(axis.law.outcomes) for axis in each.axes) for each in questions]
+    widest = max(*outcomes, *n_targets)
     if widest * samples > MAX_FLIPS:
-        must = f"be at most {MAX_FLIPS // widest:,} for collective evidence on {widest:,} sites or targets"
+        must = f"be at most {MAX_FLIPS // widest:,} for collective evidence on {widest:,} changes of sites, or targets"
         raise InvalidParameterError("samples", must, samples)
 
 
@@ -74,6 +75,7 @@ class CollectiveClaim:
     n_attacks: tuple[int, ...]  # of each size, from 1 on
     size: int  # all attacks up to this size are shown to change at most k answers; 0: the clean object; −1: none
     several: bool = False  # whether the targets are objects, each attacked by itself
+    anchored: str = ""  # why the regions are anchored at the clean object, see `Certificate`; "" if they are not
 
     @property
     def certified(self) -> bool:
@@ -95,7 +97,8 @@ class CollectiveClaim:
         premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling"
         if self.k == self.n_targets:
             return f"Nothing is shown about the {self.n_targets:,} {what} together under {attacks}."
-        return f"{premise}, {answers} under {attacks}."
+        anchor = f" The regions are anchored ({self.anchored}): they stay as they are." if self.anchored else ""
+        return f"{premise}, {answers} under {attacks}.{anchor}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,7 @@ class Collective:
     questions: Sequence[JointQuestion]
     votes: Votes
     labels: Integers  # the stated answers
+    anchored: str  # why the regions of some object are anchored; "" if none are
 
     def at_most_changed(self, threat: Threat, k: int | None, alpha: float) -> CollectiveClaim:
         """The claim with this k, as far as it is shown; or with the smallest one that is for the whole threat."""
@@ -122,7 +126,7 @@ class Collective:
         n_attacks = [sum(len(b) for one in self.questions for b in one.asked.attacks[i]) for i in range(most)]
         several = len(self.questions) > 1
         shown = worst if limit is None else limit
-        return CollectiveClaim(threat, shown, len(self.labels), alpha, tuple(n_attacks), size, several)
+        return CollectiveClaim(threat, shown, len(self.labels), alpha, tuple(n_attacks), size, several, self.anchored)
 
     def _smallest(self, most: int, delta: Fraction) -> Iterator[int]:
         """For each size, from 0 on, the smallest k with which all of its attacks pass.

@@ -239,8 +239,10 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            collective = None if jointly is None else Collective(jointly, votes, bounds.labels)
-            certificates = replace(certificates, asked=questions, collective=collective)
+            certificates = replace(certificates, asked=questions)
+            if jointly is not None:
+                anchored = next((each.reason for each in problem.sites if each.reason), "")
+                certificates = replace(certificates, collective=Collective(jointly, votes, bounds.labels, anchored))
             if not weighed:
                 return certificates
             # Weigh where the flips fell.

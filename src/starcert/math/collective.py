@@ -47,7 +47,7 @@ class JointEvidence:
         self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
         self._answers, self._labels, self._n_classes = np.ascontiguousarray(votes.answers.T), labels, n_classes
         self._clean = Group((0,) * len(axes), np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
-        self._columns: dict[tuple[int, ...], Columns] = {}
+        self._columns: dict[tuple[tuple[int, ...], int], Columns] = {}
 
     def capitals(self, group: Group | None, enough: float) -> Iterator[Floats]:
         """At least the capital against each target at each attack of a group, shape (attacks, targets), in blocks.
@@ -83,14 +83,19 @@ class JointEvidence:
         counts = np.array([part.sum() for part in parts])
         quiet = bet.quiet * (copies.n_votes - int(counts.sum()))
         if listed:
-            if listed not in self._columns:
-                shown = np.concatenate([copies.matrix(axis) for axis in listed], axis=1)
-                self._columns[listed] = columns_of(shown, np.zeros(len(shown), np.int64), 1)
-            columns, axes = self._columns[listed].divided(parts), copies.listed(level, block.scheme)
+            columns, axes = self._columns_of(listed, len(parts)).divided(parts), copies.listed(level, block.scheme)
             logarithms = weigh(columns, axes, bet.seen, quiet, value, copies.n_votes, block.rows).capital
         else:
             logarithms = np.array([capital_of(quiet + bet.seen @ counts)])
         return np.exp(np.minimum(logarithms / SCALE, MAX_LOGARITHM)) * (1 - ROUNDED)
+
+    def _columns_of(self, listed: tuple[int, ...], times: int) -> Columns:
+        """What all copies show on some axes, as often as there are parts of them."""
+        if (listed, times) not in self._columns:
+            shown = np.concatenate([self._copies.matrix(axis) for axis in listed], axis=1)
+            groups = np.repeat(np.arange(times), len(shown))
+            self._columns[listed, times] = columns_of(np.tile(shown, (times, 1)), groups, times)
+        return self._columns[listed, times]
 
 
 def changed_at_most(capitals: Floats, delta: Fraction) -> Whole:

@@ -32,13 +32,13 @@ class Columns(NamedTuple):
 
     words: npt.NDArray[np.uint64]  # shape (sites, words)
     groups: Whole  # the word at which each group of votes begins, and where the last one ends
-    full: npt.NDArray[np.uint64]  # the bits that are votes
+    full: npt.NDArray[np.uint64]  # the bits that are votes: no others count
 
     def divided(self, parts: Sequence[npt.NDArray[np.bool_]]) -> Columns:
-        """The columns of parts of the votes, each a group; those of one group before."""
-        full = [_words(votes, np.arange(len(votes)), len(self.full)) for votes in parts]
-        words = np.concatenate([self.words & each for each in full], axis=1)
-        return Columns(words, len(self.full) * np.arange(len(parts) + 1), np.concatenate(full))
+        """The columns of some votes alone: a part of them for each group, where every group has them all."""
+        n_words = int(self.groups[1])
+        full = [_words(votes, np.arange(len(votes)), n_words) for votes in parts]
+        return self._replace(full=np.concatenate(full))
 
 
 class Weights(NamedTuple):
@@ -173,13 +173,13 @@ def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # t
 
 
 @compiled
-def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many bits are set in each row of words, by group."""
+def _bits_by_group(words, full, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes are set in each row of words, by group."""
     for row in range(words.shape[0]):
         for group in range(starts.size - 1):
             found[row, group] = 0
             for w in range(starts[group], starts[group + 1]):
-                found[row, group] += _bits(words[row, w])
+                found[row, group] += _bits(words[row, w] & full[w])
 
 
 @compiled
@@ -231,7 +231,7 @@ def _weigh(words, starts, full, firsts, first_columns, axes, outcomes, steps, ow
     known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
     inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
     flipped = np.empty((words.shape[0], groups), np.int64)
-    _bits_by_group(words, starts, flipped)
+    _bits_by_group(words, full, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
     own = axes[last]
     own_steps = steps[own]
@@ -246,7 +246,7 @@ def _weigh(words, starts, full, firsts, first_columns, axes, outcomes, steps, ow
             columns[d] = first_columns[axes[d]] + (choices[d] - firsts[axes[d]]) * outcomes[axes[d]]
         if not twice:
             _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
-            _bits_by_group(known, starts, inside)
+            _bits_by_group(known, full, starts, inside)
             for number in range(first, end):
                 choice = rows[number, last] if listed else number
                 choices[last] = choice
