@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import ceil, prod, sqrt
 from typing import TypeAlias
 
@@ -77,10 +77,11 @@ def with_evidence(
     drawn = 0
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
-        verdicts = None
-        if votes.records[row] is not None:
+        verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
+        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
+        if record is not None and (record.complete or share or one.asked is None):
             axes, own = axes_by_object(one.object), None
-            if share := most // job.n_targets(one.object):
+            if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             verdicts = verdicts_of(
                 one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
@@ -110,18 +111,15 @@ def verdicts_of(
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius if asked is None else None)
+    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
-        frontier = one.frontier_by_p_A
-        spent = shares.broken
-        return find_verdicts(
-            evidence, frontier, own=own, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
-        )
-    listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
+        return find(evidence, one.frontier_by_p_A, max_flips=max_flips)
+    listed = ListedEvidence(evidence, asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find_verdicts(listed, frontier, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    found = find(listed, frontier)
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
@@ -189,7 +187,7 @@ def find_verdicts(
 def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
-        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
+        return Verdict("certified", evidence.nothing_to_weigh)
     schemes = evidence.schemes(level)
     early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []

@@ -41,7 +41,7 @@ from starcert.voting.store.rows import (
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 7
+FORMAT = 8
 
 COMMIT_SECONDS = 0.5
 
