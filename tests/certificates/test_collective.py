@@ -1,6 +1,7 @@
 """Claims about all targets at once, from votes to the sentence; exact answers of all graphs with four nodes."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -92,6 +93,24 @@ def test_what_a_claim_says(path):
     assert str(less).endswith("under at most 2 deletions (78 attacks): it is shown only up to size 1.")
     assert result.at_most_changed("deletions:2", k=two.k + 1).k == two.k + 1
     assert result.at_most_changed("deletions:1", alpha=1e-9).k > one.k
+
+
+def test_a_claim_has_the_alpha_that_was_asked_for(path):
+    """Whatever part of it the bounds of single certificates have, also where these have no evidence."""
+    result = certify(Busy(), [path], "deletions:1", samples=300, alpha=0.05)
+    assert result.bounds.alpha == 0.0125
+    for each in (result, replace(result, verdicts=None)):
+        assert each.at_most_changed("deletions:1").alpha == 0.05
+
+
+def test_anchored_regions_are_named(path):
+    noise = sc.Noise(edges=sc.Flip(delete=0.3, add=0.03), rest=0.03)
+    regions = sc.Partition.from_present_edges(path, present="edges", absent="rest")
+    asked = {"samples": 3_000, "seed": 1, "threat": "deletions:1", "evidence": TOGETHER}
+    claim = sc.SmoothedClassifier(Busy(), noise, regions).certify([path], **asked).at_most_changed("deletions:1")
+    assert claim.anchored
+    anchor = f"The regions are anchored ({claim.anchored}): they stay as they are."
+    assert str(claim).endswith(f"under 1 deletion (12 attacks). {anchor}")
 
 
 def test_too_few_votes_show_nothing(path):

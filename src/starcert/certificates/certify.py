@@ -240,14 +240,12 @@ class Certificates(Sequence[Certificate]):
             threat: what the attacker can do, an object or its text; where there are several objects, to each of them.
             k: the number to be shown, fixed before the votes were seen; by default the smallest that can be shown for
                 the whole threat, which costs nothing.
-            alpha: the probability that the claim is false; by default that of the certificates.
+            alpha: the probability that the claim is false; by default that of `certify`.
         """
         if self.collective is None:
             hint = "Certify with threat=… and evidence=Evidence(collective=True); files do not keep such votes."
             raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
-        level = self.alpha if alpha is None else alpha
-        assert level is not None
-        return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, level)
+        return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.questions import Question
+from starcert.classifiers.base import Classifier
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.collective import Floats, JointEvidence, changed_at_most
 from starcert.math.confidence import Votes, check_alpha
@@ -22,6 +23,7 @@ from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
+from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -35,6 +37,7 @@ class JointQuestion:
     asked: Question
     sites: Integers  # these sites, ascending
     axes: tuple[AttackAxis, ...]
+    anchored: str  # why the regions are anchored at the clean object; "" if they are not
 
     @classmethod
     def of(cls, asked: Question, sites: Sites, noise: Noise) -> JointQuestion:
@@ -46,19 +49,30 @@ class JointQuestion:
             there = np.isin(axis.sites, kept)
             values = axis.values if axis.moves is None else axis.values[there]
             axes.append(axis._replace(sites=axis.sites[there], values=values))
-        return cls(asked, kept, tuple(axes))
+        return cls(asked, kept, tuple(axes), sites.reason)
 
 
-def check_fits(questions: Sequence[JointQuestion], n_targets: Sequence[int], samples: int) -> None:
-    """Refuses what no collective claim can be made of, or what would not fit into memory."""
-    if len(questions) > 1 and max(n_targets) > 1:
+def ask_jointly(
+    base: Classifier, problem: Problem, threat: Threat | None, asked: Sequence[Question] | None, samples: int
+) -> list[JointQuestion]:
+    """The questions about all objects; refused where no claim can be made of them, or votes would not fit into memory.
+
+    `asked` are the questions about single targets, if the threat is none that certificates look at by radius.
+    """
+    if threat is None:
+        raise InvalidParameterError("threat", "be given with collective evidence", None, 'For example "deletions:1".')
+    n_targets = [base.n_targets(each.frame) or 1 for each in problem.sites]
+    if len(n_targets) > 1 and max(n_targets) > 1:
         hint = "Certify the objects one by one: each has a claim of its own."
-        raise InvalidParameterError("graphs", "be one, or have one target each, for collective evidence", "more", hint)
-    outcomes = [sum(axis.n_choices * len(axis.law.outcomes) for axis in each.axes) for each in questions]
-    widest = max(*outcomes, *n_targets)
+        raise InvalidParameterError("graphs", "be one, or have one target each, for collective evidence", problem, hint)
+    every = asked or [Question.of(threat, each, problem.noise) for each in problem.sites]
+    found = [JointQuestion.of(*each, problem.noise) for each in zip(every, problem.sites, strict=True)]
+    shown = [sum(axis.n_choices * len(axis.law.outcomes) for axis in each.axes) for each in found]
+    widest = max([*shown, *n_targets], default=0)
     if widest * samples > MAX_FLIPS:
         must = f"be at most {MAX_FLIPS // widest:,} for collective evidence on {widest:,} changes of sites, or targets"
         raise InvalidParameterError("samples", must, samples)
+    return found
 
 
 @dataclass(frozen=True)
@@ -108,10 +122,11 @@ class Collective:
     questions: Sequence[JointQuestion]
     votes: Votes
     labels: Integers  # the stated answers
-    anchored: str  # why the regions of some object are anchored; "" if none are
+    alpha: float  # of a claim, by default
 
-    def at_most_changed(self, threat: Threat, k: int | None, alpha: float) -> CollectiveClaim:
+    def at_most_changed(self, threat: Threat, k: int | None, alpha: float | None) -> CollectiveClaim:
         """The claim with this k, as far as it is shown; or with the smallest one that is for the whole threat."""
+        alpha = check_alpha(self.alpha if alpha is None else alpha)
         asked = self.questions[0].asked
         most = asked.size_of(threat)
         if most is None:
@@ -119,14 +134,15 @@ class Collective:
             raise InvalidParameterError("threat", f"be the one that was asked about, {asked.threat}", str(threat), hint)
         limit = None if k is None else whole_number("k", k, 0)
         worst, size = 0, -1
-        for needed in self._smallest(most, Fraction(check_alpha(alpha))):
+        for needed in self._smallest(most, Fraction(alpha)):
             if limit is not None and needed > limit:
                 break
             worst, size = max(worst, needed), size + 1
         n_attacks = [sum(len(b) for one in self.questions for b in one.asked.attacks[i]) for i in range(most)]
         several = len(self.questions) > 1
+        anchored = next((each.anchored for each in self.questions if each.anchored), "")
         shown = worst if limit is None else limit
-        return CollectiveClaim(threat, shown, len(self.labels), alpha, tuple(n_attacks), size, several, self.anchored)
+        return CollectiveClaim(threat, shown, len(self.labels), alpha, tuple(n_attacks), size, several, anchored)
 
     def _smallest(self, most: int, delta: Fraction) -> Iterator[int]:
         """For each size, from 0 on, the smallest k with which all of its attacks pass.

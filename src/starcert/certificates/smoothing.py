@@ -23,7 +23,7 @@ from starcert.certificates.attack_axes import undefended
 from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import Collective, JointQuestion, check_fits
+from starcert.certificates.collective import Collective, ask_jointly
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
@@ -195,15 +195,10 @@ class SmoothedClassifier(SmoothedEstimator):
         used = choose_bound(bound, plan, self.n_classes)
         jointly = None
         if weighing is not None and weighing.collective:
-            if asked is None:
-                raise InvalidParameterError("threat", "be given with collective evidence", None, 'Say "deletions:1".')
-            every = questions or [Question.of(asked, each, problem.noise) for each in problem.sites]
-            jointly = [JointQuestion.of(*each, problem.noise) for each in zip(every, problem.sites, strict=True)]
+            jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
         joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
         run = VotingRun(self.classifier, problem, seed, how, joint_sites)
         job, nodes = run.job, run.job.target_nodes
-        if jointly is not None:
-            check_fits(jointly, list(map(job.n_targets, range(len(problem)))), samples)
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
         if plan == "decided":
@@ -247,10 +242,8 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            certificates = replace(certificates, asked=questions)
-            if jointly is not None:
-                anchored = next((each.reason for each in problem.sites if each.reason), "")
-                certificates = replace(certificates, collective=Collective(jointly, votes, bounds.labels, anchored))
+            collective = None if jointly is None else Collective(jointly, votes, bounds.labels, alpha)
+            certificates = replace(certificates, asked=questions, collective=collective)
             if not weighed:
                 return certificates
             # Weigh where the flips fell.
