@@ -85,7 +85,7 @@ def built(tmp_path_factory):
     return build
 
 
-RUNS = ("law", "kind", "bound", "classifier")  # the recipes that certify graphs
+RUNS = ("law", "kind", "bound", "threat", "classifier")  # the recipes that certify graphs
 BOUNDS = ("hoeffding_bound.py:Hoeffding", "hoeffding_bound:Hoeffding")
 
 

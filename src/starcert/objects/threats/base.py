@@ -143,6 +143,8 @@ class Threat:
             return Attacks()
         found = earlier = self.steps(sites)
         for _ in range(1, size):
+            if not len(found):  # then nothing takes more units either
+                break
             found = continue_attacks(self, sites, found, self.steps) - earlier
             earlier |= found
         return found
