@@ -80,10 +80,11 @@ def with_evidence(
     drawn = 0
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
-        verdicts = None
-        if votes.records[row] is not None:
+        verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
+        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
+        if record is not None and (record.complete or share or one.asked is None):
             axes, own = axes_by_object(one.object), None
-            if share := most // job.n_targets(one.object):
+            if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
             verdicts = judge(one, votes.row(row), axes, own=own)

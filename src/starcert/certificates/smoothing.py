@@ -23,6 +23,7 @@ from starcert.certificates.attack_axes import undefended
 from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.collective import Collective, ask_jointly
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
@@ -192,7 +193,11 @@ class SmoothedClassifier(SmoothedEstimator):
             _warn_of_no_evidence(problem)
         plan, drawing = how.plan, _plan(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
-        run = VotingRun(self.classifier, problem, seed, how)
+        jointly = None
+        if weighing is not None and weighing.collective:
+            jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
+        joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
+        run = VotingRun(self.classifier, problem, seed, how, joint_sites)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
@@ -238,7 +243,8 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            certificates = replace(certificates, asked=questions)
+            collective = None if jointly is None else Collective(jointly, votes, bounds.labels, alpha)
+            certificates = replace(certificates, asked=questions, collective=collective)
             if not weighed:
                 return certificates
             # Weigh where the flips fell.

@@ -209,7 +209,7 @@ class FlipEvidence:
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
-        if pool is None or self._room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
+        if pool is None or self.room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
         if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
@@ -245,25 +245,25 @@ class FlipEvidence:
             return Weights(np.array([min(map(capital_of, gained))]), np.array([estimate]))
         key = scheme.listed, pooled, len(parts)
         if key not in self._columns:
-            flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
+            flips = np.concatenate([self.matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
 
         return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows, wanted)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
         """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
-        pooled, room = self._pooled(level, scheme), self._room(level, range(len(level)))
+        pooled, room = self._pooled(level, scheme), self.room(level, range(len(level)))
         limits, cost = np.ones(1), 0.0
         if pooled:
             rates = self._rates(level, scheme, pool, stage)
             limits, cost = choose_limits(pool, rates, room, self._listed_ratios(level, scheme))
-        value = np.multiply.outer(self._ratios(level, scheme.listed), limits) * SUMMED
-        return limits, value, _below(room - cost)
+        value = np.multiply.outer(self.ratios(level, scheme.listed), limits) * SUMMED
+        return limits, value, below(room - cost)
 
     def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
         """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
         pool = self._pool(level, self._pooled(level, scheme))
-        if pool is None or self._room(level, range(len(level))) <= 0:
+        if pool is None or self.room(level, range(len(level))) <= 0:
             return None
         limits, value, theta = self._stage(level, scheme, pool, stage)
         return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
@@ -276,12 +276,12 @@ class FlipEvidence:
         pooled = self._pooled(level, scheme)
         if not pooled:
             return OwnBet((), np.ones(1), 0.5, None)
-        pool, room = self._pool(level, pooled), self._room(level, pooled)
+        pool, room = self._pool(level, pooled), self.room(level, pooled)
         if pool is None or room <= 0:
             return None
         rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
-        theta = _below(room - cost)
+        theta = below(room - cost)
         bet = stakes(theta, np.stack([limits, limits / 2]))
         return None if bet is None else OwnBet(pooled, limits, theta, bet)
 
@@ -292,10 +292,10 @@ class FlipEvidence:
         axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
         return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
 
-    def _room(self, level: Level, axes: Iterable[int]) -> float:
+    def room(self, level: Level, axes: Iterable[int]) -> float:
         """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
         shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
-        return _below(float(shown - Fraction(1, 2)))
+        return below(float(shown - Fraction(1, 2)))
 
     def scores(self, axis: int) -> Floats:
         """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
@@ -305,12 +305,13 @@ class FlipEvidence:
 
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
-        flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
+        flips = self.matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
         flipped = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
         scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
-    def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+    def matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+        """What the recorded votes show on an axis, see `shown_outcomes`."""
         if axis not in self._matrices:
             self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]
@@ -323,7 +324,7 @@ class FlipEvidence:
             bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
         return bins
 
-    def _ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
+    def ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
         """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
         ratios = np.ones(())
         for axis in listed:
@@ -380,6 +381,6 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
     return shows.reshape(len(shown), axis.n_choices * len(numbers))
 
 
-def _below(x: float) -> float:
+def below(x: float) -> float:
     """A number below the true difference that x was rounded from."""
     return x - 2.0**-50

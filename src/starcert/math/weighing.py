@@ -33,7 +33,13 @@ class Columns(NamedTuple):
 
     words: npt.NDArray[np.uint64]  # shape (sites, words)
     groups: Whole  # the word at which each group of votes begins, and where the last one ends
-    votes: Whole  # how many each group has
+    full: npt.NDArray[np.uint64]  # the bits that are votes: no others count
+
+    def divided(self, parts: Sequence[npt.NDArray[np.bool_]]) -> Columns:
+        """The columns of some votes alone: a part of them for each group, where every group has them all."""
+        n_words = int(self.groups[1])
+        full = [_words(votes, np.arange(len(votes)), n_words) for votes in parts]
+        return self._replace(full=np.concatenate(full))
 
 
 class Weights(NamedTuple):
@@ -51,10 +57,15 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     order = np.argsort(groups, kind="stable")
     first = np.cumsum(votes) - votes
     place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
-    padded = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
-    padded[:, place] = flips[order].T
-    words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-    return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
+    words = _words(flips[order].T, place, int(starts[-1]))
+    return Columns(words, starts.astype(np.int64), _words(np.ones(len(groups), dtype=np.bool_), place, len(words.T)))
+
+
+def _words(bits: npt.NDArray[np.bool_], place: Whole, n_words: int) -> npt.NDArray[np.uint64]:
+    """Bits in words, each at its place; all others are 0."""
+    padded = np.zeros((*bits.shape[:-1], WORD * n_words), dtype=np.bool_)
+    padded[..., place] = bits
+    return np.ascontiguousarray(np.packbits(padded, axis=-1, bitorder="little").view(np.uint64))
 
 
 def weigh(
@@ -78,7 +89,7 @@ def weigh(
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
-    cells, groups = prod(shape), len(columns.votes)
+    cells, groups = prod(shape), len(columns.groups) - 1
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
     for number, axis in enumerate(axes):
@@ -94,7 +105,7 @@ def weigh(
     _weigh(
         columns.words,
         columns.groups,
-        columns.votes,
+        columns.full,
         _starts(choices),
         _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
         np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
@@ -170,13 +181,13 @@ def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # t
 
 
 @compiled
-def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many bits are set in each row of words, by group."""
+def _bits_by_group(words, full, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes are set in each row of words, by group."""
     for row in range(words.shape[0]):
         for group in range(starts.size - 1):
             found[row, group] = 0
             for w in range(starts[group], starts[group + 1]):
-                found[row, group] += _bits(words[row, w])
+                found[row, group] += _bits(words[row, w] & full[w])
 
 
 @compiled
@@ -217,22 +228,18 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
+def _weigh(words, starts, full, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
     capital, estimate, rows, wanted = found
     listed = rows.size > 0
-    groups, n_words, last = votes.size, words.shape[1], axes.size - 1
+    groups, n_words, last = starts.size - 1, words.shape[1], axes.size - 1
     cells = values.shape[1] // groups
     choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
     for d in range(axes.size):
         choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
-    full = np.zeros(n_words, np.uint64)  # the bits that are votes
-    for group in range(groups):
-        for vote in range(votes[group]):
-            full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
     known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
     inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
     flipped = np.empty((words.shape[0], groups), np.int64)
-    _bits_by_group(words, starts, flipped)
+    _bits_by_group(words, full, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
     own = axes[last]
     own_steps = steps[own]
@@ -247,7 +254,7 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
             columns[d] = first_columns[axes[d]] + (choices[d] - firsts[axes[d]]) * outcomes[axes[d]]
         if not twice:
             _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
-            _bits_by_group(known, starts, inside)
+            _bits_by_group(known, full, starts, inside)
             for number in range(first, end):
                 choice = rows[number, last] if listed else number
                 choices[last] = choice

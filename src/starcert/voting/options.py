@@ -61,10 +61,13 @@ class Evidence:
             leave open; by default as many as `samples`.
         each_class: whether the class has to beat every other one by itself, rather than all of them together: with
             more than two classes that certifies more, the clean answer too.
+        collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
+            `Certificates.at_most_changed` needs them.
     """
 
     own_samples: int | None = None
     each_class: bool = False
+    collective: bool = False
 
     def __post_init__(self) -> None:
         if self.own_samples is not None:
