@@ -247,9 +247,9 @@ def test_paying_once_for_what_the_clean_object_never_shows_breaks_the_promise():
     def once(self, level, axes):
         return 0.25 + honest(self, level, axes) / 2
 
-    honest, ties = FlipEvidence._room, partial(certified_ties, "one way, unseen", 15, 10, edge=tempting, samples=2_048)
+    honest, ties = FlipEvidence.room, partial(certified_ties, "one way, unseen", 15, 10, edge=tempting, samples=2_048)
     assert ties() <= most_often(15)
-    with patch.object(FlipEvidence, "_room", once):
+    with patch.object(FlipEvidence, "room", once):
         assert ties() > most_often(15)
 
 

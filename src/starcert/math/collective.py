@@ -84,7 +84,7 @@ class JointEvidence:
         quiet = bet.quiet * (copies.n_votes - int(counts.sum()))
         if listed:
             columns, axes = self._columns_of(listed, len(parts)).divided(parts), copies.listed(level, block.scheme)
-            logarithms = weigh(columns, axes, bet.seen, quiet, value, copies.n_votes, block.rows).capital
+            logarithms = weigh(columns, axes, bet.seen[:, None], quiet, value[None], copies.n_votes, block.rows).capital
         else:
             logarithms = np.array([capital_of(quiet + bet.seen @ counts)])
         return np.exp(np.minimum(logarithms / SCALE, MAX_LOGARITHM)) * (1 - ROUNDED)
