@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,9 @@ from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
+if TYPE_CHECKING:
+    from starcert.math.deep_votes import DeepVotes
+
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
 STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks
@@ -69,6 +72,7 @@ class Weighed(NamedTuple):
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
+    least: Floats | None = None  # what the estimate of each attack is at least, by copies that were all asked
 
     @property
     def proved(self) -> bool:
@@ -106,6 +110,7 @@ class FlipEvidence:
         self.alpha = alpha
         self.max_attacks = max_attacks
         self.n_votes = int(flips.samples.sum())
+        self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...]], Columns] = {}
@@ -153,8 +158,17 @@ class FlipEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
-        capital, estimate = self.weights(level, scheme)
-        return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
+        return Weighed(scheme, needed(self.delta(level, scheme)), *self.capitals(level, scheme))
+
+    def capitals(self, level: Level, scheme: Scheme, rows: Whole | None = None) -> tuple[Weights, Floats | None]:
+        """What each attack weighs by shared and deep votes, with a reserve after each of them; and `Weighed.least`."""
+        capital, estimate = self.weights(level, scheme, rows)
+        shared = with_reserve(capital)
+        if self.deep is None or self._pooled(level, scheme):
+            return Weights(shared, estimate), None
+        ratios = self._ratios(level, scheme.listed)
+        found = self.deep.weights(level, scheme.listed, self.listed(level, scheme), ratios, rows)
+        return Weights(shared + with_reserve(found.capital), found.estimate), found.least
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
