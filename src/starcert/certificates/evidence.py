@@ -22,6 +22,7 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
+from starcert.certificates.deep import DeepSource
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
@@ -61,6 +62,7 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
+    deep: int = 0,
     max_flips: int | None = None,
     store: VoteStore | None = None,
     executor: Executor | None = None,
@@ -69,7 +71,8 @@ def with_evidence(
     """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
-    versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
+    versions of a graph, and at most `deep` deep ones, shared evenly by its targets; levels of more than `max_flips`
+    flips in all are not looked at.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -79,12 +82,17 @@ def with_evidence(
     for row, one in enumerate(certificates):
         verdicts = None
         if votes.records[row] is not None:
-            axes, own = axes_by_object(one.object), None
+            axes, own, further = axes_by_object(one.object), None, None
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
+            if share := deep // job.n_targets(one.object):
+                further = DeepSource(job, one, axes, most=share, executor=executor)
             verdicts = verdicts_of(
-                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
+                one, votes.row(row), axes, alpha=alpha, own=own, deep=further, max_flips=max_flips, asked=one.asked
             )
+            if further is not None and further.votes is not None:
+                drawn += further.most
+                against[one.object] = against.get(one.object, {}) | further.audited()
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -105,6 +113,7 @@ def verdicts_of(
     *,
     alpha: float,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
 ) -> Verdicts:
@@ -115,13 +124,13 @@ def verdicts_of(
         frontier = one.frontier_by_p_A
         spent = shares.broken
         return find_verdicts(
-            evidence, frontier, own=own, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
+            evidence, frontier, own=own, deep=deep, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
         )
     listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find_verdicts(listed, frontier, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    found = find_verdicts(listed, frontier, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
@@ -140,6 +149,7 @@ def find_verdicts(
     frontier: Frontier,
     *,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     label: int,
     alpha: float,
     broken: Fraction,
@@ -147,6 +157,7 @@ def find_verdicts(
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
 
+    Levels that the votes on the clean object leave open have deep votes next, and then votes at attacked objects.
     `alpha` is the probability that anything certified or broken is not, counts included; `broken` its part for what is
     broken. Without votes at attacked objects (`own`) nothing is broken.
     """
@@ -171,7 +182,10 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else _OpenLevel(evidence, level, own, label, known)
-        levels[level] = _verdict(evidence, level, search, broken)
+        further = (
+            None if deep is None else _DeepLevel(evidence, level, deep, sum(level) + (sum(level) < (max_flips or 0)))
+        )
+        levels[level] = _verdict(evidence, level, search, broken, further)
         if levels[level].kind != "certified":
             continue
         for axis, limit in enumerate(evidence.box):
@@ -186,7 +200,9 @@ def find_verdicts(
     return Verdicts(alpha, levels, drawn, incomplete, grounds)
 
 
-def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(
+    evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction, deep: _DeepLevel | None = None
+) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", "there is no such attack: its axes have fewer sites together")
@@ -196,7 +212,14 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
     for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+            why = _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts"
+            deep_too = evidence.deep is not None and scheme == evidence.full_scheme(level)
+            return Verdict("certified", f"{why} with {evidence.deep}" if deep_too else why)
+    if deep is not None and (further := deep.weighed()) is not None:
+        weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
+        early = [each.scheme for each in weighed]
+        if (verdict := deep.verdict(further)) is not None:
+            return verdict
     if search is None:
         verdict = _left_open(weighed)
     else:
@@ -208,7 +231,40 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
             if weighed[-1].proved:
                 return Verdict("certified", _by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
-    return verdict
+    return verdict if evidence.deep is None else replace(verdict, why=f"{verdict.why}, after {evidence.deep}")
+
+
+class _DeepLevel:
+    """A level that the plain votes leave open, and deep votes; those are drawn for levels of `flips` flips in all."""
+
+    def __init__(self, evidence: AnyEvidence, level: Level, source: DeepSource, flips: int) -> None:
+        self._evidence, self._level, self._source, self._flips = evidence, level, source, flips
+
+    def weighed(self) -> Weighed | None:
+        """What the scheme that pools nothing says with deep votes; None where there are none, or no such scheme."""
+        evidence, scheme = self._evidence, self._evidence.full_scheme(self._level)
+        if scheme is None:
+            return None
+        if evidence.deep is None and (votes := self._source.wanted(self._levels())) is not None:
+            evidence.deep = votes
+        return None if evidence.deep is None else evidence.weighed(self._level, scheme)
+
+    def _levels(self) -> list[Level]:
+        return self._evidence.alike(self._flips) or self._evidence.alike(sum(self._level))
+
+    def verdict(self, weighed: Weighed) -> Verdict | None:
+        """The level certified, or broken for certain by copies that were asked; None where it stays open."""
+        if weighed.proved:
+            why = f"{_by_weighing(weighed.scheme.n_attacks)} with {self._evidence.deep}"
+            return Verdict("certified", why)
+        assert weighed.least is not None
+        worst = int(weighed.least.argmax())
+        if weighed.least[worst] < 0.5 or not self._source.two_classes:
+            return None
+        attack = self._evidence.attack(self._level, weighed.scheme, worst)
+        sites, values = describe_attack(self._evidence.axes, attack)
+        why = f"for certain, by {self._evidence.deep}"
+        return Verdict("broken", why, FoundAttack(sites, (), 0.0, values))
 
 
 def _left_open(weighed: Sequence[Weighed]) -> Verdict:

@@ -239,6 +239,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
+                    deep=0 if weighing is None else weighing.deep_samples,
                     max_flips=max_flips,
                     store=store,
                     executor=run.executor,

@@ -185,7 +185,7 @@ def choose_law(pools: Pools, levels: Sequence[Level], votes: int, *, asking: boo
     Levels share the law: each has a part of it that is the larger, the more votes it needs. Numbers are asked in the
     order of what a copy of theirs saves, as many as the forecast wants; without `asking`, none.
     """
-    grid = _grid(pools, levels)
+    grid = _grid(pools, levels) if levels else np.empty((0, 0), dtype=np.int64)
     if not len(grid) or not votes:
         return None
     forecasts = [_Forecast(pools, level, grid) for level in levels]
@@ -201,7 +201,7 @@ def choose_law(pools: Pools, levels: Sequence[Level], votes: int, *, asking: boo
     asked = np.zeros(len(grid), dtype=np.bool_)
     best = law(asked)
     chosen = asked
-    order = np.argsort(-best[1] / prices, kind="stable") if asking else []
+    order: Whole = np.argsort(-best[1] / prices, kind="stable")[: None if asking else 0]
     for number in order:
         asked = asked.copy()
         asked[number] = True
@@ -230,11 +230,13 @@ def _grid(pools: Pools, levels: Sequence[Level]) -> Whole:
     if prod(map(len, ranges)) > 16 * MAX_NUMBERS:
         return np.empty((0, len(ranges)), dtype=np.int64)
     grid = np.array(list(product(*ranges)), dtype=np.int64).reshape(-1, len(ranges))
-    return grid[np.max([_joint(pools.moments(level, 1), grid) for level in levels], axis=0) > NEGLIGIBLE]
+    found: Whole = grid[np.max([_joint(pools.moments(level, 1), grid) for level in levels], axis=0) > NEGLIGIBLE]
+    return found
 
 
 def _joint(tables: Sequence[Sequence[arb]], grid: Whole) -> Floats:
-    return np.prod([_floats(table)[grid[:, pool]] for pool, table in enumerate(tables)], axis=0)
+    found: Floats = np.prod([_floats(table)[grid[:, pool]] for pool, table in enumerate(tables)], axis=0)
+    return found
 
 
 def _floats(table: Sequence[arb]) -> Floats:

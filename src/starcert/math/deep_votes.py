@@ -57,6 +57,11 @@ class DeepVotes:
         self._asked = self._grouped(asked, law.asked, masses, np.arange(len(masses)))
         self._drawn = self._grouped(drawn, law.drawn, self._weights, self._group)
 
+    def __str__(self) -> str:
+        flips = " or ".join(sorted({f"{sum(row)}" for row in self.law.asked.tolist()}))
+        asked = f", and all {self.n_asked:,} copies with {flips} flips" if self.n_asked else ""
+        return f"{self.n_drawn:,} deep votes{asked}"
+
     def _grouped(self, record: FlipRecord | None, numbers: Whole, values: Floats, groups: Whole) -> _Grouped | None:
         if record is None:
             return None
@@ -153,7 +158,7 @@ def _places(numbers: Whole, known: Whole) -> Whole:
         return np.empty(0, dtype=np.int64)
     radix = np.concatenate([[1], np.cumprod(known.max(axis=0)[:0:-1] + 1)])[::-1]
     codes, wanted = known @ radix, numbers @ radix
-    places = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+    places: Whole = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
     assert (known[places] == numbers).all()
     return places
 

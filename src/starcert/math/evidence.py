@@ -50,6 +50,7 @@ from starcert.math.bets import (
     with_reserve,
 )
 from starcert.math.flips import FlipRecord
+from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -131,6 +132,14 @@ class FlipEvidence:
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
+
+    def full_scheme(self, level: Level) -> Scheme | None:
+        """The scheme of a level that pools nothing, which deep votes are weighed by; None: there is none."""
+        return next((scheme for scheme in self.schemes(level) if not self._pooled(level, scheme)), None)
+
+    def alike(self, flips: int) -> list[Level]:
+        """The levels of this many flips in all that deep votes can say something about."""
+        return [level for level in levels_of(flips, self.box) if self.possible(level) and self.full_scheme(level)]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a level: axes of one pool take different sites of it."""

@@ -59,11 +59,16 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
+        deep_samples: the most deep votes on each graph, for levels that the plain votes leave open: copies of the clean
+            graph with more flips than noise makes, so that they show what two or three flips do where noise is small.
+            By default none.
     """
 
     own_samples: int | None = None
+    deep_samples: int = 0
 
     def __post_init__(self) -> None:
+        whole_number("deep_samples", self.deep_samples, 0)
         if self.own_samples is not None:
             whole_number("own_samples", self.own_samples, 0)
 
