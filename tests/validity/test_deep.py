@@ -237,7 +237,7 @@ def test_leaving_out_what_no_copy_shows_breaks_the_promise(monkeypatch):
 
 
 def test_a_law_chosen_on_the_deep_votes_breaks_the_promise():
-    """A negative control: of the votes by a hundred laws those that look best are weighed. Each law is honest by itself."""
+    """A negative control: of the votes by a hundred laws, each of them honest, those that look best are weighed."""
     rng, runs, honest, tempted = np.random.default_rng(6), 100, 0, 0
     for _ in range(runs):
         capitals = []

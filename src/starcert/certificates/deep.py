@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import NamedTuple
+from dataclasses import replace
+from math import ceil
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from starcert.certificates.certificate import Certificate
+from starcert.certificates.certificate import Certificate, FoundAttack, Verdict
 from starcert.classifiers.base import Classifier, checked_answers, named_errors
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.deep import DeepLaw, Pools, choose_law
 from starcert.math.deep_votes import DeepVotes
-from starcert.math.evidence import Level
+from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.math.listed import ListedEvidence
 from starcert.sampling.batch import flips_of
 from starcert.sampling.deep import DEEP_CHUNK, DeepCopies
 from starcert.sampling.sampler import Attack
@@ -27,6 +30,9 @@ from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job, fitting_batch_of
 
+AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
+
+MAX_FORECAST = 100  # times the deep votes that there are; if more are needed, nothing is said
 MAX_AUDITED = 64  # attacks in the place of deep votes that an audit is told of
 
 
@@ -129,6 +135,55 @@ class DeepSource:
             return {}
         flips = self._against.first(1).matrix(np.arange(sites.n_sites))[:MAX_AUDITED]
         return {tuple(np.flatnonzero(row).tolist()): 1 for row in flips if row.any()}
+
+
+class DeepLevel:
+    """A level that the plain votes leave open, and deep votes: drawn for it, or for one flip more if that is asked."""
+
+    def __init__(self, evidence: AnyEvidence, level: Level, source: DeepSource, max_flips: int | None) -> None:
+        self._evidence, self._level, self._source = evidence, level, source
+        self._flips = sum(level) + (sum(level) < (max_flips or 0))
+        self._found: Weighed | None = None
+
+    def weighed(self) -> Weighed | None:
+        """What the scheme that pools nothing says with deep votes; None where there are none, or no such scheme."""
+        evidence, scheme = self._evidence, self._evidence.full_scheme(self._level)
+        if scheme is None:
+            return None
+        if evidence.deep is None:
+            evidence.deep = self._source.wanted(evidence.alike(self._flips) or evidence.alike(sum(self._level)))
+        self._found = None if evidence.deep is None else evidence.weighed(self._level, scheme)
+        return self._found
+
+    def verdict(self, weighed: Weighed) -> Verdict | None:
+        """The level certified, or broken for certain by copies that were asked; None where it stays open."""
+        if weighed.proved:
+            return Verdict("certified", by_weighing(weighed.scheme.n_attacks))
+        assert weighed.least is not None
+        worst = int(weighed.least.argmax())
+        if weighed.least[worst] < 0.5 or not self._source.two_classes:
+            return None
+        attack = self._evidence.attack(self._level, weighed.scheme, worst)
+        sites, values = describe_attack(self._evidence.axes, attack)
+        return Verdict("broken", "for certain", FoundAttack(sites, (), 0.0, values))
+
+    def explained(self, verdict: Verdict) -> Verdict:
+        """The verdict with the deep votes that it rests on, or why there are none; and how many more would help."""
+        deep, found = self._evidence.deep, self._found
+        if deep is None:
+            missing = verdict.kind == "open"
+            return replace(verdict, why=f"{verdict.why}; no law of deep votes serves it") if missing else verdict
+        why = f"{verdict.why}, with {deep}"
+        if verdict.kind == "open" and found is not None and len(found.rest):
+            gained = max(float(np.median(found.weights.capital[found.rest])), 1.0)
+            if (more := ceil(found.needed / gained * self._source.most)) < MAX_FORECAST * self._source.most:
+                why = f"{why}; about {more:,} (deep_samples) would settle half of these attacks"
+        return replace(verdict, why=why)
+
+
+def by_weighing(number: int) -> str:
+    """The reason for a verdict."""
+    return f"by weighing {number:,} attack{'s' * (number > 1)}"
 
 
 def _chunks(votes: int) -> Iterator[tuple[int, int]]:

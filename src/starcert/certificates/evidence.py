@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil, prod, sqrt
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,7 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
-from starcert.certificates.deep import DeepSource
+from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, by_weighing
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
@@ -51,7 +50,6 @@ DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
-AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 Whole = npt.NDArray[np.int64]
 
 
@@ -182,10 +180,9 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else _OpenLevel(evidence, level, own, label, known)
-        further = (
-            None if deep is None else _DeepLevel(evidence, level, deep, sum(level) + (sum(level) < (max_flips or 0)))
-        )
-        levels[level] = _verdict(evidence, level, search, broken, further)
+        further = None if deep is None else DeepLevel(evidence, level, deep, max_flips)
+        verdict = _verdict(evidence, level, search, broken, further)
+        levels[level] = verdict if further is None else further.explained(verdict)
         if levels[level].kind != "certified":
             continue
         for axis, limit in enumerate(evidence.box):
@@ -197,11 +194,11 @@ def find_verdicts(
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
-    return Verdicts(alpha, levels, drawn, incomplete, grounds)
+    return Verdicts(alpha, levels, drawn, incomplete, grounds._replace(deep=evidence.deep))
 
 
 def _verdict(
-    evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction, deep: _DeepLevel | None = None
+    evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction, deep: DeepLevel | None = None
 ) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
@@ -212,9 +209,7 @@ def _verdict(
     for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            why = _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts"
-            deep_too = evidence.deep is not None and scheme == evidence.full_scheme(level)
-            return Verdict("certified", f"{why} with {evidence.deep}" if deep_too else why)
+            return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
     if deep is not None and (further := deep.weighed()) is not None:
         weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
         early = [each.scheme for each in weighed]
@@ -229,42 +224,9 @@ def _verdict(
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
-                return Verdict("certified", _by_weighing(scheme.n_attacks))
+                return Verdict("certified", by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
-    return verdict if evidence.deep is None else replace(verdict, why=f"{verdict.why}, after {evidence.deep}")
-
-
-class _DeepLevel:
-    """A level that the plain votes leave open, and deep votes; those are drawn for levels of `flips` flips in all."""
-
-    def __init__(self, evidence: AnyEvidence, level: Level, source: DeepSource, flips: int) -> None:
-        self._evidence, self._level, self._source, self._flips = evidence, level, source, flips
-
-    def weighed(self) -> Weighed | None:
-        """What the scheme that pools nothing says with deep votes; None where there are none, or no such scheme."""
-        evidence, scheme = self._evidence, self._evidence.full_scheme(self._level)
-        if scheme is None:
-            return None
-        if evidence.deep is None and (votes := self._source.wanted(self._levels())) is not None:
-            evidence.deep = votes
-        return None if evidence.deep is None else evidence.weighed(self._level, scheme)
-
-    def _levels(self) -> list[Level]:
-        return self._evidence.alike(self._flips) or self._evidence.alike(sum(self._level))
-
-    def verdict(self, weighed: Weighed) -> Verdict | None:
-        """The level certified, or broken for certain by copies that were asked; None where it stays open."""
-        if weighed.proved:
-            why = f"{_by_weighing(weighed.scheme.n_attacks)} with {self._evidence.deep}"
-            return Verdict("certified", why)
-        assert weighed.least is not None
-        worst = int(weighed.least.argmax())
-        if weighed.least[worst] < 0.5 or not self._source.two_classes:
-            return None
-        attack = self._evidence.attack(self._level, weighed.scheme, worst)
-        sites, values = describe_attack(self._evidence.axes, attack)
-        why = f"for certain, by {self._evidence.deep}"
-        return Verdict("broken", why, FoundAttack(sites, (), 0.0, values))
+    return verdict
 
 
 def _left_open(weighed: Sequence[Weighed]) -> Verdict:
@@ -273,10 +235,6 @@ def _left_open(weighed: Sequence[Weighed]) -> Verdict:
         return Verdict("open", "its attacks are too many to weigh one by one")
     number = f"{len(few.rest):,} of {few.scheme.n_attacks:,}"
     return Verdict("open", f"{number} attacks are not settled by the votes on the clean object")
-
-
-def _by_weighing(number: int) -> str:
-    return f"by weighing {number:,} attack{'s' * (number > 1)}"
 
 
 class _OpenLevel:
@@ -347,7 +305,7 @@ class _OpenLevel:
             still_open = self._draw_until_harmless(each, bet)
             if still_open is None:
                 own = f"{len(each.rest):,} of them with {self._left - self._own.left:,} votes of their own"
-                return Verdict("certified", f"{_by_weighing(each.scheme.n_attacks)}, {own}")
+                return Verdict("certified", f"{by_weighing(each.scheme.n_attacks)}, {own}")
             verdict = still_open
         return verdict
 

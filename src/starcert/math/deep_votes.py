@@ -25,8 +25,7 @@ from starcert.math.weighing import Columns, columns_of, weigh
 
 CERTAIN = -NOTHING  # the logarithm of the capital against an attack that nothing is left to bet on, in 1/SCALE
 STEP = 2.0**-8  # θ is rounded down by multiples of it
-MAX_WEIGHTS = 48  # different w that votes are distinguished by
-OCTAVE = 8  # where there are more, they are rounded up to this many in an octave
+MAX_WEIGHTS = 256  # different w that votes are distinguished by; where there are more, they are rounded up
 MAX_ENTRIES = 2**27  # of a matrix of votes × choices that is made at a time
 
 Whole = npt.NDArray[np.int64]
@@ -167,10 +166,10 @@ def _few(weights: Floats) -> tuple[Floats, Whole]:
     """At most `MAX_WEIGHTS` weights, none smaller than those given, and the place of each of these among them."""
     if len(weights) <= MAX_WEIGHTS:
         return weights, np.arange(len(weights))
-    largest = float(weights.max())
-    below = np.minimum(np.floor(np.log2(largest / weights) * OCTAVE - 1e-9), MAX_WEIGHTS - 1).astype(np.int64)
-    below = np.maximum(below, 0)
-    return largest * 2.0 ** (-np.arange(MAX_WEIGHTS) / OCTAVE) * (1 + 1e-12), below
+    low, high = float(weights.min()), float(weights.max())
+    steps = high * (low / high) ** (np.arange(MAX_WEIGHTS) / MAX_WEIGHTS) * (1 + 1e-9)  # descending
+    places = MAX_WEIGHTS - np.searchsorted(steps[::-1], weights, side="left") - 1
+    return steps, places
 
 
 def _above(x: float) -> float:

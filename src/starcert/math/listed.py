@@ -133,7 +133,7 @@ class ListedEvidence:
         return self._votes.deep
 
     @deep.setter
-    def deep(self, votes: DeepVotes) -> None:
+    def deep(self, votes: DeepVotes | None) -> None:
         self._votes.deep = votes
 
     def full_scheme(self, level: Level) -> Scheme:
