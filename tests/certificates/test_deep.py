@@ -8,6 +8,7 @@ import pytest
 
 import starcert as sc
 from starcert.files import Archive
+from starcert.sampling import deep as sampling
 from starcert.voting.options import Evidence, Voting
 
 RING = sc.Graph.from_networkx(nx.cycle_graph(9))
@@ -94,3 +95,41 @@ def test_a_number_of_deep_votes_is_a_whole_number(wrong):
 def test_all_copies_are_counted_once():
     deep = certified(40)[0].verdicts.grounds.deep
     assert deep.n_asked + deep.n_drawn == 20_000
+
+
+def refuse(*_):
+    raise AssertionError("it was asked again")
+
+
+def test_stored_deep_votes_are_not_counted_again(tmp_path, monkeypatch):
+    voting = Voting(store=tmp_path / "votes.db")
+    first = certified(40, voting=voting)[0]
+    monkeypatch.setattr(sampling.DeepCopies, "draw", refuse)
+    monkeypatch.setattr(sampling.DeepCopies, "asked", refuse)
+    again = certified(40, voting=voting)[0]
+    assert again.why(2) == first.why(2)
+    assert again.verdicts.levels == first.verdicts.levels
+    with pytest.raises(AssertionError, match="asked again"):
+        certified(40)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "refused"),
+    [
+        ({"deep": 900}, {"deep": 1_000}, True),
+        ({"deep": 900}, {"deep": 900, "threat": "flips:1"}, True),
+        ({"deep": 0, "own": 500}, {"deep": 900}, True),
+        ({"deep": 900}, {"deep": 0, "own": 500}, True),
+        ({"deep": 0}, {"deep": 900, "own": 500}, False),
+        ({"deep": 900}, {"deep": 900, "own": 500}, False),
+        ({"deep": 900}, {"deep": 0}, False),
+    ],
+)
+def test_a_store_refuses_other_deep_votes_once_they_were_looked_at(tmp_path, before, now, refused):
+    voting = Voting(store=tmp_path / "votes.db")
+    certified(40, voting=voting, **before)
+    if refused:
+        with pytest.raises(sc.InvalidParameterError, match="deep_samples"):
+            certified(40, voting=voting, **now)
+    else:
+        certified(40, voting=voting, **now)

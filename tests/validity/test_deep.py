@@ -10,14 +10,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from deep_worlds import any_law, asked_by, chances, deep_votes, numbers_of
-from evidence_worlds import ValuedWorld
+from evidence_worlds import OwnValuedVotes, ValuedWorld, valued_near_the_edge
 
 import starcert as sc
+from starcert.certificates.evidence import find_verdicts
 from starcert.math import deep_votes as weighing
 from starcert.math.attacked_sites import attack_number, describe_attack
 from starcert.math.bets import capital_of, needed, stakes
 from starcert.math.deep import UNIT, DeepLaw, Pools, choose_law, covered
 from starcert.math.evidence import FlipEvidence
+from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
 
 ALPHA = 0.2
@@ -182,6 +184,68 @@ def test_shared_and_deep_votes_keep_the_promise(name):
 @pytest.mark.slow
 def test_shared_and_deep_votes_keep_the_promise_in_four_thousand_worlds():
     assert false_certificates(list(WORLDS), 4_000, 2) <= ALPHA * 4_000
+
+
+class DeepOf:
+    """Deep votes in a world, as `find_verdicts` draws them."""
+
+    two_classes, most = True, 400
+
+    def __init__(self, world, rng, *, asking):
+        self.world, self.rng, self.asking = world, rng, asking
+
+    def wanted(self, levels):
+        law = choose_law(Pools(self.world.axes), levels, 24, asking=self.asking)
+        if law is None:
+            return None
+        chance = chances(self.world, law)
+        drawn = (
+            self.rng.choice(len(chance), size=self.most, p=chance / chance.sum()) if len(law.drawn) else np.array([])
+        )
+        return deep_votes(self.world, law, drawn)
+
+
+def false_verdicts(name, runs, seed):
+    """In how many runs anything certified or broken is not so: shared, deep and own votes; and how many verdicts."""
+    rng = np.random.default_rng([seed, list(WORLDS).index(name)])
+    false = decided = done = 0
+    while done < runs:
+        world = valued_near_the_edge(rng, WORLDS[name], some_level(rng, WORLDS[name]))
+        if world.failure() > 0.45:
+            continue
+        done += 1
+        axes = world.axes
+        box = tuple(min(2, len(axis.sites)) for axis in axes)
+        units = tuple(tuple(int(i == axis) for i in range(len(box))) for axis in range(len(box)))
+        verdicts = find_verdicts(
+            FlipEvidence(world.votes(rng, 256), axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=box),
+            Frontier(((0,) * len(box),), units, verified=True),
+            own=OwnValuedVotes(world, rng, 8_000),
+            deep=DeepOf(world, rng, asking=name in BITS),
+            label=0,
+            alpha=ALPHA,
+            broken=Fraction(ALPHA) / 4,
+            max_flips=2,
+        )
+        wrong = [level for level in verdicts.certified if world.worst(level) >= 0.5]
+        for level in verdicts.broken:
+            attack = verdicts.levels[level].attack
+            wrong += [level] * (world.failure(world.attacked(attack.sites, attack.values)) < 0.5)
+        false += bool(wrong)
+        decided += bool(verdicts.certified) + bool(verdicts.broken)
+    return false, decided
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_shared_deep_and_own_votes_keep_the_promise(name):
+    false, decided = false_verdicts(name, 15, 9)
+    assert false <= most_often(15)
+    assert decided > 5
+
+
+@pytest.mark.slow
+def test_shared_deep_and_own_votes_keep_the_promise_in_two_thousand_worlds():
+    assert sum(false_verdicts(name, 2_000 // len(WORLDS), 10)[0] for name in WORLDS) <= ALPHA * 2_000
 
 
 def up_to_two(rng, world, level):

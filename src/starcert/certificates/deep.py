@@ -23,12 +23,13 @@ from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.math.listed import ListedEvidence
 from starcert.sampling.batch import flips_of
-from starcert.sampling.deep import DEEP_CHUNK, DeepCopies
+from starcert.sampling.deep import DEEP_CHUNK, DeepCopies, law_digest
 from starcert.sampling.sampler import Attack
 from starcert.sampling.views import are_bits
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job, fitting_batch_of
+from starcert.voting.store import VoteStore
 
 AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 
@@ -77,7 +78,7 @@ def _on_worker(base: Classifier, deep: _Deep, piece: _Piece) -> FlipRecord:
 
 
 class DeepSource:
-    """At most `most` deep votes on a certificate's object, drawn when they are first wanted."""
+    """At most `most` deep votes on a certificate's object, drawn when they are first wanted; a store keeps them."""
 
     def __init__(
         self,
@@ -86,12 +87,13 @@ class DeepSource:
         axes: Sequence[AttackAxis],
         *,
         most: int,
+        store: VoteStore | None,
         executor: Executor | None,
     ) -> None:
         self.most, self._tried = most, False
         self.votes: DeepVotes | None = None
         self._against: FlipRecord | None = None
-        self._job, self._one, self._axes, self._executor = job, one, axes, executor
+        self._job, self._one, self._axes, self._store, self._executor = job, one, axes, store, executor
 
     @property
     def two_classes(self) -> bool:
@@ -114,11 +116,31 @@ class DeepSource:
         n_drawn = self.most - n_asked if len(law.drawn) else 0
         pieces = [_Piece(asked=True, number=i, samples=size) for i, size in _chunks(n_asked)]
         pieces += [_Piece(asked=False, number=i, samples=size) for i, size in _chunks(n_drawn)]
-        found = dict(self._counted(_Deep(self._job, self._one, law, pools), pieces))
+        found = self._stored(law, pieces)
+        missing = [piece for piece in pieces if piece not in found]
+        for piece, record in self._counted(_Deep(self._job, self._one, law, pools), missing):
+            found[piece] = record
+            if self._store is not None:
+                self._store.add_deep(*self._place(law, piece.asked), piece.number, record)
         records = [[found[piece] for piece in pieces if piece.asked == asked] for asked in (True, False)]
         asked, drawn = (FlipRecord.joined(some) if some else None for some in records)
         self._against = drawn
         return DeepVotes(self._axes, law, asked, drawn)
+
+    def _place(self, law: DeepLaw, asked: bool) -> tuple[int, int, str]:
+        return self._one.object, self._one.target, f"{law_digest(law)} {'asked' if asked else 'drawn'}"
+
+    def _stored(self, law: DeepLaw, pieces: Sequence[_Piece]) -> dict[_Piece, FlipRecord]:
+        """The chunks that a store has, if they are against the class."""
+        if self._store is None:
+            return {}
+        known = {asked: self._store.deep(*self._place(law, asked)) for asked in (True, False)}
+        kept = {piece: known[piece.asked].get(piece.number) for piece in pieces}
+        return {
+            piece: record
+            for piece, record in kept.items()
+            if record is not None and (record.label, int(record.samples[0])) == (self._one.label, piece.samples)
+        }
 
     def _counted(self, deep: _Deep, pieces: Sequence[_Piece]) -> Iterator[tuple[_Piece, FlipRecord]]:
         base = self._job.classifier

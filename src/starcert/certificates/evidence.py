@@ -84,7 +84,7 @@ def with_evidence(
             if share := most // job.n_targets(one.object):
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             if share := deep // job.n_targets(one.object):
-                further = DeepSource(job, one, axes, most=share, executor=executor)
+                further = DeepSource(job, one, axes, most=share, store=store, executor=executor)
             verdicts = verdicts_of(
                 one, votes.row(row), axes, alpha=alpha, own=own, deep=further, max_flips=max_flips, asked=one.asked
             )

@@ -186,6 +186,7 @@ class SmoothedClassifier(SmoothedEstimator):
         if asked is not None and not asked.by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed = weighing is not None
+        deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
@@ -205,6 +206,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
+            "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
         with run.opened() as store:
@@ -239,7 +241,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
-                    deep=0 if weighing is None else weighing.deep_samples,
+                    deep=deep,
                     max_flips=max_flips,
                     store=store,
                     executor=run.executor,
