@@ -62,6 +62,7 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/classifiers.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/evidence.py
+	$(BIN)/python benchmarks/threats.py
 
 bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a roofline; nothing without one
 	$(BIN)/python benchmarks/gpu.py

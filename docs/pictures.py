@@ -25,6 +25,7 @@ from starcert.pages.plots.drawing import style
 from starcert_studies.arcs import Arcs
 from starcert_studies.digits import Digits
 from starcert_studies.reproduce import reproduce
+from threats_page import write_page
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
@@ -123,6 +124,7 @@ def draw_gallery(folder: Path) -> None:
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
+    write_page(HERE / "threats-results.md", FOLDER / "threats.png")
     draw_digits(FOLDER / "digits.png")
     draw_arcs(FOLDER / "arcs.png")
     draw_kinds(HERE / "kinds.md", FOLDER)

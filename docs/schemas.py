@@ -25,9 +25,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.questions import Question
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import reading, writing
-from starcert.files.record import MARGINS, Archive, BrokenLevel, Claims
+from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files.record import Archive
 from starcert.files.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
@@ -276,7 +278,10 @@ def _meanings() -> dict[str, Schema]:
         "classes": archive["class_names"],
         "bounds": archive["bound"],
         "audit": Audit.__doc__,
+        "threat": Archive.threat.__doc__,
+        "listed": archive["asked"],
     }
+    question = _attribute_docs(Question)
     graph = {
         "name": archive["names"],
         "true_class": archive["labels"],
@@ -292,6 +297,7 @@ def _meanings() -> dict[str, Schema]:
     parts = {
         "": top,
         "audit.": audit,
+        "listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},
         "graphs[].claims.broken[].": _attribute_docs(FoundAttack),

@@ -5,7 +5,9 @@ import json
 import pytest
 
 import floors
+import starcert as sc
 import table
+import threats
 from table import Table, Work
 
 
@@ -67,6 +69,14 @@ def test_loads_by_hand():
     rates = floors.Rates(bytes=1e9, multiply_adds=1e9, random_numbers=1.0)
     assert rates.floor(floors.Load(10, 5)) == pytest.approx(1e-8)
     assert rates.floor(floors.Load(10, 20)) == pytest.approx(2e-8)
+
+
+def test_a_list_has_as_many_attacks_as_the_level_that_it_is_measured_beside():
+    noise = sc.Noise(all=0.1)
+    sites, evidence = threats.votes_on(sc.Bits([0] * 30), noise)
+    level, listed = threats.weigh_level(evidence), threats.weigh_list(evidence, sites, noise, sc.threats.AnyFlips(2))
+    assert level[0] == listed[0] == 30 * 29 // 2
+    assert (set(level[1]), set(listed[1])) == ({"weigh"}, {"list", "group", "weigh"})
 
 
 @pytest.mark.filterwarnings("default")

@@ -25,6 +25,7 @@ from starcert.cli import app
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.objects.regions import BUILDERS
 from starcert.objects.regions.atoms import GROUPS
+from starcert.objects.threats import THREATS, read_threat
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -49,6 +50,8 @@ NEEDS = {
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
+    "threats": (),
+    "threats-results": (),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": (),
 }
@@ -69,6 +72,7 @@ NOT_RUN = {
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
+    ("threats-results", "it takes about ten minutes on one core."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 
@@ -190,6 +194,19 @@ def test_the_table_of_functional_groups_is_current():
     )
     assert dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", section, flags=re.MULTILINE)) == GROUPS
     assert list(re.findall(r"^\| (\w+) \| `", section, flags=re.MULTILINE)) == list(GROUPS)
+
+
+def test_the_table_of_threats_has_each_of_them_with_its_text():
+    def near(frame, u, v):
+        return u == v
+
+    near.__name__ = "rules.py:near"  # as texts name it
+    rows = re.findall(r"^\| `(\w+\(.*\))` \| `(\w+:.*?)` \| [^|`]* \| [^|]* \|$", PAGES["threats"], flags=re.MULTILINE)
+    names = {each.__name__: each for each in THREATS} | {"near": near}
+    threats = [(eval(made, names), text.replace("\\|", "|")) for made, text in rows]
+    assert {type(threat) for threat, _ in threats} == set(THREATS)
+    for threat, text in threats:
+        assert read_threat(text, find=lambda _: near) == threat, text
 
 
 def test_the_reference_has_every_command_with_every_option_and_its_examples():

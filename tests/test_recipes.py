@@ -85,7 +85,7 @@ def built(tmp_path_factory):
     return build
 
 
-RUNS = ("law", "kind", "bound", "classifier")  # the recipes that certify graphs
+RUNS = ("law", "kind", "bound", "threat", "classifier")  # the recipes that certify graphs
 BOUNDS = ("hoeffding_bound.py:Hoeffding", "hoeffding_bound:Hoeffding")
 
 
@@ -104,8 +104,8 @@ def later(built):
     return dict(zip(commands, starcert(list(commands.values()), folders), strict=True))
 
 
-def test_there_are_five_recipes():
-    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "study"]
+def test_there_are_six_recipes():
+    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "study", "threat"]
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -139,7 +139,8 @@ def verdict_bars(rows: Mapping[str, Sequence[RadiusTally]], many: str = "graphs"
         ax.text(1.01, row, median_range([one.own for one in draws]), va="center")
     ax.set_yticks(range(len(rows)), list(rows))
     ax.invert_yaxis()
-    ax.set(xlabel=f"share of right {many}; beside it how many are certified, median (range)", xlim=(0, 1))
+    numbers = "how many are certified" + ", median (range)" * (max_draws > 1)
+    ax.set(xlabel=f"share of right {many}; beside it {numbers}", xlim=(0, 1))
     figure.legend(*ax.get_legend_handles_labels(), ncols=len(colours), frameon=False, loc="outside upper center")
     return figure
 

@@ -8,7 +8,7 @@ evidence, by evidence from the same votes, and with votes at attacked versions o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -348,14 +348,21 @@ def tallies(question: Question, found: Sequence[Judged], blind: Sequence[int] = 
 
     `blind` are the answers of a model that sees no edge, if there is one.
     """
-    right = [one for one in found if one["class"] == one["truth"] and not one["abstained"]]
-    own_votes = float(np.mean([one["own_votes"] for one in found]))
-    truths = [one["truth"] for one in found]
-    others = max(Counter(truths).values()), sum(map(int.__eq__, truths, blind))
     groups = {str(radius): [i] for i, radius in enumerate(question.radii)}
     for flips in range(1, (question.max_flips or 0) + 1):
         name = "any flip" if flips == 1 else f"any {flips} flips"
         groups[name] = [i for i, radius in enumerate(question.radii) if sum(radius) == flips]
+    return tally_groups(groups, found, blind)
+
+
+def tally_groups(
+    groups: Mapping[str, Sequence[int]], found: Sequence[Judged], blind: Sequence[int] = ()
+) -> dict[str, RadiusTally]:
+    """A tally for each group of what was asked, by its name."""
+    right = [one for one in found if one["class"] == one["truth"] and not one["abstained"]]
+    own_votes = float(np.mean([one["own_votes"] for one in found]))
+    truths = [one["truth"] for one in found]
+    others = max(Counter(truths).values()), sum(map(int.__eq__, truths, blind))
     made = {}
     for name, places in groups.items():
         certified = {

@@ -14,6 +14,7 @@ from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import FlipEvidence
 from starcert.math.limits import AlphaShares
+from starcert.math.listed import ListedEvidence
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted
 
@@ -196,3 +197,53 @@ def test_a_question_takes_few_votes_whether_the_answer_is_yes_or_no(p, most):
     assert np.mean([votes.sum() for votes in found]) <= most
     yes = [anytime_limit(int(votes[1, 1]), int(votes[1].sum()), Fraction(1, 100)) < SLACK for votes in found]
     assert np.mean(yes) >= 0.99 if p > 0.88 else not any(yes)
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("threat", ["deletions:2", "additions:1", "flips:3 & controlled:3,nodes=0"])
+def test_a_listed_threat_is_decided_with_fewer_votes_and_the_same_verdict(threat, evidence):
+    asked = {"samples": 40 * 1024, "seed": 1, "threat": threat} | ({"evidence": True} if evidence else {})
+    early, fixed = (SMOOTHED.certify(GRAPHS, **how_to(**asked, plan=plan)) for plan in ("decided", "fixed"))
+    votes = early.votes.counts.sum(axis=1)
+    assert 3 * votes[0] <= asked["samples"]
+    assert [one.verdict(threat) for one in early] == [one.verdict(threat) for one in fixed]
+    assert early[0].verdict(threat) == "certified"
+
+
+def test_a_list_asks_less_than_the_flips_that_hold_it():
+    """One deletion at the centre of a star is far from ten edges, any two flips are not; evidence settles the first."""
+    asked = {"samples": 40 * 1024, "seed": 1, "evidence": True, "own_samples": 0, "plan": "decided"}
+    listed = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, threat="deletions:2"))
+    flips = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, threat="flips:2"))
+    assert 2 * listed.votes.counts.sum() < flips.votes.counts.sum()
+    assert listed[0].verdict("deletions:2") == "certified"
+    assert "by weighing" in listed[0].why("deletions:2")
+
+
+def test_a_threat_without_attacks_asks_about_the_clean_answer_alone():
+    votes = SMOOTHED.certify(GRAPHS[:1], **how_to(samples=40 * 1024, seed=1, threat="rewire:2", plan="decided")).votes
+    assert votes.counts.sum() == 64
+
+
+def test_a_hopeless_list_is_given_up():
+    """Without evidence every level of the list must be certified by p_A: seven edges, ten are the border."""
+    early = SMOOTHED.certify(
+        GRAPHS[1:], **how_to(samples=40 * 1024, seed=1, threat="flips:4 & controlled:4,nodes=0", plan="decided")
+    )
+    assert early[0].verdict("flips:4 & controlled:4,nodes=0") == "open"
+    assert early.votes.counts.sum() < 4096
+
+
+@pytest.mark.parametrize(("samples", "looks"), [(40 * 1024, 1), (64 * 7, 0)])
+def test_a_list_is_weighed_once_and_only_if_that_is_cheap(samples, looks, monkeypatch):
+    looked = []
+
+    def proves(evidence, level):
+        looked.append((evidence.n_votes, level))
+        return False
+
+    monkeypatch.setattr(ListedEvidence, "proves", proves)
+    asked = {"samples": samples, "seed": 1, "threat": "flips:2 & controlled:2,nodes=0|1|2|3|4|5"}
+    votes = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, evidence=sc.Evidence(own_samples=0), plan="decided")).votes
+    assert votes.counts.sum() == samples
+    assert len(looked) == looks

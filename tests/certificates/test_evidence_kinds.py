@@ -13,7 +13,7 @@ from evidence_worlds import ValuedWorld
 
 import starcert as sc
 from starcert.certificates.attack_axes import influences
-from starcert.certificates.metrics import flip_outcomes
+from starcert.certificates.metrics import size_outcomes
 from starcert.classifiers import Classifier
 from starcert.voting.store import VoteStore
 from starcert.voting.store.rows import StoredAttack
@@ -133,10 +133,10 @@ def test_influences_are_those_of_the_worst_new_value(name):
 def test_votes_that_would_settle_a_target_are_those_of_all_that_share_them():
     own = 256
     found = certify("two regions of values", Many(2), samples=600, own_samples=own)
-    predicted = [each.to_settle for each in flip_outcomes(found, 2) if each.to_settle is not None]
+    predicted = [each.to_settle for each in size_outcomes(found, sc.threats.AnyFlips(2)) if each.to_settle is not None]
     assert predicted
     assert all(need > own for need in predicted)
-    for one, each in zip(found, flip_outcomes(found, 2), strict=True):
+    for one, each in zip(found, size_outcomes(found, sc.threats.AnyFlips(2)), strict=True):
         levels = [
             v for level, v in one.verdicts.levels.items() if sum(level) == each.certified + 1 and v.kind == "open"
         ]

@@ -22,6 +22,8 @@ from starcert.certificates.metrics import (
     right,
     score,
     shares_by_axis,
+    size_outcomes,
+    threat_verdicts,
     too_few_votes,
     volume,
     votes_needed,
@@ -330,3 +332,67 @@ def test_radii_of_flips_stay_in_the_box():
     bounds = sc.Bounds.certain([0.9, 0.9])
     found = sc.certify(bounds, sc.Noise(a=0.1, b=0.2), max_radius=(1, 5), capacity=[(9, 1), None])
     assert radii_of_flips(found, 2) == [(1, 0), (0, 1), (1, 1), (0, 2)]
+
+
+# A threat that lists its attacks ------------------------------------------------------------------------------------
+
+CUTS = sc.threats.Deletions(2)
+
+
+@pytest.fixture(scope="module")
+def cut():
+    """A star, a clique with a spare edge, and a graph without edges, under deletions."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))
+    edges = [[(0, 1), (0, 2), (0, 3), (0, 4)], [(i, j) for i in range(5) for j in range(i)], []]
+    graphs = [sc.Graph(5, each) for each in edges]
+    return smoothed.certify(graphs, samples=2_000, seed=1, threat=CUTS, evidence=sc.Evidence(4_000))
+
+
+def test_sizes_of_a_threat_are_counted_certificate_by_certificate(cut):
+    for argument in (cut, cut.by_p_A):
+        found = threat_verdicts(argument)
+        assert [(each.threat, each.size, each.label) for each in found] == [
+            (CUTS, 1, "1 deletion"),
+            (CUTS, 2, "at most 2 deletions"),
+        ]
+        for each in found:
+            asked = sc.threats.Deletions(each.size)
+            among = [one for one in argument if sum(one.asked.counts[: each.size])]
+            assert (each.n_graphs, each.n_without) == (len(among), len(cut) - len(among)) == (2, 1)
+            assert each.n_attacks == sum(sum(one.asked.counts[: each.size]) for one in among)
+            kinds = [one.verdict(asked) for one in among]
+            counts = (each.n_certified, each.n_broken, each.n_open)
+            assert counts == tuple(map(kinds.count, ("certified", "broken", "open")))
+            assert each.n_by_p_A == sum(one.why(asked) == "by p_A" for one in among)
+    broken, robust, empty = cut
+    assert (broken.verdict(CUTS), robust.verdict(CUTS), empty.verdict(CUTS)) == ("broken", "certified", "certified")
+
+
+def test_votes_that_would_settle_a_size_are_those_of_its_verdict():
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 2), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
+    graph = sc.Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)])
+    found = smoothed.certify([graph], samples=400, seed=1, threat="deletions:2", evidence=sc.Evidence(64))
+    (one,) = found
+    (outcome,) = size_outcomes(found, CUTS)
+    size = outcome.certified + 1
+    assert one.verdicts.sizes[size].kind == "open"
+    assert outcome.to_settle == one.verdicts.own_votes + one.verdicts.sizes[size].more_votes
+    rows = threat_verdicts(found)
+    assert [each.own_samples for each in rows] == [(outcome.to_settle,) if each.size == size else () for each in rows]
+
+
+def test_only_what_was_asked_is_counted(cut):
+    assert [each.label for each in threat_verdicts(cut, threat="deletions:1")] == ["1 deletion"]
+    assert [each.label for each in threat_verdicts(cut, threat="flips:1")] == ["any 1 flip"]
+    for threat in ("rewire:1", "deletions:3"):
+        with pytest.raises(InvalidParameterError, match="'threat' must be the one that was asked about"):
+            threat_verdicts(cut, threat=threat)
+    with pytest.raises(InvalidParameterError, match="'threat' must limit the number of flips"):
+        threat_verdicts(cut, threat="box:2")
+
+
+def test_any_flips_of_certificates_under_a_threat_are_by_p_a_alone(cut):
+    for one, alone in zip(size_outcomes(cut, sc.threats.AnyFlips(2)), cut.by_p_A, strict=True):
+        assert one.certified == one.by_p_A == min(2, alone.any_flips)

@@ -189,7 +189,7 @@ def test_bad_parts_are_refused(arguments, named):
         ({"alpha": 0.99}, "confidence level"),
         ({"family": "every"}, "'family' must be"),
         ({"max_radius": (1,)}, "'threat' must have 2 counts, one for each of core, rest"),
-        ({"threat": 2}, "'threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 2 instead"),
+        ({"threat": 2}, "'threat' must be a threat with its number, such as flips:2 or rewire:1; there are flips, box"),
         ({"evidence": 1}, r"'evidence' must be True, False or Evidence\(own_samples=…\)\. Got 1 instead"),
         ({"plan": "decide"}, "'plan' must be \"fixed\" or \"decided\"\\. Got 'decide' instead"),
         ({"executor": 4}, "'executor' must be a concurrent.futures.Executor"),
@@ -571,3 +571,17 @@ def test_nearly_unanimous_votes_are_counted_again_at_several_places(tmp_path):
     changed = True
     with pytest.raises(StoreError, match="has changed, or it is not deterministic"):
         smoothed.vote(worlds.graphs(1), **how_to(**asked))
+
+
+def test_a_narrow_threat_says_nothing_about_flips_elsewhere():
+    """What listed attacks change is no limit of the search for radii: any two flips are not certified with them."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 20), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.3))
+    path = sc.Graph(10, [(node, node + 1) for node in range(9)])
+    (narrow,), (any_flips,) = (
+        smoothed.certify([path], samples=4_000, seed=3, threat=threat) for threat in ("deletions:1", None)
+    )
+    assert narrow.certified("deletions:1")
+    assert narrow.frontier == any_flips.frontier
+    assert narrow.any_flips == any_flips.any_flips == 1
+    assert narrow.verdict("flips:9") == "open"

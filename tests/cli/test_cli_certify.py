@@ -211,7 +211,7 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     assert status == 0
     assert out.count("p_A") == out.count("--evidence") == 1
     kept = archives.read(project / "plain" / "certificates.json").confirmed()
-    (one,) = metrics.flip_verdicts(kept.certificates, kept.labels, most=1)
+    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:1")
     said = (
         f"Under any 1 flip, p_A leaves {one.n_open} of 6 graphs answered right open. --evidence --threat flips:1, with"
     )
@@ -238,21 +238,23 @@ def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
         rows = list(csv.DictReader(file))
     assert [column for column in rows[0] if re.fullmatch(r"any_\d", column)] == ["any_1", "any_2", "any_3"]
     page = (project / "asked" / "report.html").read_text(encoding="utf-8")
-    for each in metrics.flip_verdicts(kept.certificates, kept.labels, most=3):
-        told = [row[f"any_{each.flips}"] for row in rows]
+    for each in metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:3"):
+        told = [row[f"any_{each.size}"] for row in rows]
         assert told.count("by p_A") == each.n_by_p_A
         assert told.count("by evidence") == each.n_certified - each.n_by_p_A
         assert (told.count("broken"), told.count("open")) == (each.n_broken, each.n_open)
         counts = [6, 6, each.n_by_p_A, each.n_certified, each.n_broken, each.n_open]
-        assert cells_of(out, f"any {each.flips} ")[1:] == [*map(str, counts)]
-        assert f'<th scope="row">any {each.flips} flip' in page
+        assert cells_of(out, f"any {each.size} ")[1:] == [*map(str, counts)]
+        assert f'<th scope="row">any {each.size} flip' in page
     assert {row["any_1"] for row in rows} >= {"broken", "by evidence"}
     # Votes at attacked graphs that would settle more are named, and which further runs keep the promise.
-    predicted = [each for each in metrics.flip_verdicts(kept.certificates, kept.labels, most=3) if each.own_samples]
+    predicted = [
+        each for each in metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:3") if each.own_samples
+    ]
     assert predicted
     for each in predicted:
         sentence = re.search(
-            rf"Any {each.flips}: own_samples of about ([\d,]+) would settle (\d+) of the (\d+) open", out
+            rf"Any {each.size} flips?: own_samples of about ([\d,]+) would settle (\d+) of the (\d+) open", out
         )
         about, settled, n_open = (int(number.replace(",", "")) for number in sentence.groups())
         assert (settled, n_open) == (sum(need <= about for need in each.own_samples), each.n_open)
@@ -266,7 +268,7 @@ def test_a_threat_without_evidence_is_counted_by_the_counts(project, here):
     status, out, err = here(*words, "--threat", "flips:1", "--out", "asked")
     assert (status, err) == (0, "")
     kept = archives.read(project / "asked" / "certificates.json").confirmed()
-    (one,) = metrics.flip_verdicts(kept.certificates, kept.labels, most=1)
+    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:1")
     assert cells_of(out, "any 1 ") == ["any 1 flip", "6", "6", str(one.n_by_p_A), str(one.n_open)]
     page = (project / "asked" / "report.html").read_text(encoding="utf-8")
     assert '<th scope="row">any 1 flip</th>' in page
@@ -295,7 +297,7 @@ def test_runs_are_compared_under_a_threat(project, here):
     assert plain[5:7] == ["–", "–"]
     status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
     assert (status, err.count("\n")) == (2, 1)
-    assert "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got 'two' instead." in err
+    assert "'--threat' must be a threat with its number, such as flips:2 or rewire:1" in err
 
 
 def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
@@ -466,7 +468,7 @@ BAD = [
     (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
     (
         ("run.toml", "--threat", "2"),
-        "'--threat' must be flips:K, box:AXIS=COUNT,…, or several with & between them. Got '2' instead. For",
+        "'--threat' must be a threat with its number, such as flips:2 or rewire:1",
     ),
     (("run.toml", "--threat", "flips:2 & box:hub=1"), "'threat' must have the axes hub, motif, "),
     (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),

@@ -173,7 +173,19 @@ def made(folder: Path) -> dict[str, bytes]:
 def test_help_has_examples():
     said = starcert("reproduce", "--help").stdout
     assert "starcert reproduce synthetic --out" in said
-    for name in ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora", "all"):
+    for name in (
+        "synthetic",
+        "samples",
+        "kernels",
+        "mutag",
+        "evidence",
+        "threats",
+        "digits",
+        "bonds",
+        "arcs",
+        "cora",
+        "all",
+    ):
         assert name in said
 
 

@@ -26,6 +26,17 @@ def test_a_true_file_ends_with_status_zero(starcert, path):
     assert (told["taken_as_stated"], told["together"]) == (TAKEN_AS_STATED, 1)
 
 
+def test_that_a_list_of_attacks_is_complete_is_taken_as_stated(starcert, path):
+    archives.write(path, archive_worlds.listed_world("nodes"))
+    premise = "the 26 attacks listed: that none is missing is taken as stated."
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"What is certified under rewire:1 is about {premise}" in done.stdout
+    told = json.loads(starcert("verify", str(path), "--json").stdout)
+    assert (told["verdict"], told["threat"]) == ("proved", "rewire:1")
+    assert told["premise"].endswith(premise)
+
+
 def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(starcert, path):
     told = json.loads(path.read_text())
     told["graphs"][1]["claims"] |= {"frontier": [[3, 45]]}

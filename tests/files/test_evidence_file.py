@@ -304,6 +304,7 @@ def _other_sums(arrays: Arrays) -> Arrays:
         (_first("bits", 255), "evidence|cannot be proved again"),
         (_first("own_counts", 200), "evidence|'own_numbers'"),
         (_first("own_chunks", 0), "own_chunks"),
+        (_first("own_sizes", -1), "'own_sites' must be longer"),
         (_first("own_chunks", 2**60), "be 1 or more, for at most"),
         (_first("own_sites", 77), "attack sites of the axes"),
         (_first("own_numbers", 11), "count flips on axes"),

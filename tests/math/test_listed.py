@@ -9,7 +9,7 @@ import starcert as sc
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
 from starcert.math.attacked_sites import attacks_of
-from starcert.math.listed import ListedEvidence, _row_numbers, group_attacks
+from starcert.math.listed import ListedEvidence, group_attacks, row_numbers
 from starcert.math.pooling import Scheme
 from starcert.system.errors import InvalidParameterError
 
@@ -85,7 +85,7 @@ def test_what_is_no_attack_is_refused(attack):
 def test_rows_are_numbered_in_their_order_however_many_values_there_are(width):
     rows = np.random.default_rng(0).integers(width, size=(200, 9))
     rows = np.concatenate([rows, rows[:50]])
-    numbers = _row_numbers(rows)
+    numbers = row_numbers(rows)
     listed = sorted(set(map(tuple, rows.tolist())))
     places = {row: place for place, row in enumerate(listed)}
     ranks = np.unique(numbers, return_inverse=True)[1]

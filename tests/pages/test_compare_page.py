@@ -10,7 +10,7 @@ from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, STARS, TWO, ragged, ra
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.metrics import flip_verdicts, has_sites, right, shares_by_axis
+from starcert.certificates.metrics import has_sites, right, shares_by_axis, threat_verdicts
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
@@ -78,7 +78,7 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
             (name, row)
             for rows in zip(
                 *(
-                    [(name, row) for row in flip_verdicts(each.certificates, [1, 0, 0], most=most)]
+                    [(name, row) for row in threat_verdicts(each.certificates, [1, 0, 0], threat=AnyFlips(most))]
                     for name, each in runs.items()
                 ),
                 strict=True,
@@ -86,13 +86,13 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
             for name, row in rows
         ]
         assert [(run, row) for run, row, _ in found.verdicts] == [
-            (name, VerdictRow.of(AnyFlips(row.flips).label, row)) for name, row in expected
+            (name, VerdictRow.of(row.label, row)) for name, row in expected
         ]
-        assert [row.flips for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
+        assert [row.attacks for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
         assert any(row.counts[3] for _, row, _ in found.verdicts)
     weighed_cells, plain_cells = (row.cells(has_evidence) for _, row, has_evidence in found.verdicts[:2])
-    assert plain_cells[4:6] == ("–", "–")
-    assert weighed_cells[5] == str(found.verdicts[0][1].counts[3])
+    assert plain_cells[5:7] == ("–", "–")
+    assert weighed_cells[6] == str(found.verdicts[0][1].counts[3])
     page = tmp_path / "compare.html"
     write_comparison(page, runs)
     assert "certified with evidence" in page.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed
 
 import starcert as sc
 from starcert.certificates.attack_axes import axes_of, influences
-from starcert.certificates.metrics import flip_verdicts
+from starcert.certificates.metrics import threat_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import FlipEvidence
 from starcert.pages import write_report
@@ -45,14 +45,14 @@ def test_something_of_everything_is_there():
 def test_rows_count_the_graphs_one_by_one(kept):
     archive, _ = kept
     anywhere, rows = verdict_rows(archive)[:2], verdict_rows(archive)[2:]
-    assert [row.flips for row in anywhere] == ["any 1 flip", "any 2 flips"]
-    for row, found in zip(anywhere, flip_verdicts(archive.certificates, archive.labels), strict=True):
+    assert [row.attacks for row in anywhere] == ["any 1 flip", "any 2 flips"]
+    for row, found in zip(anywhere, threat_verdicts(archive.certificates, archive.labels), strict=True):
         by_evidence = found.n_certified - found.n_by_p_A
         assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
         assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
     axes = archive.noise.axes
     for row in rows:
-        words = [part.split(" in ") for part in row.flips.split(", ")]
+        words = [part.split(" in ") for part in row.attacks.split(", ")]
         radius = tuple(int({axis: n for n, axis in words}.get(axis, 0)) for axis in axes)
         tones = [
             tone_of(one, radius)
@@ -71,11 +71,13 @@ def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
         assert shown["any_flips"] == one.any_flips
         assert (shown["attack"] is None) == (not one.broken)
         if one.broken:
-            found = one.attack(shown["attack"]["level"])
+            level = min(one.broken, key=lambda level: (sum(level), level))
+            found = one.attack(level)
+            words = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, level, strict=True) if n]
+            assert shown["attack"]["label"] == ", ".join(words)
             u, v = zip(*shown["attack"]["pairs"], strict=True)
             assert each.locate(u, v).tolist() == list(found.sites)
             assert shown["attack"]["votes"] == list(found.votes)
-            assert sum(shown["attack"]["level"]) == min(map(sum, one.broken))
         width = len(archive.noise.axes) + 1
         for k in range(0, len(shown["reasons"]), width):
             *level, text = shown["reasons"][k : k + width]
@@ -143,7 +145,7 @@ def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp
     path = tmp_path / "report.html"
     write_report(path, archive, sites)
     open_page(quiet, path.as_uri())
-    assert texts(quiet, "#verdict-table tbody th") == [row.flips for row in verdict_rows(archive)]
+    assert texts(quiet, "#verdict-table tbody th") == [row.attacks for row in verdict_rows(archive)]
     if len(archive.noise.axes) > 2:  # the first two, wherever the page starts
         for role, axis in (("yAxis", "0"), ("xAxis", "1")):
             set_value(quiet, f"#frontier-axes select[data-role={role}]", axis, "change")
@@ -178,3 +180,60 @@ def test_hostile_names_stay_names_in_what_evidence_says(quiet, tmp_path):
     (said,) = texts(quiet, "#attack-text")
     assert all(name in said for name in HOSTILE[:2])
     assert texts(quiet, "#graph-table td.name") == HOSTILE[:3]
+
+
+# A threat that lists its attacks ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def listed():
+    """A path that one deletion breaks, a clique that none does, and a graph without edges."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))
+    edges = [[(0, 1), (1, 2), (2, 3), (3, 4)], [(i, j) for i in range(5) for j in range(i)], []]
+    problem = smoothed.problem([sc.Graph(5, each, nodes="abcde") for each in edges])
+    found = smoothed.certify(problem, samples=2_000, seed=1, threat="deletions:2", evidence=sc.Evidence(4_000))
+    return Archive.from_result(found, labels=[1, 1, 0], names=["path", "clique", "empty"]), problem
+
+
+def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
+    archive, problem = listed
+    data = page_data(archive, problem.sites).data
+    assert data["threat"]["labels"] == ["1 deletion", "at most 2 deletions"]
+    for one, of_graph in zip(archive.certificates, data["threat"]["graphs"], strict=True):
+        for size, (kind, n_attacks, why) in enumerate(of_graph, start=1):
+            asked = sc.threats.Deletions(size)
+            assert n_attacks == sum(one.asked.counts[:size])
+            if not n_attacks:
+                assert kind == "no such attack"
+            elif one.verdict(asked) == "certified":
+                assert kind == ("by p_A" if one.why(asked) == "by p_A" else "by evidence")
+            else:
+                assert (kind, why) == (one.verdict(asked), one.why(asked))
+    kinds = [tuple(kind for kind, _, _ in of_graph) for of_graph in data["threat"]["graphs"]]
+    assert kinds == [("broken", "broken"), ("by p_A", "by evidence"), ("no such attack", "no such attack")]
+    path, *others = (each["attack"] for each in data["evidence"]["graphs"])
+    assert others == [None, None]
+    assert path["label"] == "1 deletion"
+    assert path["named"][0] in ("a–b", "b–c", "c–d", "d–e")
+    assert not {"slices", "surface"} & set(data["evidence"])
+    by_counts, sites = Archive.from_result(archive.certificates.by_p_A), problem.sites
+    assert data["slices"] == page_data(by_counts, sites).data["slices"]
+    (one, two) = verdict_rows(archive)
+    assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
+    assert two.n_attacks == 14 + 6 + 45
+
+
+def test_the_page_of_a_listed_threat_reads_as_its_certificates(listed, shown):
+    page = shown(*listed)
+    assert "deletions:2" in texts(page, "#threat")[0]
+    assert texts(page, "#graph-table th")[-2:] == ["1 deletion", "at most 2 deletions"]
+    assert texts(page, "#graph-table td:last-child") == ["broken", "by evidence", "no such attack"]
+    first, second = texts(page, "#threat-verdicts li")
+    assert first.startswith("1 deletion (4 attacks): broken, by ")
+    assert second.startswith("at most 2 deletions (10 attacks): broken, by ")
+    assert "An attack that changes the answer (1 deletion)" in texts(page, "#attack-text")[0]
+    assert texts(page, "#verdict-plot") == texts(page, "#surface-counted") == []
+    assert "1 of 3 graphs has no attack of this kind (at most 2 deletions)." in " ".join(
+        texts(page, "#verdicts .caption")
+    )

@@ -217,7 +217,7 @@ def test_a_threat_is_read_written_and_compared(run, tmp_path):
     assert differences(read_run_file(again), RunRecord(run_settings(file.values), {})) == [
         "threat: there flips:2, now None"
     ]
-    with pytest.raises(InvalidParameterError, match=r"'--threat' must be flips:K, box:AXIS=COUNT,…, .*\. Got 'two'"):
+    with pytest.raises(InvalidParameterError, match=r"'--threat' must be a threat with its number, .*\. Got 'two'"):
         check_options({"threat": "two"}, SETTINGS)
 
 

@@ -305,19 +305,19 @@ def test_a_threat_is_counted_at_every_level(run, tmp_path):
     run_sweep(settings_of(run, samples=1000, out=tmp_path / "plain"))
     assert not any(column.startswith("any_") for column in table(tmp_path / "plain")[0])
     for level, row in zip(found.levels, table(tmp_path / "asked"), strict=True):
-        assert [each.flips for each in level.any_flips] == [1, 2]
-        for each in level.any_flips:
+        assert [each.size for each in level.by_size] == [1, 2]
+        for each in level.by_size:
             assert each.n_right == level.n_right
-            assert f"any_{each.flips}_broken" not in row  # no votes at attacked graphs
+            assert f"any_{each.size}_broken" not in row  # no votes at attacked graphs
             for name, count in {"by_p_A": each.n_by_p_A, "certified": each.n_certified, "open": each.n_open}.items():
-                assert float(row[f"any_{each.flips}_{name}"]) == count / 6
-    assert any(each.n_certified for level in found.levels for each in level.any_flips)
-    assert "any 2: certified" in (tmp_path / "asked" / "sweep.html").read_text()
+                assert float(row[f"any_{each.size}_{name}"]) == count / 6
+    assert any(each.n_certified for level in found.levels for each in level.by_size)
+    assert "any 2 flips: certified" in (tmp_path / "asked" / "sweep.html").read_text()
     assert 'threat = "flips:2"' in (tmp_path / "asked" / "run.toml").read_text()
     attacked = {"evidence": True, "own_samples": 600, "threat": "flips:1"}
     found = run_sweep(settings_of(run, "hub=0.1", samples=1000, out=tmp_path / "attacked", **attacked))
     (row,) = table(tmp_path / "attacked")
-    assert float(row["any_1_broken"]) == found.levels[0].any_flips[0].n_broken / 6
+    assert float(row["any_1_broken"]) == found.levels[0].by_size[0].n_broken / 6
 
 
 def test_the_best_level_is_that_of_the_named_goal_and_the_run_file_says_so(run):

@@ -56,7 +56,7 @@ def test_a_goal_is_read_as_it_is_written(text):
 )
 def test_bad_goals_get_one_message(text, said):
     with pytest.raises(InvalidParameterError) as caught:
-        Goal.parse(text, NOISE, (2, 9))
+        Goal.parse(text, NOISE, sc.threats.Box((2, 9)))
     assert said in str(caught.value)
 
 
@@ -184,7 +184,7 @@ def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
             expected = float(right and one.any_flips >= most) if sum(one.capacity) >= most else None
             assert mark == expected
     assert goal.description == "accuracy certified against any 14 flips"
-    with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
+    with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has such an attack"):
         marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
-    with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):
+    with pytest.raises(InvalidParameterError, match="'best' must be written flips:NUMBER"):
         Goal.parse("accuracy@flips:none", NOISE)

@@ -11,6 +11,8 @@ from asking import how_to
 
 import starcert as sc
 from starcert.files import Archive, Verification, verify, write
+from starcert.objects import threats
+from starcert.objects.binding import clean_values
 
 
 def written(folder: Path, archive: Archive) -> Path:
@@ -195,6 +197,51 @@ def evidence_world(name: str) -> Archive:
     if name not in _made:
         _made[name] = EVIDENCE[name]()
     return _made[name]
+
+
+@dataclasses.dataclass(frozen=True)
+class AtNodeZero(sc.Threat):
+    """A threat of somebody else's: one pair of node 0 is added or deleted."""
+
+    most: int = 1
+    label = "a flip at node 0"
+    by_radius = False
+
+    def attacks(self, sites: object, size: int) -> object:
+        pairs = [(site, 1 - int(value)) for site, value in enumerate(clean_values(sites)[:4])]  # (0, 1) to (0, 4)
+        return threats.Attacks.from_lists([[pair] for pair in pairs] if size == 1 else [])
+
+
+def low(frame: object, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return u + v < 4
+
+
+def _asking(make: Callable[..., Archive], *world: object, **default: object) -> Callable[..., Archive]:
+    return lambda **how: make(*world, **default | how)
+
+
+EVEN, APART, TYPES = (
+    sc.Noise(all=law) for law in (0.1, sc.Flip(delete=0.1, add=0.2), sc.Edges(delete=0.1, add=0.05, change=0.15))
+)
+LISTED = {
+    "rewire": _asking(small, many_edges, EVEN, threat="rewire:2", own_samples=30_000),
+    "deletions": _asking(small, many_edges, APART, threat="deletions:2", own_samples=40_000),
+    "either": _asking(small, many_edges, APART, threat="swap:1 | additions:1"),
+    "changed types": _asking(typed, TYPES, threat="changes:2"),
+    "three values": _asking(vectors, threat="changes:2", evidence=sc.Evidence(own_samples=40_000)),
+    "nodes": _asking(nodes, threat="rewire:1", own_samples=30_000),
+    "together": _asking(small, many_edges, EVEN, threat="rewire:1", family="all"),
+    "stopped": _asking(small, many_edges, EVEN, threat="rewire:1", plan="decided", samples=5_000),
+    "from outside": _asking(small, many_edges, EVEN, threat=AtNodeZero()),
+    "by a function": _asking(small, many_edges, EVEN, threat=threats.Where(low, 2)),
+}
+"""Archives of threats that list their attacks, with evidence by default."""
+
+
+def listed_world(name: str) -> Archive:
+    if f"listed {name}" not in _made:
+        _made[f"listed {name}"] = LISTED[name]()
+    return _made[f"listed {name}"]
 
 
 def with_records(archive: Archive, change: Callable) -> Archive:

@@ -199,9 +199,10 @@ def within_box(**radius: int) -> Callable[[World, Values, Values], bool]:
 
 def keeping_valences(valences: list[int], orders: list[int]) -> Callable[[World, Values, Values], bool]:
     def keeps(world: World, x: Values) -> bool:
-        load = [0] * world.nodes
-        for value, ends in zip(x, world.ends, strict=True):
-            for node in ends or ():
+        graph, load = world.make(x), [0] * world.nodes  # the graph has fixed edges too
+        types = [1] * graph.n_edges if graph.edge_types is None else graph.edge_types.tolist()
+        for ends, value in zip(graph.edges.tolist(), types, strict=True):
+            for node in ends:
                 load[node] += orders[value]
         return all(has <= may for has, may in zip(load, valences, strict=True))
 
@@ -277,6 +278,17 @@ def check_reverse(threat: Threat, relation: dict[tuple[Values, Values], int], wo
 # Worlds -------------------------------------------------------------------------------------------------------------
 
 
+def degree_budget(strength: int) -> Callable[[World, Values], list[int]]:
+    """The budgets of nodes as SCIP-MPNN has them, fixed edges counted."""
+
+    def budget(world: World, x: Values) -> list[int]:
+        degrees = Counter(node for edge in world.make(x).edges.tolist() for node in edge)
+        most = max(degrees.values(), default=0)
+        return [max(0, degrees[node] - most + strength) for node in range(world.nodes)]
+
+    return budget
+
+
 def plain(n: int = 4, *, directed: bool = False, types: int = 1, noise: sc.Noise | None = None, **data) -> World:
     """All graphs with n nodes, every pair or arc in one region."""
     ends = list(combinations(range(n), 2))
@@ -298,13 +310,27 @@ def plain(n: int = 4, *, directed: bool = False, types: int = 1, noise: sc.Noise
     return World(make, (1 + types,) * len(ends), ends, noise, axis, directed=directed, nodes=n)
 
 
-def in_two_regions() -> World:
+def of_ends(ends: list[tuple[int, int]], n: int, *, directed: bool = False, types: int = 1, **more) -> World:
+    """All graphs with n nodes and edges among these pairs or arcs, in one region; others are fixed to be absent."""
+    whole, ends = plain(n, directed=directed, types=types, **more), sorted(ends)
+    places = [whole.ends.index(each) for each in ends]
+
+    def make(values: Values) -> sc.Graph:
+        return whole.make(after((0,) * len(whole.ends), *zip(places, values, strict=True)))
+
+    regions = (sc.Partition.from_arcs if directed else sc.Partition.from_pairs)({"all": ends}, anchored=False)
+    return World(
+        make, (1 + types,) * len(ends), list(ends), whole.noise, whole.axis, regions, directed=directed, nodes=n
+    )
+
+
+def in_two_regions(**data) -> World:
     """Graphs with four nodes: the pairs of 1, 2 and 3 in one region, 0–1 and 0–2 in another, and 0–3 a fixed edge."""
     ends = [(1, 2), (1, 3), (2, 3), (0, 1), (0, 2)]
     partition = sc.Partition.from_pairs({"inner": ends[:3], "outer": ends[3:]}, anchored=False)
 
     def make(values: Values) -> sc.Graph:
-        return sc.Graph(4, [(0, 3), *(pair for pair, value in zip(ends, values, strict=True) if value)])
+        return sc.Graph(4, [(0, 3), *(pair for pair, value in zip(ends, values, strict=True) if value)], **data)
 
     def axis(site: int, old: int, _: int) -> str:
         return "inner" if site < 3 else "outer.delete" if old else "outer.add"

@@ -10,7 +10,9 @@ import starcert as sc
 from starcert.certificates.estimator import as_objects
 from starcert.objects.binding import known_kinds
 from starcert.objects.laws import law_from_json, law_from_text
-from starcert.runs.setting_values import as_bound, from_package
+from starcert.objects.threats import Rewire, Threat, Where, read_threat
+from starcert.runs.run_file import _plain, read_run_file
+from starcert.runs.setting_values import as_bound, as_threat, from_package
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.plugins import GROUPS, PluginError, find_plugin, plugins
@@ -183,3 +185,95 @@ def test_the_command_lists_everything_and_says_what_is_wrong(packages, here):
     assert {group for group, _, _ in found} <= set(GROUPS)
     status, said, _ = here("plugins")
     assert (status, "Cannot be used: broken in starcert.studies. broken 1.0" in said) == (0, True)
+
+
+THREAT = """
+from dataclasses import dataclass
+import starcert as sc
+@dataclass(frozen=True)
+class First(sc.Threat):
+    'Flips the first site.'
+    word, label = "{word}", "the first flip"
+    most: int = 1
+    def attacks(self, sites, size):
+        return sc.threats.Attacks.from_lists([[(0, 1)]] if size == 1 else [])
+def near(frame, u, v):
+    return u + 1 == v
+"""
+
+
+def test_a_threat_of_another_package_is_read_by_its_word(packages):
+    packages("firsts", "threats", THREAT.format(word="first"), first="firsts:First")
+    found = read_threat("first:1 | rewire:1")
+    assert (str(found), found.label) == ("first:1 | rewire:1", "the first flip or 1 rewired edge")
+    assert type(found.parts[0]).__module__ == "firsts"
+    with pytest.raises(InvalidParameterError, match=r"Did you mean first\?$"):
+        read_threat("frst:1")
+    with pytest.raises(InvalidParameterError, match=r"'threat' must be written first:NUMBER\. Got 'first:1,x=2'"):
+        read_threat("first:1,x=2")
+
+
+def test_a_word_keeps_its_meaning(packages, here):
+    packages("firsts", "threats", THREAT.format(word="flips"), flips="firsts:First", second="firsts:First")
+    assert type(read_threat("flips:1")) is sc.threats.AnyFlips
+    with pytest.raises(PluginError, match=r"firsts 1\.0: 'firsts:First' is no Threat with the word 'second'"):
+        read_threat("second:1")
+    listed = json.loads(here("plugins", "--json")[1])["plugins"]
+    problems = {each["name"]: each["problem"] for each in listed if each["problem"]}
+    assert "claimed by firsts 1.0, and by starcert itself" in problems["flips"]
+    assert problems["second"] == "It calls itself 'flips': both names must be the same."
+
+
+def test_a_threat_needs_no_package(packages, tmp_path):
+    packages("firsts", "threats", THREAT.format(word="first"), other="firsts:near")
+    for text, written in {
+        "firsts.py:First:1": f"{tmp_path.as_posix()}/firsts.py:First:1",
+        "firsts:First:1": "firsts:First:1",
+        "(firsts.py:First:1 | rewire:1)": f"{tmp_path.as_posix()}/firsts.py:First:1 | rewire:1",
+        "where:2,name=firsts.py:near": f"where:2,name={tmp_path.as_posix()}/firsts.py:near",
+    }.items():
+        found = as_threat(text, tmp_path, "threat")
+        assert str(found) == written
+        assert as_threat(written, tmp_path / "elsewhere", "threat").label == found.label
+    assert isinstance(as_threat("where:2,name=firsts:near", tmp_path, "threat"), Where)
+    assert as_threat(Rewire(1), tmp_path, "threat") == Rewire(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("firsts.py:Second:1", "defines no 'Second'. It defines First"),
+        ("absent.py:First:1", "name a Python file that exists"),
+        ("firsts.py:near:1", "is not a class derived from starcert.Threat"),
+        ("absent:First:1", "a module that can be imported"),
+        ("firsts.py:First:0", "must be a whole number"),
+        ("where:2,name=near", "name a Python file and a function in it"),
+        ("where:2", "name a Python file and a function in it"),
+        ("first:1", "be a threat with its number"),
+    ],
+)
+def test_a_threat_that_is_not_there_is_one_message(packages, tmp_path, text, why):
+    packages("firsts", "laws", THREAT.format(word="first"))
+    with pytest.raises((InvalidParameterError, UserCodeError)) as refused:
+        as_threat(text, tmp_path, "--threat")
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_text_imports_nothing_by_itself(packages):
+    """The text of an archive may come from anywhere."""
+    packages("harmful", "laws", "1 / 0\n")
+    for text in ("harmful:Thing:1", "harmful.py:Thing:1", "where:1,name=harmful:thing"):
+        with pytest.raises(InvalidParameterError, match="must refer to what is known here"):
+            read_threat(text)
+    assert "harmful" not in sys.modules
+
+
+def test_a_run_file_names_the_file_of_a_threat_from_its_own_folder(packages, tmp_path):
+    packages("firsts", "laws", THREAT.format(word="first"))
+    run = tmp_path / "run.toml"
+    run.write_text('threat = "firsts.py:First:1"\n', encoding="utf-8")
+    threat = read_run_file(run).values["threat"]
+    assert isinstance(threat, Threat)
+    (tmp_path / "out").mkdir()
+    assert _plain(threat, tmp_path / "out") == "../firsts.py:First:1"

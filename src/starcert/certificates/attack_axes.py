@@ -1,25 +1,28 @@
 """The axes of a noise on one object, as an attacker finds them; and attacks on the base classifier without noise.
 
-`undefended` samples nothing: an answer that no attack of a level changes is certain, and so is an attack that does.
+`undefended` samples nothing: an answer that no attack changes is certain, and so is an attack that does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, compress, islice
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.certificate import FoundAttack, Verdict
+from starcert.certificates.questions import NO_ATTACK, Question
 from starcert.classifiers.base import Classifier, checked_answers
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, describe_attack, n_attacks, pools_of
 from starcert.math.evidence import Level, shown_outcomes
 from starcert.math.flips import FlipRecord
+from starcert.math.frontier import levels_of
 from starcert.objects import Sites
 from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
+from starcert.objects.threats import Threat
 from starcert.sampling.batch import Copies
 from starcert.sampling.draws import FlippedDraw, Method
 from starcert.sampling.sampler import Attack
@@ -99,10 +102,12 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
     return found
 
 
-def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level, *, max_attacks: int) -> Verdict:
-    """Whether any attack of exactly these numbers of flips changes the base classifier's answer; no noise is drawn.
+def undefended(
+    classifier: Classifier, sites: Sites, noise: Noise, asked: Level | Threat, *, max_attacks: int
+) -> Verdict:
+    """Whether an attack changes the base classifier's answer, of a level exactly or of a threat; no noise is drawn.
 
-    If there are more than `max_attacks`, only that many are tried, and the level may stay open.
+    If there are more than `max_attacks`, only that many are tried, the smallest first, and the verdict may be open.
     """
     reason = why_no_evidence(sites, noise)
     if any(layer.alphabet > noise[region].alphabet for region, layer in zip(sites.regions, sites.layers, strict=True)):
@@ -112,14 +117,18 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if reason:
         raise InvalidParameterError("graphs", "be graphs whose attacks can be tried", reason)
     axes = axes_of(sites, noise)
-    listed = [
-        ListedAxis(len(axis.sites), number, axis.law.moves, pool=pool)
-        for axis, number, pool in zip(axes, level, pools_of(axes), strict=True)
-    ]
-    number = n_attacks(listed)
+    if not isinstance(asked, Threat):
+        number, attacks = _attacks_on_levels(axes, [asked])
+        if not number:
+            sizes = tuple(len(axis.sites) for axis in axes)
+            raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", asked)
+    elif asked.by_radius:
+        number, attacks = _attacks_on_levels(axes, _levels_of(asked, noise, sites.capacity(noise)))
+    else:
+        blocks = [block for blocks in Question.of(asked, sites, noise).attacks for block in blocks]
+        number, attacks = sum(map(len, blocks)), (tuple(row.tolist()) for block in blocks for row in block)
     if not number:
-        sizes = tuple(axis.size for axis in listed)
-        raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
+        return Verdict("certified", NO_ATTACK)
     view, values_before = view_of(sites, Method.SPARSE), clean_values(sites)
 
     def show(attacks: Sequence[Attack]) -> Copies:
@@ -128,10 +137,6 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         shown = None if are_bits(sites) else (ranks + (ranks >= values_before[positions])).astype(np.uint8)
         return view(FlippedDraw(sites.n_sites, sites.nonzero, np.cumsum([0, *map(len, attacks)]), positions, shown))
 
-    attacks: Iterator[Attack] = (
-        tuple(sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, each, strict=True))))
-        for each in attacks_of(listed)
-    )
     clean: int | None = None
     tried: Iterator[Attack] = chain([()], islice(attacks, max_attacks))  # the clean graph first
     while some := list(islice(tried, max(2, classifier.batch_size))):
@@ -147,3 +152,28 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if number > max_attacks:
         return Verdict("open", f"{max_attacks:,} of {number:,} attacks on the base classifier were tried")
     return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")
+
+
+def _attacks_on_levels(axes: Sequence[AttackAxis], levels: Sequence[Level]) -> tuple[int, Iterator[Attack]]:
+    """How many attacks there are on these levels, and each of them, level by level."""
+    listed = [
+        [
+            ListedAxis(len(axis.sites), number, axis.law.moves, pool=pool)
+            for axis, number, pool in zip(axes, level, pools_of(axes), strict=True)
+        ]
+        for level in levels
+    ]
+    numbers = list(map(n_attacks, listed))
+    attacks = (
+        tuple(sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, each, strict=True))))
+        for each in chain.from_iterable(map(attacks_of, compress(listed, numbers)))
+    )
+    return sum(numbers), attacks
+
+
+def _levels_of(threat: Threat, noise: Noise, capacity: Level) -> list[Level]:
+    """All levels of a threat by radius, those with few flips first."""
+    limits = threat.limits(noise)
+    box = capacity if limits is None else tuple(map(min, limits, capacity))
+    most = sum(box) if threat.flips is None else min(threat.flips, sum(box))
+    return [level for flips in range(1, most + 1) for level in levels_of(flips, box)]

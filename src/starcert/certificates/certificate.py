@@ -12,7 +12,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from starcert.certificates.questions import Question
+from starcert.certificates.questions import NO_ATTACK, Question
+from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bounds import BOUNDS
@@ -27,7 +28,6 @@ from starcert.objects.threats import Threat, read_threat
 from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
-from starcert.system.output import at_least, at_most, holds_at_least
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from starcert.math.listed import AttackList
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
-MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
 
 Limits: TypeAlias = tuple[int, ...] | None
 
@@ -251,45 +250,64 @@ class Certificate:
             raise InvalidParameterError("level", f"be at most what there is to attack, {self.capacity}", counts, hint)
         if self._margin.proves(in_box(counts, self.max_radius, None)) is True:
             return Verdict("certified", "by p_A")
-        if self.verdicts is None:
-            return Verdict("open", "not by p_A, and there is no evidence")
+        if self.verdicts is None or self.asked is not None:
+            about = "" if self.verdicts is None else " but about the threat that was asked about"
+            return Verdict("open", f"not by p_A, and there is no evidence{about}")
         return self.verdicts.of(counts)
 
     def _verdict_on(self, threat: Threat) -> Verdict:
         """The verdict on all attacks of a threat."""
-        size = None if self.asked is None else self.asked.size_of(threat)
-        if size is not None and self.asked is not None:
-            return self._verdict_by_size(size, self.asked)
-        if threat.flips is None and threat.limits(self.noise) is None:
+        size = None if self.asked is None else self.asked.size_of(threat.for_noise(self.noise))
+        limits, flips = threat.limits(self.noise), threat.flips
+        if size is None and limits is None and flips is None:
             hint = "Certify again with this threat: certify(…, threat=…)."
             raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
-        box = self.capacity if threat.limits(self.noise) is None else threat.limits(self.noise)
-        if box is None:
+        if self.abstained:
+            return Verdict("open", "the smoothed classifier abstains")
+        if size is not None and self.asked is not None:
+            return self._verdict_by_size(size, self.asked)
+        boxes = [box for box in (limits, self.capacity) if box is not None]
+        if not boxes:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
-        broken = [
-            level for level in self.broken if lies_within(level, box) and sum(level) <= (threat.flips or sum(box))
-        ]
+        box = tuple(map(min, zip(*boxes, strict=True)))
+        most = sum(box) if flips is None else min(flips, sum(box))
+        broken = [level for level in self.broken if lies_within(level, box) and sum(level) <= most]
         if threat.by_radius and broken:  # the level's attack is one of the threat
             return self._verdict(broken[0])
-        holds = threat.limits(self.noise) is not None and self.certified(box)
-        if holds or (threat.flips is not None and self.any_flips_to(threat.flips) >= min(threat.flips, sum(box))):
+        if limits is None:
+            holds = self.any_flips_to(most) >= most
+        else:
+            holds = self.certified(box) or (flips is not None and all(map(self.certified, levels_of(most, box))))
+        if holds:
             return Verdict("certified", "by all radii that hold its attacks")
         return Verdict("open", "a radius that holds some of its attacks is not certified")
 
     def _verdict_by_size(self, size: int, asked: Question) -> Verdict:
-        if self.abstained:
-            return Verdict("open", "the smoothed classifier abstains")
-        if asked.certified_by(self.proves) >= size:
-            return Verdict("certified", "by p_A")
-        sizes = {} if self.verdicts is None else self.verdicts.sizes
-        worst = next((sizes[each] for each in sorted(sizes) if each <= size and sizes[each].kind != "certified"), None)
-        if worst is not None:
-            return worst
-        return sizes.get(size, Verdict("open", "not by p_A, and there is no evidence"))
+        """That on the first size that is not certified, from below, or on the last."""
+        by_p_A = asked.certified_by(self.proves)  # noqa: N806  (the paper's p_A)
+        verdict = Verdict("certified", "by p_A" if any(asked.levels[:size]) else NO_ATTACK)
+        for each in range(by_p_A + 1, size + 1):
+            verdict = Verdict("open", "not by p_A, and there is no evidence")
+            if self.verdicts is not None:
+                verdict = self.verdicts.sizes.get(each, verdict)
+            if verdict.kind != "certified":
+                break
+        return verdict
+
+    @property
+    def certified_size(self) -> int | None:
+        """The largest size of the threat that was asked about up to which all is certified.
+
+        None after an abstention, and where the question was one about radii.
+        """
+        if self.asked is None or self.abstained:
+            return None
+        found = (self._verdict_by_size(size, self.asked).kind for size in range(1, self.asked.threat.most + 1))
+        return next((size for size, kind in enumerate(found) if kind != "certified"), self.asked.threat.most)
 
     def proves(self, level: Level) -> bool:
         """Whether the bounds on the class probabilities certify a level by themselves."""
-        return self._margin.proves(in_box(level, self.max_radius, None)) is True
+        return self._margin.proves(level) is True
 
     def certified(self, radius: RadiusLike | Threat | str) -> bool:
         """Whether no attack within `radius`, or of a threat, changes the smoothed classifier's answer; proved.
@@ -322,34 +340,7 @@ class Certificate:
         return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
 
     def __str__(self) -> str:
-        if self.abstained:
-            return (
-                f"The smoothed classifier abstains: class {self.label} cannot be shown to be the likeliest "
-                f"(p_lower = {at_least(self.p_lower)})."
-            )
-        if self.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
-            premise = f"If the smoothed probability of class {self.label} is at least {at_most(self.p_lower)}"
-        else:
-            all_of_them = f", for all {self.together:,} certificates together" if self.together > 1 else ""
-            premise = f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
-        whom = "" if self.node is None else f"the node {self.node!r} of "
-        anchor = f" The regions are anchored ({self.anchored}): they stay as they are in this {self.kind.word}."
-        by = stated_by(self.bounds.bound, self.noise)
-        end = (anchor if self.anchored else "") + (f" This is stated by {by}, not proved." if by else "")
-        answer = f"the smoothed classifier answers class {self.label} for {whom}{self._certified_objects()}"
-        return f"{premise}, {answer}.{end}"
-
-    def _certified_objects(self) -> str:
-        radii, more = self.frontier.radii[:MAX_NAMED], len(self.frontier) - MAX_NAMED
-        named = [
-            [f"{count} in {axis}" for axis, count in zip(self.noise.axes, radius, strict=True) if count]
-            for radius in radii
-        ]
-        if not any(named):
-            return f"this {self.kind.word} itself; no flip is certified"
-        flips = "; or ".join(map(", ".join, named))
-        flips += f"; or any of {more:,} further radii of its frontier" if more > 0 else ""
-        return f"every {self.kind.word} that differs from this one by at most these flips, and nowhere else: {flips}"
+        return sentence_of(self, stated_by(self.bounds.bound, self.noise))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
@@ -360,19 +351,6 @@ def stated_by(bound: str, noise: Noise) -> str:
     """Which bound and laws from outside claims rest on, so that no proof is complete; "" if on none."""
     own = [] if bound in ("", *BOUNDS) else [bound]
     return " and ".join(own + [f"the law {name}" for name in noise.outside])
-
-
-def cells_of(one: Certificate) -> dict[str, object]:
-    """The certificate in a few columns, for a notebook."""
-    radii = one.frontier.radii
-    named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MAX_NAMED])
-    more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
-    return {
-        "class": "abstains" if one.abstained else one.label,
-        "p_lower": at_least(one.p_lower, decimals=6),
-        f"certified ({', '.join(one.noise.axes)})": named + more or "none",
-        **({} if one.verdicts is None else {"broken": ", ".join(map(str, one.broken)) or "–"}),
-    }
 
 
 def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
+from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
 from starcert.certificates.questions import Question
+from starcert.certificates.sentences import cells_of
 from starcert.certificates.slack import slacks_of
 from starcert.math.audit import Audit
 from starcert.math.confidence import Bounds, Votes, class_numbers
@@ -25,6 +26,7 @@ from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 from starcert.system.output import as_frame
@@ -61,7 +63,9 @@ class Certificates(Sequence[Certificate]):
         return len(self.bounds)
 
     def __repr__(self) -> str:
-        return f"Certificates({len(self)} {self._what}{'s' * (len(self) != 1)}, {self.noise!r}, alpha={self.alpha})"
+        threat = f", threat={str(self.asked[0].threat)!r}" if self.asked else ""
+        number = f"{len(self)} {self._what}{'s' * (len(self) != 1)}"
+        return f"Certificates({number}, {self.noise!r}, alpha={self.alpha}{threat})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -229,7 +233,8 @@ class Certificates(Sequence[Certificate]):
         """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
 
         Where graphs have several targets, each has a row, with columns `target`, its number, and `node`, its name.
-        `reach_…` is the largest certified count on one axis alone, None after an abstention.
+        `reach_…` is the largest certified count on one axis alone, None after an abstention. With a threat that lists
+        its attacks there are columns for the threat, its verdict, and the size up to which all is certified.
 
         Example:
             >>> from starcert.math.confidence import Votes, clopper_pearson
@@ -253,12 +258,17 @@ class Certificates(Sequence[Certificate]):
                 | {"margin": one.margin_kind}
                 | {f"reach_{axis}": reach for axis, reach in zip(self.noise.axes, reaches, strict=True)}
                 | {"frontier": radii, "anchored": one.anchored}
+                | ({} if one.asked is None else _asked_columns(one, one.asked.threat))
             )
         return found
 
     def to_frame(self) -> pd.DataFrame:
         """The `rows` as a pandas DataFrame."""
         return as_frame(self.rows())
+
+
+def _asked_columns(one: Certificate, threat: Threat) -> dict[str, object]:
+    return {"threat": str(threat), "verdict": one.verdict(threat), "certified_size": one.certified_size}
 
 
 @staged("certifying")

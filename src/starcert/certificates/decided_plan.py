@@ -1,6 +1,7 @@
 """Stopping early: a graph gets no more votes than it takes to answer the question, yes or no.
 
-The question is whether everything within `max_radius`, or any `max_flips` flips, is certified.
+The question is whether everything within `max_radius`, or any `max_flips` flips, is certified; or every attack of a
+threat that lists them.
 
 **Yes is a claim.** Bounds that hold at a number of votes fixed in advance, as Clopper–Pearson's do, would break if
 votes decided whether to draw more. Here every claim, of `anytime_bounds` and of evidence, rests on capitals that are
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -28,13 +29,15 @@ from typing_extensions import override
 
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
+from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against
 from starcert.math.confidence import Votes
-from starcert.math.evidence import Level
+from starcert.math.evidence import FlipEvidence, Level
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
+from starcert.math.listed import AttackList, ListedEvidence
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
@@ -50,8 +53,8 @@ ROUNDING = 1e-9  # more than the rounding errors of a capital in floats, so that
 class DecidedPlan(Plan):
     """Draws chunks of 64, 64, 128, 256, … votes until the question about a graph is answered, or is given up.
 
-    Without `max_radius` and `max_flips` there is no question to answer: all votes are drawn, unless the class has no
-    majority that they could show.
+    Without a threat there is no question to answer: all votes are drawn, unless the class has no majority that they
+    could show.
     """
 
     most: Wanted  # the most votes that there may be
@@ -59,6 +62,7 @@ class DecidedPlan(Plan):
     shares: AlphaShares  # where the alpha of each certificate goes
     max_radius: Level | None = None  # the radius to certify; None: all that an attacker can flip
     max_flips: int | None = None  # the largest number of flips in all to certify; None: any number
+    questions: Sequence[Question] | None = None  # of a threat that lists its attacks, for each object
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -72,6 +76,7 @@ class DecidedPlan(Plan):
         *,
         max_radius: Level | None = None,
         max_flips: int | None = None,
+        questions: Sequence[Question] | None = None,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
 
@@ -79,7 +84,7 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips)
+        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions)
         if selection_samples is None:
             limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
@@ -128,16 +133,24 @@ class DecidedPlan(Plan):
         nothing = (0,) * len(self.problem.noise.axes)
         if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
             return False
+        evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=self.max_radius)
+        if self.questions is not None:
+            return self._proves_listed(self.questions[graph].attacks, evidence, holds_by_counts)
         left = _levels_within(largest, holds_by_counts)
-        return left is not None and self._proves(left, votes, axes())
+        return left is not None and self._proves(left, evidence)
 
-    def _proves(self, levels: list[Level], votes: Votes, axes: tuple[AttackAxis, ...]) -> bool:
+    def _proves(self, levels: list[Level], evidence: FlipEvidence | ListedEvidence) -> bool:
         """Whether evidence proves these levels; no, if weighing their attacks costs more than the votes to be saved."""
-        evidence = evidence_of(votes, axes, alpha=self.shares.certified, box=self.max_radius)
         attacks = sum(scheme.n_attacks for level in levels for scheme in evidence.schemes(level))
-        if attacks > self.most.estimation - int(votes.counts.sum()):
-            return False
-        return all(map(evidence.proves, levels))
+        return attacks <= self.most.estimation - evidence.n_votes and all(map(evidence.proves, levels))
+
+    def _proves_listed(
+        self, attacks: AttackList, evidence: FlipEvidence, holds_by_counts: Callable[[Level], bool]
+    ) -> bool:
+        if sum(len(block) for blocks in attacks for block in blocks) > self.most.estimation:
+            return False  # not even worth grouping by level
+        listed = ListedEvidence(evidence, attacks, holds_by_counts)
+        return self._proves([(size,) for size in range(1, len(attacks) + 1)], listed)
 
     def _looks(self, chunk_size: int) -> Iterator[int]:
         """The numbers of votes to look at: after chunks 1 to 32, then at every 1/16 to 1/32 of the chunks more.
@@ -153,6 +166,8 @@ class DecidedPlan(Plan):
 
     def _question(self, graph: int) -> tuple[Level, ...]:
         """The largest levels of the question about a graph; none, if nothing definite is asked."""
+        if self.questions is not None:
+            return self.questions[graph].largest or ((0,) * len(self.problem.noise.axes),)
         if self.max_radius is None and self.max_flips is None:
             return ()
         capacity = self.problem.capacities[graph]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import ceil, prod, sqrt
 
 import numpy as np
@@ -117,18 +117,15 @@ def verdicts_of(
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius if asked is None else None)
+    find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius)
-        frontier = one.frontier_by_p_A
-        spent = shares.broken
-        return find_verdicts(
-            evidence, frontier, own=own, deep=deep, label=one.label, alpha=alpha, broken=spent, max_flips=max_flips
-        )
-    listed = ListedEvidence(evidence_of(votes, axes, alpha=shares.certified, box=None), asked.attacks, one.proves)
+        return find(evidence, one.frontier_by_p_A, max_flips=max_flips)
+    listed = ListedEvidence(evidence, asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find_verdicts(listed, frontier, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
+    found = find(listed, frontier)
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
@@ -202,7 +199,7 @@ def _verdict(
 ) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
-        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
+        return Verdict("certified", evidence.nothing_to_weigh)
     schemes = evidence.schemes(level)
     early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
     weighed: list[Weighed] = []

@@ -2,7 +2,8 @@
 
 An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
 belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
-So does an axis without sites: shares on one axis (`shares_by_axis`) are of the graphs that have sites there.
+So does an axis without sites, or a threat without attacks: shares on one axis (`shares_by_axis`) and under a threat
+(`threat_verdicts`) are of the graphs that can be attacked.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import lies_within
+from starcert.certificates.certificate import Certificate, lies_within
 from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
+from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["AxisShares", "FlipOutcome", "FlipVerdicts", "Radii", "RadiusVerdicts", "accuracy", "certified_counts",
-           "certified_ratio", "certified_share", "flip_outcomes", "flip_steps", "flip_verdicts", "has_sites",
-           "majority_share", "open_ended", "radii_of_flips", "radius_verdicts", "right", "score", "shares_by_axis",
-           "steps_to", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
+__all__ = ["AxisShares", "Radii", "RadiusVerdicts", "SizeOutcome", "SizeVerdicts", "accuracy", "certified_counts",
+           "certified_ratio", "certified_share", "has_sites", "majority_share", "open_ended", "radii_of_flips",
+           "radius_verdicts", "right", "score", "shares_by_axis", "size_outcomes", "size_steps", "steps_to",
+           "threat_asked", "threat_verdicts", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
 
 MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]
@@ -193,46 +195,69 @@ class RadiusVerdicts(_VerdictCounts):
     radius: tuple[int, ...]
 
 
-class FlipOutcome(NamedTuple):
-    """What is known about one graph under flips wherever they are."""
+class SizeOutcome(NamedTuple):
+    """What is known about one graph under a threat, by the size of its attacks."""
 
-    asked: int  # the most flips that are looked at: all its sites, or as many as `max_radius` allows on every axis
-    by_p_A: int  # noqa: N815  (the most flips certified by the bounds on the class probabilities alone)
-    certified: int  # the most flips certified, by whichever argument
-    broken: int | None  # the fewest flips of an attack that is known to change the answer
-    to_settle: int | None  # about how many votes of its own would settle one flip more than are certified
+    least: int  # the smallest size of an attack
+    asked: int  # the largest size that is looked at; less than `least` where there is no attack
+    by_p_A: int  # noqa: N815  (the largest size certified by the bounds on the class probabilities alone)
+    certified: int  # the largest size certified, by whichever argument
+    broken: int | None  # the smallest size of an attack that is known to change the answer
+    to_settle: int | None  # about how many votes of its own would settle the size after those that are certified
+    n_attacks: tuple[int, ...] = ()  # how many attacks of each size are listed, from 1 on; empty: none are
 
-    def under(self, flips: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
-        """Whether at most this many flips are certified, by which argument, or broken, or open."""
-        if flips <= self.certified:
-            return "by p_A" if flips <= self.by_p_A else "by evidence"
-        return "open" if self.broken is None or self.broken > flips else "broken"
+    def under(self, size: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
+        """Whether attacks of at most this size are certified, by which argument, or broken, or open."""
+        if size <= self.certified:
+            return "by p_A" if size <= self.by_p_A else "by evidence"
+        return "open" if self.broken is None or self.broken > size else "broken"
+
+    def possible(self, size: int) -> bool:
+        """Whether there are attacks of at most this size, and they are looked at."""
+        return self.least <= size <= self.asked
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlipVerdicts(_VerdictCounts):
-    """What becomes of graphs under at most this many flips; `own_samples` would settle open ones, where it is known."""
+class SizeVerdicts(_VerdictCounts):
+    """What becomes of graphs under attacks of at most this size; `own_samples` would settle open ones, if known.
 
-    flips: int
+    Graphs without such an attack are left out: they are certified for nothing.
+    """
+
+    threat: Threat
+    size: int
     own_samples: tuple[int, ...]
+    n_without: int  # how many graphs are left out
+    n_attacks: int | None  # how many attacks are listed, of all graphs; None: none are
+
+    @property
+    def label(self) -> str:
+        """The attacks in words."""
+        return self.threat.label_of(self.size)
 
     @classmethod
-    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], eligible: Mask, answered: Mask) -> FlipVerdicts:
-        """Counts graphs: those that are `eligible` and have enough sites, and of these the ones that are `answered`."""
-        enough = eligible & np.array([flips <= one.asked for one in outcomes], dtype=np.bool_)
-        among = list(compress(outcomes, enough & answered))
-        found = Counter(one.under(flips) for one in among)
+    def of(
+        cls, threat: Threat, size: int, outcomes: Sequence[SizeOutcome], eligible: Mask, answered: Mask
+    ) -> SizeVerdicts:
+        """Counts graphs: those that are `eligible` and can be attacked, and of these the ones that are `answered`."""
+        possible = eligible & np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
+        among = list(compress(outcomes, possible & answered))
+        found = Counter(one.under(size) for one in among)
         # Where smaller attacks are open already, nothing is predicted.
-        still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
+        still_open = [one for one in among if one.under(size) == "open" and size == one.certified + 1]
         needed = [one.to_settle for one in still_open if one.to_settle is not None]
+        listed = [sum(one.n_attacks[:size]) for one in compress(outcomes, possible)]
         return cls(
-            n_graphs=int(enough.sum()),
+            n_graphs=int(possible.sum()),
             n_right=len(among),
             n_by_p_A=found["by p_A"],
             n_certified=found["by p_A"] + found["by evidence"],
             n_broken=found["broken"],
-            flips=flips,
+            threat=threat,
+            size=size,
             own_samples=tuple(sorted(needed)),
+            n_without=int((eligible & ~possible).sum()),
+            n_attacks=sum(listed) if all(listed) else None,
         )
 
 
@@ -269,41 +294,77 @@ def radius_verdicts(
     return found
 
 
-def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
-    """What is known about each graph under at most this many flips, wherever they are; nothing without its capacity."""
+def threat_asked(certificates: Certificates) -> Threat | None:
+    """The threat whose attacks were listed; None where certificates are about radii."""
+    return certificates.asked[0].threat if certificates.asked else None
+
+
+def size_outcomes(certificates: Certificates, threat: Threat) -> list[SizeOutcome]:
+    """What is known about each graph under any flips, or under the threat that was asked about, by size."""
     sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
     found = []
     for one, alone in zip(certificates, certificates.by_p_A, strict=True):
-        if one.capacity is None:
-            found.append(FlipOutcome(0, 0, 0, None, None))
-            continue
-        limits = zip(one.max_radius or one.capacity, one.capacity, strict=True)
-        asked = min([most, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
-        certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
-        needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
-        to_settle = None if needed is None else needed * sharing[one.object]
-        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, to_settle))
+        outcome = _by_flips(one, alone, threat) if threat.by_radius else _by_size(one, threat)
+        needed = outcome.to_settle
+        found.append(outcome if needed is None else outcome._replace(to_settle=needed * sharing[one.object]))
     return found
 
 
-def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, most: int = 2) -> list[FlipVerdicts]:
-    """For any 1, any 2, … flips, how many graphs (given labels, right ones) are certified by p_A, or at all, and so on.
+def _by_flips(one: Certificate, alone: Certificate, threat: Threat) -> SizeOutcome:
+    """What is known under flips wherever they are: nothing without the capacity."""
+    if threat.flips is None:
+        raise InvalidParameterError("threat", "limit the number of flips", str(threat), "For example flips:2.")
+    if one.capacity is None:
+        return SizeOutcome(1, 0, 0, 0, None, None)
+    # All its sites, or as many as `max_radius` allows on every axis.
+    limits = zip(one.max_radius or one.capacity, one.capacity, strict=True)
+    asked = min([threat.flips, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
+    certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
+    needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
+    return SizeOutcome(1, asked, alone.any_flips_to(asked), certified, broken, needed)
 
-    `most` is the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
+
+def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
+    """What is known under a threat that lists its attacks."""
+    most = None if one.asked is None else one.asked.size_of(threat)
+    if one.asked is None or most is None:
+        hint = "Certify again with this threat, or name any flips: flips:2."
+        raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
+    least = next((size for size, n in enumerate(one.asked.counts, start=1) if n), most + 1)
+    sizes = {} if one.verdicts is None else one.verdicts.sizes
+    certified = min(most, one.certified_size or 0)
+    by_counts = min(certified, one.asked.certified_by(one.proves))
+    broken = min((size for size, verdict in sizes.items() if verdict.kind == "broken"), default=None)
+    more = sizes[certified + 1].more_votes if certified + 1 in sizes else None
+    needed = None if one.verdicts is None or more is None else one.verdicts.own_votes + more
+    return SizeOutcome(least, most, by_counts, certified, broken, needed, one.asked.counts[:most])
+
+
+def threat_verdicts(
+    certificates: Certificates, labels: Labels | None = None, *, threat: Threat | str | None = None
+) -> list[SizeVerdicts]:
+    """For attacks of at most 1, at most 2, … units, how many graphs (given labels, right ones) are certified and so on.
+
+    Args:
+        certificates: the certificates of the graphs.
+        labels: the true classes.
+        threat: any flips, such as "flips:3", or the threat that the certificates were asked about. By default that one;
+            two flips where it does not list its attacks. Of many sizes, only some have a row.
 
     Example:
         >>> import starcert as sc
         >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2), capacity=[(9,), (9,)])
-        >>> [(each.flips, each.n_by_p_A, each.n_open) for each in flip_verdicts(found)]
-        [(1, 1, 1), (2, 0, 2)]
+        >>> [(each.label, each.n_by_p_A, each.n_open) for each in threat_verdicts(found)]
+        [('any 1 flip', 1, 1), ('any 2 flips', 0, 2)]
     """
     answered, eligible = _answered_of(certificates, labels)
-    outcomes = flip_outcomes(certificates, most)
-    return [FlipVerdicts.of(flips, outcomes, eligible, answered) for flips in flip_steps(outcomes)]
+    asked = threat_asked(certificates) or AnyFlips(2) if threat is None else read_threat(threat)
+    outcomes = size_outcomes(certificates, asked)
+    return [SizeVerdicts.of(asked, size, outcomes, eligible, answered) for size in size_steps(outcomes)]
 
 
-def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
-    """Some numbers of flips, 1 first, as far as any graph was looked at."""
+def size_steps(outcomes: Sequence[SizeOutcome]) -> list[int]:
+    """Some sizes, 1 first, as far as any graph was looked at."""
     last = max((one.asked for one in outcomes), default=0)
     return list(range(1, last + 1)) if last <= MAX_STEPS else sorted({*steps_to(last), last})
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from functools import cached_property
+from hashlib import blake2b
+from operator import le
+from typing import TYPE_CHECKING
 
-from starcert.objects.threats import Threat, attackable, by_level
+import numpy as np
+
+from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable, by_level
+from starcert.objects.threats.base import refuse_many
+from starcert.objects.threats.text import THREATS
+from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
     from starcert.math.evidence import Level
     from starcert.math.listed import AttackList
     from starcert.objects import Sites
     from starcert.objects.noise import Noise
+
+NO_ATTACK = "there is no such attack"
+MAX_SIZES = 2**12  # of a threat that lists its attacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +32,37 @@ class Question:
 
     threat: Threat
     levels: tuple[frozenset[Level], ...]  # of each size, the flips on each axis of its attacks
-    attacks: AttackList
+    counts: tuple[int, ...]  # of each size, how many attacks there are
+    attacks: AttackList  # none of any size where a file does not hold them
 
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
         """The question about the object with these sites; refused where the threat does not fit it."""
-        seen = attackable(sites, noise)
+        threat, seen = threat.for_noise(noise), attackable(sites, noise)
+        whole_number("threat.most", getattr(threat, "most", None), 1, MAX_SIZES)
+        if not isinstance(threat.label, str):
+            raise InvalidParameterError("threat.label", "be a text", threat.label)
         threat.check(seen)
-        found = [threat.attacks(seen, size) for size in range(1, threat.most + 1)]
+        found = [_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
         levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
-        return cls(threat, levels, [each.numbers(seen) for each in found])
+        return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
-    @property
-    def box(self) -> tuple[int, ...] | None:
-        """The most flips of an attack on each axis; None where there is no attack at all."""
-        every = [level for levels in self.levels for level in levels]
-        return tuple(map(max, zip(*every, strict=True))) if every else None
+    @cached_property
+    def largest(self) -> tuple[Level, ...]:
+        """The levels that no other level contains; none where there is no attack at all."""
+        every = sorted({level for levels in self.levels for level in levels})
+        return tuple(one for one in every if not any(one != other and all(map(le, one, other)) for other in every))
+
+    @cached_property
+    def digest(self) -> str:
+        """What stands for the listed attacks: others have another one."""
+        digest = blake2b(digest_size=12)
+        for blocks in self.attacks:
+            digest.update(b"size")
+            for block in blocks:
+                digest.update(b"%d x %d," % block.shape)
+                digest.update(block.astype("<i8").tobytes())
+        return digest.hexdigest()
 
     def certified_by(self, harmless: Callable[[Level], bool]) -> int:
         """The largest size up to which all attacks lie on levels that are harmless."""
@@ -44,10 +70,29 @@ class Question:
         return next((size for size, holds in enumerate(covered) if not holds), len(self.levels))
 
     def size_of(self, threat: Threat) -> int | None:
-        """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""
-        if threat == self.threat:
-            return self.threat.most
-        known: Any = self.threat
-        if type(threat) is type(known) and is_dataclass(threat) and 0 < threat.most < known.most:
-            return threat.most if replace(known, most=threat.most) == threat else None
-        return None
+        """The size at which another threat is part of this one: the same threat with fewer units; None: it is not.
+
+        Only of starcert's own threats it is known that the attacks of a size do not depend on how many units there are.
+        """
+        known = self.threat
+        if threat == known:
+            return known.most
+        if type(threat) is not type(known) or type(known) not in THREATS or not threat.most < known.most:
+            return None
+        units = ("most", "edges")
+        others = (each.name for each in fields(known) if each.name not in units)  # type: ignore[arg-type]
+        return threat.most if all(getattr(threat, name) == getattr(known, name) for name in others) else None
+
+
+def _attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
+    """The attacks of one size; refused unless they are such, and not too many."""
+    found = threat.attacks(sites, size)
+    blocks = found.blocks if isinstance(found, Attacks) else [None]
+    if not all(isinstance(block, np.ndarray) and block.ndim == 2 and block.dtype.kind == "i" for block in blocks):
+        hint = "Attacks.from_lists makes them from pairs of a position and its new value."
+        raise InvalidParameterError("threat", f"return Attacks for size {size:,}: {threat.label}", found, hint)
+    if len(found) > MAX_ATTACKS:
+        refuse_many(threat, size, len(found))
+    if any(len(block) and not block.shape[1] for block in found.blocks):
+        raise InvalidParameterError("threat", f"change something with each attack: {threat.label}", "nothing")
+    return Attacks(tuple(block.astype(np.int64, copy=False) for block in found.blocks if len(block)))

@@ -180,10 +180,11 @@ class SmoothedClassifier(SmoothedEstimator):
         check_family(family)
         whole_number("samples", samples, 1)
         asked, how, weighing = None if threat is None else read_threat(threat), Voting.of(voting), Evidence.of(evidence)
-        limits, max_flips = (None, None) if asked is None else (asked.limits(self.noise), asked.flips)
+        by_radius = asked is not None and asked.by_radius
+        limits, max_flips = (asked.limits(self.noise), asked.flips) if asked is not None and by_radius else (None, None)
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
         questions = None
-        if asked is not None and not asked.by_radius:
+        if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed = weighing is not None
         deep = 0 if weighing is None else weighing.deep_samples
@@ -198,9 +199,15 @@ class SmoothedClassifier(SmoothedEstimator):
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
         if plan == "decided":
             drawing = DecidedPlan.of(
-                samples, how.selection_samples, problem, shares, max_radius=limits, max_flips=max_flips
+                samples,
+                how.selection_samples,
+                problem,
+                shares,
+                max_radius=limits,
+                max_flips=max_flips,
+                questions=questions,
             )
-        look = {
+        look: dict[str, object] = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
             "evidence": weighed,
@@ -209,6 +216,8 @@ class SmoothedClassifier(SmoothedEstimator):
             "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
+        if weighed and questions is not None and how.store is not None:
+            look["threat"] = [str(asked), *(each.digest for each in questions)]
         with run.opened() as store:
             # Sample, select and audit.
             votes = _draw_votes(run, drawing, store, record=weighed, look=look)
@@ -227,7 +236,6 @@ class SmoothedClassifier(SmoothedEstimator):
                 capacity=[problem.capacities[graph] for graph in rows],
                 anchored=[problem.sites[graph].reason for graph in rows],
                 nodes=nodes,
-                boxes=None if questions is None else [questions[graph].box for graph in rows],
                 kind=problem.kind,
                 classes=self._class_labels,
             )
@@ -279,14 +287,14 @@ class SmoothedClassifier(SmoothedEstimator):
         return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
 
     def undefended(
-        self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike, *, max_attacks: int = 2**20
+        self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike | Threat | str, *, max_attacks: int = 2**20
     ) -> list[Verdict]:
-        """What attacks of exactly this many flips do to the base classifier by itself, without noise: all are tried.
+        """What attacks do to the base classifier by itself, without noise: all are tried, the smallest first.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
-            level: how many flips there are on each axis of the noise.
-            max_attacks: how many are tried on each graph, at most; a level with more may stay open.
+            level: exactly how many flips there are on each axis of the noise; or a threat, or its text.
+            max_attacks: how many are tried on each graph, at most; where there are more, the verdict may be open.
 
         Example:
             >>> import starcert as sc
@@ -294,11 +302,13 @@ class SmoothedClassifier(SmoothedEstimator):
             >>> smoothed = SmoothedClassifier(base, sc.Noise(all=0.1))
             >>> [one.kind for one in smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], 1)]
             ['broken', 'certified']
+            >>> smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)])], "rewire:1")[0].why
+            'by trying all 6 attacks on the base classifier'
         """
-        counts = self.noise.radius(level, "level")
+        asked = read_threat(level) if isinstance(level, Threat | str) else self.noise.radius(level, "level")
         most = whole_number("max_attacks", max_attacks, 1)
         problem = self._bound(graphs)
-        return [undefended(self.classifier, each, problem.noise, counts, max_attacks=most) for each in problem.sites]
+        return [undefended(self.classifier, each, problem.noise, asked, max_attacks=most) for each in problem.sites]
 
 
 def _draw_votes(

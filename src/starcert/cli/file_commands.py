@@ -15,10 +15,10 @@ from starcert.cli.command_line import JsonOption, app, facts, report, show, tabl
 from starcert.files import Verification
 from starcert.files import verify as verify_file
 from starcert.files.verification import TAKEN_AS_STATED
-from starcert.objects.threats import threat_of
 from starcert.pages.compare_page import Comparison, write_comparison
+from starcert.pages.findings import verdict_heads
 from starcert.runs.run_file import CERTIFICATES
-from starcert.system.errors import StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import at_most, plural
 from starcert.voting.store import VoteStore
 
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 
 _COMPARISON = Path("compare.html")
-_AS_REQUESTED = "as many as the runs were asked about, at least 2"
-_THREAT = "Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2."
+_AS_REQUESTED = "what the runs were asked about, at least any 2 flips"
+_THREAT = (
+    "Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2. Or under a threat that lists its "
+    "attacks and that all runs were asked about: rewire:1."
+)
 
 
 @app.command()
@@ -38,7 +41,8 @@ def verify(
 ) -> None:
     """Proves the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
 
-    Ends with status 0 if every claim is true, 1 if any is refuted, 2 if the file cannot be read.
+    Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if the file cannot
+    be read.
 
     For example:
 
@@ -60,6 +64,7 @@ def _verification_object(result: Verification) -> dict[str, object]:
         "together": result.archive.together,
         "proved_in_whole_numbers": result.listed,
         "proved_in_balls": result.enclosed,
+        **({"threat": result.archive.threat, "premise": result.premise} if result.premise else {}),
         "taken_as_stated": TAKEN_AS_STATED,
         "anchored": sorted({reason for reason in result.archive.anchored if reason}),
         "mismatches": [asdict(each) for each in result.mismatches],
@@ -103,7 +108,7 @@ def _short(value: object, most: int = 4) -> str:
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
     out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
-    threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="flips:K", show_default=_AS_REQUESTED)] = None,
+    threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER", show_default=_AS_REQUESTED)] = None,
 ) -> None:
     """Compares two or more runs on the same graphs: what is certified, broken and open, curves, maps, differences.
 
@@ -115,34 +120,47 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    flips = None if threat is None else threat_of(threat, "--threat")
     files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
     for name, file in files.items():
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
     read = {name: archives.read(file).confirmed() for name, file in files.items()}
-    show(*_comparison_view(write_comparison(out, read, threat=flips)), f"Comparison: {out}")
+    try:
+        found = write_comparison(out, read, threat=threat)
+    except InvalidParameterError as error:
+        called = "--threat" if error.parameter == "threat" else error.parameter
+        raise InvalidParameterError(called, *error.args[1:]) from None
+    show(*_comparison_view(found), f"Comparison: {out}")
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
-
     right = "right" if found.known else "answered"
-    heads = ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open")
-    columns = ("run", "flips", "share", "difference", "95% interval")
-    verdicts = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
+    attacks, _, *heads = verdict_heads(f"{found.one}s", right, listed=not found.threat.by_radius)
+    columns = ("run", attacks, "share", "difference", "95% interval")
+    cells = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
+    known, verdicts = known_columns((*columns[:2], *heads), [(run, what, *rest) for run, what, _, *rest in cells])
     differences = [
         (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
         for each in found.differences
     ]
+    n_listed = max((row.n_attacks or 0 for _, row, _ in found.verdicts), default=0)
+    under = f"{found.threat.label}, {n_listed:,} attacks" if n_listed else "flips wherever they are"
     more, n = "the page has all", len(found.rows)
     are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
-        table("Certified, broken, open under flips wherever they are", heads, verdicts, left=heads[:2], more=more),
-        table(f"Compared with {found.names[0]}", columns, differences, left=heads[:2], more=more),
+        table(f"Certified, broken, open under {under}", known, verdicts, left=columns[:2], more=more),
+        table(f"Compared with {found.names[0]}", columns, differences, left=columns[:2], more=more),
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]
+
+
+def known_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A table without the columns of which nothing is known in any row."""
+    columns = [each for each in zip(heads, *rows, strict=True) if set(each[1:]) != {"–"}]
+    first, *others = zip(*columns, strict=True)
+    return first, others
 
 
 @app.command()

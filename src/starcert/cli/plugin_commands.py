@@ -11,7 +11,7 @@ from starcert.cli.command_line import JsonOption, app, report, table
 from starcert.math.bounds import BOUNDS
 from starcert.objects.binding import OWN_KINDS
 from starcert.objects.laws import LAWS
-from starcert.objects.threats import AnyFlips, Box
+from starcert.objects.threats import THREATS
 from starcert.system.plugins import GROUPS, PluginError, plugins
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _own() -> dict[str, dict[str, str]]:
         "laws": {law.name: _first_line(law) for law in LAWS},
         "kinds": {name: _first_line(kind) for name, kind in OWN_KINDS.items()},
         "bounds": {name: _first_line(bound) for name, bound in BOUNDS.items()},
-        "threats": {threat.form.partition(":")[0]: _first_line(threat) for threat in (AnyFlips, Box)},
+        "threats": {threat.word: _first_line(threat) for threat in THREATS},
         "studies": {name: study.about for name, study in STUDIES.items()},
     }
 
@@ -53,7 +53,7 @@ def _all() -> Iterator[dict[str, str]]:
             about = problem = ""
             try:
                 found = plugin.load()
-                about, called = _first_line(found), getattr(found, "name", name)
+                about, called = _first_line(found), getattr(found, "word" if group == "threats" else "name", name)
                 problem = "" if called == name else f"It calls itself {called!r}: both names must be the same."
             except PluginError as error:
                 problem = str(error)

@@ -16,6 +16,7 @@ import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
+from starcert.objects.threats import Threat, injected_nodes
 from starcert.runs.certification import certify_run, certify_settings, run_sweep
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.forecast import forecast
@@ -48,8 +49,8 @@ BestOption = Annotated[
     str | None,
     typer.Option(
         help="What the best level has most of: accuracy@motif=1,random=10 (certified against these flips, all at "
-        "once), accuracy@flips:2 (against any two flips), accuracy, flips@random (mean certified flips on that axis "
-        "alone), or flips (wherever they fall).",
+        "once), accuracy@flips:2 (against any two flips), accuracy@rewire:1 (against the threat of the sweep), "
+        "accuracy, flips@random (mean certified flips on that axis alone), or flips (wherever they fall).",
         show_default="accuracy, of the unbeaten levels that certify a flip",
         metavar="GOAL",
     ),
@@ -194,7 +195,8 @@ def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) 
     given = set(options)
     if given & {"data", "columns", "edge_types", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
-    if "limit" in given:
+    threat = options.get("threat")
+    if given & {"limit", "spare_node"} or (isinstance(threat, Threat) and injected_nodes(threat)):
         given |= {"data", "regions"}
     if given & {"model", "weights"}:
         given |= {"classifier", "regions"}  # regions may be read off the model
@@ -246,7 +248,7 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, cora, or all."
+_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, or all."
 
 
 @app.command()

@@ -8,13 +8,21 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from starcert.certificates.metrics import AxisShares, accuracy, majority_share, shares_by_axis, steps_to
+from starcert.certificates.metrics import (
+    AxisShares,
+    accuracy,
+    majority_share,
+    shares_by_axis,
+    steps_to,
+    threat_asked,
+)
 from starcert.cli.command_line import facts, table
-from starcert.cli.file_commands import anchored_notes
+from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.pages import findings
 from starcert.pages.compared_runs import share_interval
+from starcert.pages.drawings import threat_data
 from starcert.runs import sweep_result as sweeps
 from starcert.runs.certification import CertifiedRun
 from starcert.runs.grid import noise_text
@@ -74,6 +82,8 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
     archive, certificates = outcome.archive, outcome.archive.certificates
     truth = [label for label in archive.labels if label is not None]
     rows = zip(archive.names, archive.labels, outcome.base, certificates, strict=True)
+    threat = threat_asked(certificates)
+    known = {} if threat is None else threat_data(certificates, threat)
     return {
         "folder": str(outcome.folder),
         "report": str(outcome.report),
@@ -84,6 +94,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
         "audit": None if archive.votes.audit is None else asdict(archive.votes.audit),
         "accuracy": accuracy(certificates, archive.labels) if truth else None,
         "majority_share": majority_share(truth) if truth else None,
+        **({} if threat is None else {"threat": str(threat), "sizes": known["labels"]}),
         "certificates": [
             {
                 "name": name,
@@ -91,8 +102,9 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
                 "base_class": answer,
                 "class": None if one.abstained else int(one.label),
                 "frontier": [list(radius) for radius in one.frontier.radii],
+                **({} if threat is None else {"threat": [kind for kind, _, _ in known["graphs"][row]]}),
             }
-            for name, label, answer, one in rows
+            for row, (name, label, answer, one) in enumerate(rows)
         ],
         **({} if outcome.times is None else {"profile": outcome.times.to_dict()}),
     }
@@ -121,11 +133,19 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
     """With evidence: what each graph withstands, and what breaks it."""
     if archive.certificates.verdicts is None:
         return []
-    rows = []
-    for name, truth, one in zip(archive.names, archive.labels, archive.certificates, strict=True):
+    threat, rows = threat_asked(archive.certificates), []
+    known = {} if threat is None else threat_data(archive.certificates, threat)
+    for row, (name, truth) in enumerate(zip(archive.names, archive.labels, strict=True)):
+        one = archive.certificates[row]
         answer = "abstains" if one.abstained else archive.class_names[one.label]
         wrong = "" if one.abstained or truth in (None, one.label) else ", wrong"
-        rows.append((name, answer + wrong, _radii(one.frontier.radii), _radii(one.broken), one.any_flips))
+        by_radius = (_radii(one.frontier.radii), _radii(one.broken), one.any_flips)
+        found = by_radius if threat is None else [kind for kind, _, _ in known["graphs"][row]]
+        rows.append((name, answer + wrong, *found))
+    if threat is not None:
+        heads = (words.one, "answer", *known["labels"])
+        title = f"What each {words.one} withstands"
+        return [table(title, heads, rows, left=heads, most=MAX_GRAPHS, more="results.csv has all"), ""]
     heads = (words.one, "answer", "certified", "broken", "any flips")
     title = f"What each {words.one} withstands, flips in ({', '.join(archive.noise.axes)})"
     return [
@@ -149,14 +169,18 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     right = "right" if any(label is not None for label in archive.labels) else "answered"
     weighed = archive.certificates.verdicts is not None
     each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
-    heads = ("flips", words.many, right, "by p_A", "with evidence", "broken", "open")
-    columns = zip(heads, *(row.cells(weighed) for row in rows), strict=True)
-    heads, *cells = zip(*(column for column in columns if weighed or "–" not in column), strict=True)
-    title = f"{words.many.capitalize()} {right} and certified against at most this many flips"
+    threat = threat_asked(archive.certificates)
+    listed = threat is not None
+    heads = findings.verdict_heads(words.many, right, listed=listed)
+    heads, cells = known_columns(heads, [row.cells(weighed) for row in rows])
+    against = "these attacks" if listed else "at most this many flips"
+    title = f"{words.many.capitalize()} {right} and certified against {against}"
+    what = "Listed: the attacks on all graphs" if listed else "Any k: at most k flips, wherever they are"
     return [
-        table(title, heads, cells, left=["flips"], most=len(cells)),
-        f"Any k: at most k flips, wherever they are. Of the {words.many} that are {right}, each is {each_one}.",
-        *findings.votes_to_settle(findings.any_flips_of(archive), words),
+        table(title, heads, cells, left=heads[:1], most=len(cells)),
+        f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
+        *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
+        *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]
 
@@ -170,11 +194,12 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     found = shares(certificates)
     some_empty = any(each.n_without for each in found)
     rows = []
-    by_counts = found if certificates.verdicts is None else shares(certificates.by_p_A)
+    weighed = findings.has_radii_by_evidence(archive)
+    by_counts = shares(certificates.by_p_A) if weighed else found
     for each, alone in zip(found, by_counts, strict=True):
         empty = f"none in {quantity(each.n_without, words.one)}" if each.n_without else ""
         rows.append((each.axis, *_percents(each), *[empty] * some_empty))
-        if certificates.verdicts is not None:
+        if weighed:
             rows.append(("  by p_A alone", *_percents(alone), *[""] * some_empty))
     what = "answered right and certified" if known else "certified"
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"
@@ -189,13 +214,13 @@ def _percents(found: AxisShares) -> list[str]:
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
-    alone = " (by p_A)" if found.settings.run.evidence else ""
+    first = found.levels[0]
+    alone = "" if first.by_counts is None else " (by p_A)"
     goal = [] if found.settings.goal is None else [str(found.goal).replace("@", "@ ").replace(",", ", ")]
-    any_flips = found.levels[0].any_flips[-1:]
     heads = (
         *("", "level", "noise", "accuracy", *goal, "abstains"),
-        *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
-        *(f"any {each.flips:,}: {' / '.join(dict(sweeps.flip_counts(found, each)))}" for each in any_flips),
+        *(f"radius {axis}{alone}" for axis in first.noise.axes),
+        *(f"{each.label}: {' / '.join(dict(sweeps.size_counts(found, each)))}" for each in first.by_size[-1:]),
         *("one answer", "beaten by"),
     )
     rows = []
@@ -212,7 +237,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
                 *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
                 f"{level.n_abstained / level.n_graphs:.1%}",
                 *_mean_radii(level),
-                *(" / ".join(str(n) for _, n in sweeps.flip_counts(found, each)) for each in level.any_flips[-1:]),
+                *(" / ".join(str(n) for _, n in sweeps.size_counts(found, each)) for each in level.by_size[-1:]),
                 f"{level.answer_share:.0%}",
                 "" if beater is None else beater + 1,
             )

@@ -23,9 +23,11 @@ from numpy.lib import format as npy
 from starcert.certificates.attack_axes import axes_from, first_axes
 from starcert.certificates.certificate import Verdicts
 from starcert.certificates.votes import OwnTally
+from starcert.files.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
+from starcert.math.listed import AttackList
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
@@ -56,7 +58,7 @@ VALUED = {
 """Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
 
 FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
-SITES = ("axes", "values")  # the arrays that all targets of a graph share
+SITES = ("axes", "values", *LISTED)  # the arrays that all targets of a graph share
 
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
@@ -76,17 +78,19 @@ class GraphEvidence:
     own: Mapping[Attack, Sequence[OwnTally]]  # the votes at attacked graphs, by attack, chunk by chunk
     max_flips: int | None = None  # levels of more flips in all were not looked at; None: all were
     values: Bytes | None = None  # the clean value of every site, where some have more than two
+    attacks: AttackList | None = None  # those of a threat, size after size; None: levels were looked at
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
         """What verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
-        axes, most, own, max_flips, *_ = verdicts.grounds
+        axes, most, own, max_flips, attacks, _ = verdicts.grounds
         values, valued = np.zeros(record.n_sites, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
         for axis in valued:
             values[axis.sites] = axis.values
-        return cls(record, tuple(axis.sites for axis in axes), most, own, max_flips, values if valued else None)
+        sites = tuple(axis.sites for axis in axes)
+        return cls(record, sites, most, own, max_flips, values if valued else None, attacks)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -168,7 +172,9 @@ class GraphEvidence:
 
 def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
     """The side file of graphs, or of targets; `objects` are then the numbers of their graphs."""
-    arrays = ARRAYS | (VALUED if any(graph is not None and graph.values is not None for graph in evidence) else {})
+    found = [graph for graph in evidence if graph is not None]
+    arrays = ARRAYS | (VALUED if any(graph.values is not None for graph in found) else {})
+    arrays |= LISTED if any(graph.attacks is not None for graph in found) else {}
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
     written: set[int] = set()
     for number, graph in enumerate(evidence):
@@ -208,6 +214,7 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", graph._first_axes)]
     parts += [(name, array) for name, array in arrays.items() if name in ARRAYS or name in VALUED]
     parts += [] if graph.values is None else [("values", graph.values)]
+    parts += [] if graph.attacks is None else attack_parts(graph.attacks)
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -216,10 +223,19 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
 
 
 def unpack(
-    side: BinaryIO, *, counts: Sequence[Sequence[int]], noise: Noise, objects: Sequence[int] | None = None
+    side: BinaryIO,
+    *,
+    counts: Sequence[Sequence[int]],
+    noise: Noise,
+    objects: Sequence[int] | None = None,
+    listed: Sequence[Sequence[int]] | None = None,
 ) -> list[GraphEvidence | None]:
-    """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits."""
-    arrays = PackedArrays(side, ARRAYS | (VALUED if noise.is_valued else {}))
+    """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits.
+
+    `listed` is how many attacks of each size a threat lists, for each object.
+    """
+    wanted = ARRAYS | (VALUED if noise.is_valued else {}) | ({} if listed is None else LISTED)
+    arrays = PackedArrays(side, wanted)
     n_graphs = len(counts)
     numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
     if arrays.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
@@ -229,7 +245,8 @@ def unpack(
     for number in numbers:
         of_object = number if objects is None else objects[number]
         try:
-            found[number] = graph = _graph(arrays, noise, counts[number], by_object.get(of_object))
+            sizes = None if listed is None else listed[of_object]
+            found[number] = graph = _graph(arrays, noise, counts[number], by_object.get(of_object), sizes)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is malformed: {error}") from None
         by_object.setdefault(of_object, graph)
@@ -237,8 +254,14 @@ def unpack(
     return found
 
 
-def _graph(unread: PackedArrays, noise: Noise, counts: Sequence[int], same: GraphEvidence | None) -> GraphEvidence:
-    """The evidence that comes next; its sites are those of another target of the same graph, if there is one."""
+def _graph(
+    unread: PackedArrays,
+    noise: Noise,
+    counts: Sequence[int],
+    same: GraphEvidence | None,
+    listed: Sequence[int] | None,
+) -> GraphEvidence:
+    """The evidence that comes next; sites and listed attacks are those of another target of the same graph, if any."""
     n_axes, firsts = len(noise.axes), first_axes(noise)
     head = dict(zip(HEAD, unread.take("heads", len(HEAD)).tolist(), strict=True))
     label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
@@ -251,6 +274,9 @@ def _graph(unread: PackedArrays, noise: Noise, counts: Sequence[int], same: Grap
     sites, values = _sites(unread, noise, n_sites) if same is None else (same.sites, same.values)
     if same is not None and n_sites != same.record.n_sites:
         raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
+    attacks = None if same is None else same.attacks
+    if same is None and listed is not None:
+        attacks = take_attacks(unread, listed, n_sites)
     arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
     arrays |= {name: unread.take(name, head["chunks"]) for name in ("samples", "against")}
     arrays["classes"] = unread.take("classes", votes)
@@ -271,7 +297,7 @@ def _graph(unread: PackedArrays, noise: Noise, counts: Sequence[int], same: Grap
     record = FlipRecord.from_arrays(arrays)
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
     own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
-    return GraphEvidence(record, sites, most, own, flips, values)
+    return GraphEvidence(record, sites, most, own, flips, values, attacks)
 
 
 def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from hashlib import file_digest
 from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
+from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.evidence_file import GraphEvidence, unpack
-from starcert.files.record import MARGINS, MAX_VOTES, Archive, BrokenLevel, Claims
+from starcert.files.listed_attacks import question_from_json, threat_from_json
+from starcert.files.record import MAX_VOTES, Archive
 from starcert.files.untrusted import Field, MalformedError, parse
 from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.math.audit import Audit
@@ -26,6 +30,7 @@ from starcert.math.frontier import Radius
 from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
+from starcert.objects.threats import Threat
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.system.plugins import PluginError
 
@@ -85,11 +90,11 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
 
 
 def _evidence(
-    field: Field, path: Path, *, needed: bool, noise: Noise, counts: Sequence[Sequence[int]], objects: Sequence[int]
+    field: Field, path: Path, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], *, needed: bool, n_graphs: int
 ) -> tuple[GraphEvidence | None, ...]:
     """The content of the side file that a field describes; one that is missing may not be needed."""
     entry = field.members("file", "bytes", "sha256")
-    nothing = (None,) * len(objects)
+    nothing = (None,) * n_graphs
     if entry["file"].value is None:
         return nothing
     name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_BYTES), entry["sha256"].text()
@@ -107,7 +112,7 @@ def _evidence(
         if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
             raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
         try:
-            return tuple(unpack(file, counts=counts, noise=noise, objects=objects))
+            return tuple(unpacked(file))
         except MalformedError as error:
             raise ArchiveError(fspath(side), str(error)) from None
 
@@ -116,25 +121,31 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "evidence", "audit"),
+        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = _noise(top["noise"])
-    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top, bound=bound, noise=noise)
+    threat = threat_from_json(top["threat"]) if "threat" in top else None
+    whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
+    many, about = 2 if "together" in top else 1, str(threat or "")
+    sentence = says(together=many, evidence="evidence" in top, bound=bound, noise=noise, threat=about)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
     _check_exact(top["alpha_exact"], alpha)
     classes = tuple(name.text() for name in top["classes"].items())
     top["classes"].check(len(classes) >= 2, "name two classes at least")
-    graphs = [_graph(each, noise, len(classes)) for each in top["graphs"].items()]
+    graphs = [_graph(each, noise, len(classes), listed=threat is not None) for each in top["graphs"].items()]
     top["graphs"].check(bool(graphs), "hold at least one graph")
     names, labels, counts, chosen, boxes, anchored, claims, placed, indices = zip(*graphs, strict=True)
     selection, places = _all_or_none(chosen, "selection"), _all_or_none(placed, "graph")
+    objects = range(len(graphs)) if places is None else [number for number, _ in places]
+    asked = None if threat is None else _questions(top["listed"], threat, len(noise.axes), max(objects) + 1)
     evidence = None
     if "evidence" in top:
-        objects = range(len(graphs)) if places is None else [number for number, _ in places]
-        evidence = _evidence(top["evidence"], path, needed=all_of_it, noise=noise, counts=counts, objects=objects)
+        listed = None if asked is None else [each.counts for each in asked]
+        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
+        evidence = _evidence(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
@@ -184,8 +195,23 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         nodes=_all_or_none(indices, "node"),
         bound=bound,
         stated=stated,
+        asked=None if asked is None else _with_attacks(asked, objects, kept),
     )
     return archive, list(claims)
+
+
+def _questions(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
+    found = [question_from_json(each, threat, n_axes) for each in field.items()]
+    field.check(len(found) == n_objects, f"have an entry for each of {n_objects:,} graphs")
+    return found
+
+
+def _with_attacks(
+    asked: Sequence[Question], objects: Sequence[int], kept: Sequence[GraphEvidence | None]
+) -> tuple[Question, ...]:
+    """The questions with the attacks of the side file."""
+    lists = {number: one.attacks for number, one in zip(objects, kept, strict=True) if one is not None}
+    return tuple(replace(each, attacks=lists.get(number) or ()) for number, each in enumerate(asked))
 
 
 Value = TypeVar("Value")
@@ -240,7 +266,7 @@ def _check_exact(field: Field, value: float) -> None:
     field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
-def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[Any, ...]:
+def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple[Any, ...]:
     """Name, true class, votes, selection votes, box, reason of anchoring, claims, place of the target, and node."""
     inside = graph.members(
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
@@ -262,17 +288,19 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[Any, ...]:
         None if selection.value is None else votes(selection),
         _limits(inside["capacity"], noise, MAX_SITES),
         inside["anchored"].text(),
-        _claims(inside["claims"], noise, n_classes),
+        _claims(inside["claims"], noise, n_classes, listed=listed),
         (inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
         inside["node"].whole(MAX_ROWS) if "node" in inside else None,
     )
 
 
-def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
+def _claims(claims: Field, noise: Noise, n_classes: int, *, listed: bool) -> Claims:
     inside = claims.members(
         *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
-        optional=("any_flips", "broken"),
+        optional=("any_flips", "broken", "certified_size"),
     )
+    sized = {"broken", "certified_size"} <= inside.keys() if listed else "certified_size" not in inside
+    claims.check(sized and not (listed and "any_flips" in inside), "be about sizes if a threat lists its attacks")
     inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
     broken = inside["broken"].items() if "broken" in inside else []
 
@@ -290,15 +318,16 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
         beyond=radii("beyond"),
         proved=inside["proved"].flag(),
         any_flips=inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None,
-        broken=tuple(_broken(each, noise, n_classes) for each in broken),
+        broken=tuple(_broken(each, noise, n_classes, listed=listed) for each in broken),
+        certified_size=inside["certified_size"].whole(MAX_RADIUS) if listed else None,
     )
 
 
-def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
-    inside = claim.members("level", "sites", "votes", "delta", optional=("values",))
+def _broken(claim: Field, noise: Noise, n_classes: int, *, listed: bool) -> BrokenLevel:
+    inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
     values = inside["values"].items() if "values" in inside else []
     return BrokenLevel(
-        inside["level"].wholes(len(noise.axes), MAX_RADIUS),
+        (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(len(noise.axes), MAX_RADIUS),
         tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
         inside["votes"].wholes(n_classes, MAX_VOTES),
         inside["delta"].probability(),

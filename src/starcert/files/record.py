@@ -1,4 +1,4 @@
-"""The archive: what certificates are made from, what they are about, and what a file claims about each graph.
+"""The archive: what certificates are made from, and what they are about.
 
 An archive holds no verdicts: its certificates are made from the votes and the noise on request.
 
@@ -13,21 +13,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts, stated_by
+from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
+from starcert.certificates.questions import Question
 from starcert.certificates.votes import RecordedVotes
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.evidence_file import GraphEvidence
+from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
+from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
@@ -72,6 +75,7 @@ class Archive:
     bound: str = ""  # the name of what made bounds of the votes; by default as the votes came about
     # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
+    asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -113,6 +117,7 @@ class Archive:
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
                 self._check_evidence(i, graph)
+        self._check_asked()
 
     def _check_bound(self) -> None:
         known = ", ".join(PROVERS)
@@ -126,6 +131,27 @@ class Archive:
         graph.check(name, int(selection[row].argmax()), self.votes.counts[row], self.noise)
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
+
+    def _check_asked(self) -> None:
+        """Refuses questions that are not about all objects, and lists of attacks that are not theirs."""
+        objects, lists = self.votes.objects.tolist(), dict[int, AttackList | None]()
+        if self.asked is not None and len(self.asked) != max(objects, default=-1) + 1:
+            raise InvalidParameterError("asked", f"have one entry for each of {max(objects) + 1} objects", self.asked)
+        for row, number in enumerate(objects):
+            asked = None if self.asked is None else self.asked[number]
+            limits = _intersection(self.boxes[row], self.max_radius)
+            levels = set() if asked is None else set[Radius]().union(*asked.levels)
+            if limits is not None and (beyond := [each for each in levels if not lies_within(each, limits)]):
+                raise InvalidParameterError(f"asked[{number}]", f"have levels within {limits}", beyond[0])
+            graph = None if self.evidence is None else self.evidence[row]
+            if graph is None or (number in lists and lists[number] is graph.attacks):
+                continue
+            if number in lists or (graph.attacks is None) is not (asked is None):
+                must = "list attacks if a threat does, once for an object"
+                raise InvalidParameterError(f"evidence[{row}]", must, graph.attacks)
+            lists[number] = graph.attacks
+            if asked is not None and graph.attacks is not None:
+                AttackIndex(graph.axes(self.noise)).check(graph.attacks, asked, f"evidence[{row}]")
 
     @classmethod
     def from_result(
@@ -177,6 +203,7 @@ class Archive:
             settings={**objects, **settings} if isinstance(settings, Mapping) else settings or objects,
             provenance=versions(),
             boxes=tuple(certificates.boxes),
+            asked=None if certificates.asked is None else tuple(certificates.asked),
             together=certificates.bounds.family_size,
             bound=by.bound,
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
@@ -206,7 +233,7 @@ class Archive:
 
     def _by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""
-        return certify(
+        found = certify(
             self.bounds,
             self.noise,
             max_radius=self.max_radius,
@@ -214,6 +241,12 @@ class Archive:
             anchored=self.anchored,
             boxes=self.boxes,
         )
+        return found if self.asked is None else replace(found, asked=self.asked)
+
+    @property
+    def threat(self) -> str:
+        """The text of the threat that was asked about, if it lists its attacks; "" if radii were looked at."""
+        return "" if self.asked is None else text_of(self.asked[0].threat)
 
     @property
     def stated_by(self) -> str:
@@ -242,7 +275,8 @@ class Archive:
             return None
         votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        return verdicts_of(one, votes, graph.axes(self.noise), alpha=self.alpha, own=own, max_flips=graph.max_flips)
+        axes, flips = graph.axes(self.noise), graph.max_flips
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=flips, asked=one.asked)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
@@ -290,9 +324,12 @@ class Archive:
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
+        others = ("votes", "capacities", "asked")
+        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        return self.votes.counts.tolist(), selection, self.votes.history == "fixed", self.votes.audit, *keys, *plain
+        asked = [threat_to_json(each.threat) | question_to_json(each) for each in self.asked or ()]
+        history = self.votes.history == "fixed"
+        return self.votes.counts.tolist(), selection, history, self.votes.audit, *keys, asked, *plain
 
 
 def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -326,63 +363,3 @@ def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
     if not isinstance(plain, dict):
         raise InvalidParameterError(name, "be a mapping", value)
     return plain
-
-
-MARGINS = ("two-class", "multi-class")
-
-
-class BrokenLevel(NamedTuple):
-    """A broken level, and the attack that breaks it, as `FoundAttack` describes it."""
-
-    level: Radius
-    sites: tuple[int, ...]
-    votes: tuple[int, ...]
-    delta: float
-    values: tuple[int | None, ...] = ()
-
-
-class Claims(NamedTuple):
-    """The verdicts about one graph, as a `Certificate` gives them and a file repeats them."""
-
-    label: int
-    abstained: bool
-    p_lower: float
-    failure: float  # the upper bound on the probability of any other answer
-    other: float  # the upper bound on the probability of every single other class
-    margin: str
-    frontier: tuple[Radius, ...]  # the maximal certified radii
-    beyond: tuple[Radius, ...]  # the minimal radii that are not certified
-    proved: bool  # whether every verdict on `frontier` and `beyond` was proved
-    any_flips: int | None = None  # the number of flips that change nothing, wherever they are; None without evidence
-    broken: tuple[BrokenLevel, ...] = ()
-
-    @classmethod
-    def of(cls, certificate: Certificate) -> Claims:
-        """What a certificate says."""
-        frontier, attacks = certificate.frontier, ((level, certificate.attack(level)) for level in certificate.broken)
-        return cls(
-            label=certificate.label,
-            abstained=certificate.abstained,
-            p_lower=certificate.p_lower,
-            failure=float(certificate.bounds.failure[0]),
-            other=float(certificate.bounds.other[0]),
-            margin=certificate.margin_kind,
-            frontier=frontier.radii,
-            beyond=frontier.beyond,
-            proved=frontier.verified,
-            any_flips=None if certificate.verdicts is None else certificate.any_flips,
-            broken=tuple(
-                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
-                for level, found in attacks
-                if found is not None
-            ),
-        )
-
-    def to_json(self) -> dict[str, object]:
-        """As the file has them: without evidence, nothing about it; values where sites have more than two."""
-        claims = {"class" if name == "label" else name: value for name, value in self._asdict().items()}
-        if self.any_flips is None:
-            del claims["any_flips"], claims["broken"]
-            return claims
-        broken = (level._asdict() for level in self.broken)
-        return claims | {"broken": [{k: v for k, v in each.items() if v or k != "values"} for each in broken]}

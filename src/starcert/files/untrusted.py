@@ -161,7 +161,8 @@ class PackedArrays:
 
     def take(self, name: str, length: int) -> npt.NDArray[Any]:
         """The next numbers of an array."""
-        if not 0 <= length <= (left := self.left[name]):
+        left = self.left[name]
+        if not 0 <= length <= left:
             raise MalformedError(f"'{name}' must be longer: of {length:,} numbers that come next it has {left:,}.")
         self.left[name] -= length
         with _unpacking():

@@ -8,7 +8,9 @@
    where the cells are few enough, `checker` proves each once more in whole numbers, by listing them;
 3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and `checker` proves every such
    verdict once more;
-4. a claimed radius stands if it lies below a proved one, without the help of a capacity.
+4. a claimed radius stands if it lies below a proved one, without the help of a capacity;
+5. of a threat that lists its attacks, each size is proved from the list of the file: all smaller ones are, and each of
+   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true.
 """
@@ -19,19 +21,26 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, starmap
 from os import PathLike, fspath
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
+from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS, CellListing, can_list, limit_holds
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
+from starcert.files.claims import BrokenLevel, Claims
 from starcert.files.reading import read_with_claims
-from starcert.files.record import Archive, BrokenLevel, Claims
+from starcert.files.record import Archive
 from starcert.math.confidence import Votes, spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
+from starcert.objects import Sites
+from starcert.objects.binding import Problem
 from starcert.system.errors import ArchiveError, InvalidParameterError
 from starcert.system.output import progress_bar, quantity
 
@@ -39,7 +48,7 @@ TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
     "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
     "before anyone looked, and what the objects are: their names, their true classes, their regions, how many sites "
-    "these have (capacity) and whether they are anchored."
+    "these have (capacity), whether they are anchored, and that no attack is missing where a threat lists its attacks."
 )
 """What a proof from a file rests on. Documentation and commands use these words."""
 
@@ -73,6 +82,17 @@ class Verification:
     listed: int  # how many radii were decided a second time, in whole numbers
     enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
     evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
+    listed_anew: bool = False  # whether the attacks of a threat were compared with those that it lists on the objects
+
+    @property
+    def premise(self) -> str:
+        """What is taken as stated about the attacks of a threat; "" where none are listed."""
+        archive = self.archive
+        if archive.asked is None:
+            return ""
+        number = sum(sum(each.counts) for each in archive.asked)
+        found = "listed anew, they are the same" if self.listed_anew else "that none is missing is taken as stated"
+        return f"What is certified under {archive.threat} is about the {quantity(number, 'attack')} listed: {found}."
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
@@ -111,25 +131,31 @@ class Verification:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
                 given = "Given these channels, by" if self.archive.noise.outside else "By"
                 text += (
-                    f" {given} evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by "
-                    f"another way, from the flips of the votes; {attacks:,} attacks were weighed twice."
+                    f" {given} evidence {levels:,} {'sizes' if self.archive.asked else 'levels'} are certified and "
+                    f"{broken:,} broken: proved again, and by another way, from the flips of the votes; {attacks:,} "
+                    "attacks were weighed twice."
                 )
-            return text
+            return f"{text} {self.premise}".rstrip()
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else f"stated by {by}" if by else "proved"
-        return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
+        text = f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
+        return f"{text} {self.premise}".rstrip()
 
 
-def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verification:
+def verify(
+    path: str | PathLike[str], *, progress: bool | None = False, sites: Problem | Sequence[Sites] | None = None
+) -> Verification:
     """Proves the claims in a file of certificates again, from its votes and its noise alone.
 
     Args:
         path: a file that `write` has written, or that claims to be one.
         progress: whether to draw a progress bar; None: on a terminal only.
+        sites: those of the objects, or their problem: a threat lists its attacks on them anew, to see that the file
+            has the same ones. Without them, that no attack is missing is taken as stated.
     """
     archive, claimed = read_with_claims(path, whole=True)
-    mismatches: list[Mismatch] = []
+    mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
     verdicts: _CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
     all_classes = spends_on_all_classes(
@@ -150,14 +176,32 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            by_counts = certificate.frontier_by_p_A
-            for certified, radii in ((True, by_counts.radii), (False, by_counts.beyond)):
+            frontier = certificate.frontier_by_p_A
+            for certified, radii in ((True, frontier.radii), (False, frontier.beyond)):
                 for radius in radii:
                     verdicts[radius, certified].add((proved.failure, proved.other))
-            checks.append(_check_evidence(archive, i, certificate, proved))
+            by_counts = _levels_by_counts(certificate)
+            for level in by_counts:
+                verdicts[level, True].add((proved.failure, proved.other))
+            checks.append(_check_evidence(archive, i, certificate, proved, by_counts))
             advance(1)
     listed, enclosed = _list_cells(archive, verdicts, progress)
-    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks))
+    anew = sites is not None and archive.asked is not None
+    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew)
+
+
+def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
+    """What differs between the attacks of a file and those that its threat lists on the objects."""
+    given, objects = list(sites.sites if isinstance(sites, Problem) else sites), archive.votes.objects.tolist()
+    if len(given) != max(objects) + 1:
+        raise InvalidParameterError("sites", f"have one entry for each of {max(objects) + 1} objects", len(given))
+    for number, (asked, each) in enumerate(zip(archive.asked or (), given, strict=False)):
+        anew = Question.of(asked.threat, each, archive.noise)
+        pairs = zip(chain(*asked.attacks), chain(*anew.attacks), strict=False)
+        same = all(starmap(np.array_equal, pairs)) and (asked.counts, asked.levels) == (anew.counts, anew.levels)
+        if not same:
+            row = objects.index(number)
+            yield Mismatch(row, archive.names[row], "listed", "false", asked.counts, anew.counts)
 
 
 def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:
@@ -175,13 +219,23 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
     return EvidenceChecker(graph, axes, label=certificate.label, alpha=alpha, box=box, choices=choices)
 
 
-def _check_evidence(archive: Archive, row: int, certificate: Certificate, proved: Claims) -> EvidenceCheck | None:
+def _levels_by_counts(certificate: Certificate) -> set[Radius]:
+    """Of the levels that listed attacks lie on, those that the counts of votes prove."""
+    asked = certificate.asked
+    return set() if asked is None else set(filter(certificate.proves, set().union(*asked.levels)))
+
+
+def _check_evidence(
+    archive: Archive, row: int, certificate: Certificate, proved: Claims, by_counts: set[Radius]
+) -> EvidenceCheck | None:
     """Proves the verdicts of evidence on one graph a second time; None if it has none."""
     if certificate.verdicts is None or archive.evidence is None or archive.evidence[row] is None:
         return None
     if len(proved.broken) < len(certificate.broken):
         raise ArithmeticError(f"a broken level of graph {row} has no attack: please report this as a bug")
     checker = evidence_checker(archive, row, certificate)
+    if proved.certified_size is not None:
+        return checker.check_sizes(proved.certified_size, proved.broken, by_counts, f"graph {row}")
     return checker.check(certificate.verdicts.certified, proved.broken, f"graph {row}")
 
 
@@ -270,6 +324,9 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
     claim, best = claimed.any_flips or 0, proved.any_flips or 0
     if claim != best:
         yield "any_flips", "false" if claim > best else "weaker", claimed.any_flips, proved.any_flips
+    sizes = claimed.certified_size or 0, proved.certified_size or 0
+    if sizes[0] != sizes[1]:
+        yield "certified_size", "false" if sizes[0] > sizes[1] else "weaker", *sizes
     attacks = {each.level: each for each in proved.broken}
 
     def stands(one: BrokenLevel) -> bool:

@@ -15,8 +15,10 @@ from os import PathLike
 from pathlib import Path
 
 from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.claims import Claims
 from starcert.files.evidence_file import pack
-from starcert.files.record import Archive, Claims
+from starcert.files.listed_attacks import question_to_json, threat_to_json
+from starcert.files.record import Archive
 from starcert.math.confidence import CLOPPER_PEARSON, Votes
 from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
@@ -51,18 +53,24 @@ SAYS_MORE = (
     "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
     "'broken', an attack is known that changes the answer."
 )
+SAYS_THREAT = (
+    " Also under the threat {threat}: no attack that is listed with a size of at most 'certified_size' changes the "
+    "answer, and of each size in 'broken' a listed attack is known that does. 'listed' has the levels and the number "
+    "of the attacks of each size, for each graph. That the lists have all attacks of the threat is taken as stated. "
+    "Radii follow from the counts of the votes alone."
+)
 
 SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
-def says(*, together: int, evidence: bool, bound: str, noise: Noise) -> str:
+def says(*, together: int, evidence: bool, bound: str, noise: Noise, threat: str = "") -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
     text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
     claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
     if noise.outside:
         bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
         claims = STATED_NOISE.replace("{bounds}", bounds).replace("{laws}", ", ".join(noise.outside))
-    return text.replace("{claims}", claims)
+    return text.replace("{claims}", claims) + (SAYS_THREAT.replace("{threat}", threat) if threat else "")
 
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
@@ -114,7 +122,13 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "says": says(together=archive.together, evidence=bool(evidence), bound=archive.bound, noise=archive.noise),
+        "says": says(
+            together=archive.together,
+            evidence=bool(evidence),
+            bound=archive.bound,
+            noise=archive.noise,
+            threat=archive.threat,
+        ),
         "noise": _noise(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
@@ -123,6 +137,7 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
         **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
         **evidence,
+        **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
@@ -130,6 +145,9 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         "provenance": archive.provenance,
     }
     yield "{" + ",".join(f'\n"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items())
+    if archive.asked is not None:
+        listed = ",\n".join(json.dumps(question_to_json(each)) for each in archive.asked)
+        yield f',\n"listed": [\n{listed}\n]'
     yield ',\n"graphs": ['
     for i, certificate in enumerate(archive.certificates):
         yield f"{',' if i else ''}\n{json.dumps(_graph(archive, i, Claims.of(certificate)), allow_nan=False)}"

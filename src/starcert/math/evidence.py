@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,8 @@ class FlipEvidence:
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
     axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
     """
+
+    nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
 
     def __init__(
         self,

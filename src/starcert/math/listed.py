@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,7 @@ def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[G
     known = np.concatenate([np.empty(0, np.int64), *(axis.attacked(range(axis.n_choices)) for axis in axes)])
     owners = np.concatenate([np.empty(0, np.int64), *(np.repeat(axis.sites, axis.law.moves) for axis in axes)])
     of_choice = np.repeat(np.arange(len(axes)), sizes)
+    shared = len(np.unique(owners)) < len(owners)  # whether there are several choices for some sites
     order = np.argsort(known, kind="stable")
     ascending, found = known[order], []
     for block in blocks:
@@ -57,12 +58,12 @@ def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[G
         if block.ndim != 2 or not block.size or not len(known) or (ascending[places] != block).any():
             raise InvalidParameterError("attacks", "change sites of the axes of the noise", block.tolist()[:3])
         choices = np.sort(order[places], axis=1)
-        taken = np.sort(owners[choices], axis=1)
+        taken = np.sort(owners[choices], axis=1) if shared else choices
         if (taken[:, 1:] == taken[:, :-1]).any():
             raise InvalidParameterError("attacks", "change each site once", block.tolist()[:3])
         of_axis = of_choice[choices]
         # As choices ascend, so do their axes: the rows of axes are the levels.
-        numbers = _row_numbers(of_axis)
+        numbers = row_numbers(of_axis)
         for number in np.unique(numbers):
             here = np.flatnonzero(numbers == number)
             level = np.bincount(of_axis[here[0]], minlength=len(axes)).tolist()
@@ -73,7 +74,7 @@ def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[G
     return found
 
 
-def _row_numbers(rows: Whole) -> Whole:
+def row_numbers(rows: Whole) -> Whole:
     """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
     width = int(rows.max()) + 1
     if width ** rows.shape[1] >= 2**62:
@@ -84,7 +85,7 @@ def _row_numbers(rows: Whole) -> Whole:
 
 def _lexicographic(rows: Whole) -> Whole | slice:
     """The order of rows that puts them into lexicographic order: mostly they come in it."""
-    numbers = _row_numbers(rows)
+    numbers = row_numbers(rows)
     return slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers, kind="stable")
 
 
@@ -94,8 +95,11 @@ class ListedEvidence:
     `harmless` says which levels of flips by axis are certified otherwise: their attacks are not weighed.
     """
 
+    nothing_to_weigh: ClassVar[str] = "its attacks, if there are any, are certified by p_A"
+
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
+        self.n_votes = votes.n_votes
         self.box = (len(attacks),)
         self.groups = [
             [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
@@ -104,6 +108,10 @@ class ListedEvidence:
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a size that is not harmless."""
         return bool(self.groups[level[0] - 1])
+
+    def proves(self, level: Level) -> bool:
+        """Whether the shared votes alone prove every attack of a size harmless."""
+        return not self.possible(level) or all(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The one scheme of a size: all of its attacks are listed."""

@@ -7,17 +7,18 @@ Every graph is answered by all runs, so what is compared is paired: a difference
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.metrics import FlipOutcome, FlipVerdicts, flip_steps
+from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps, threat_asked
 from starcert.files import Archive
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, Threat, threat_of
+from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.pages.compared_runs import (
     ComparedRun,
     DifferenceMap,
@@ -29,7 +30,7 @@ from starcert.pages.compared_runs import (
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
-from starcert.pages.findings import VerdictRow, flips_asked, reasons_of, stated
+from starcert.pages.findings import VerdictRow, counted_threat, reasons_of, stated
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
@@ -58,6 +59,7 @@ class Comparison:
     one: str  # what is compared: a graph, a node, a row of a table
     n_graphs: int  # how many graphs count: those with a known class, all where none is known
     known: bool  # whether classes are known, so that only right answers count
+    threat: Threat  # the attacker under whom verdicts are counted
     verdicts: tuple[tuple[str, VerdictRow, bool], ...]  # name of the run, row of any k flips, evidence or not
     curves: tuple[dict[str, object], ...]  # for each run and axis, the shares by the number of flips there alone
     differences: tuple[Difference, ...]
@@ -70,7 +72,8 @@ class Comparison:
 def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
-    `threat` says up to how many flips, wherever they are: by default as many as any run was asked about, at least 2.
+    `threat` is the attacker: any flips, or one that all runs were asked about and that lists its attacks. By default
+    that one, or else as many flips as any run was asked about, at least 2.
     """
     found = compared_runs(runs)
     first, one = found[0], found[0].one
@@ -79,23 +82,41 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
     among = labelled if known else everything
     hits = [each.right if known else everything for each in found]
     shared = shared_axes(found)
-    most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).flips
-    if most is None:
-        raise InvalidParameterError("threat", "limit the number of flips", str(threat), "For example flips:2.")
-    outcomes = [each.outcomes(most) for each in found]
+    attacker = _attacker(runs, threat)
+    outcomes = [each.outcomes(attacker) for each in found]
     return Comparison(
         names=tuple(runs),
         one=one,
         n_graphs=int(among.sum()),
         known=known,
-        verdicts=tuple(_verdicts(found, outcomes, hits, among)),
+        threat=attacker,
+        verdicts=tuple(_verdicts(found, attacker, outcomes, hits, among)),
         curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
-        differences=tuple(_differences(found, outcomes, hits, among, shared)),
+        differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
-        notices=tuple(_notices(found, shared)),
+        notices=tuple(_notices(found, attacker, outcomes, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
         rows=tuple(_rows(found, shared)),
     )
+
+
+def _attacker(runs: Mapping[str, Archive], given: Threat | str | None) -> Threat:
+    """The threat to compare runs under: the given one, or what all of them were asked about."""
+    asked = {name: threat_asked(archive.certificates) for name, archive in runs.items()}
+    listed = {str(each): each for each in asked.values() if each is not None}
+    if given is not None:
+        threat = listed.get(str(given)) or read_threat(given)
+        for name, archive in runs.items() if not threat.by_radius else ():
+            questions = archive.certificates.asked or ()
+            if not questions or questions[0].size_of(threat) is None:
+                was = "radii" if asked[name] is None else str(asked[name])
+                hint = f"Certify it again with --threat {shlex.quote(str(threat))}, or compare under flips:2."
+                raise InvalidParameterError("threat", f"be what {name} was asked about, {was}", str(threat), hint)
+        return threat
+    if len(listed) == 1 and None not in asked.values():
+        return next(iter(listed.values()))
+    counted = [each.flips for each in map(counted_threat, runs.values()) if each is not None and each.by_radius]
+    return AnyFlips(max([2, *(flips for flips in counted if flips is not None)]))
 
 
 def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, object]]:
@@ -110,12 +131,13 @@ def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, obje
 
 def _differences(
     runs: Sequence[ComparedRun],
-    outcomes: Sequence[Sequence[FlipOutcome]],
+    threat: Threat,
+    outcomes: Sequence[Sequence[SizeOutcome]],
     hits: Sequence[Mask],
     among: Mask,
     shared: Sequence[str],
 ) -> Iterator[Difference]:
-    for flips, possible, certified in _attackers(runs, outcomes, shared):
+    for flips, possible, certified in _attackers(runs, threat, outcomes, shared):
         there = among & possible
         masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
         for run, mask in zip(runs[1:], masks[1:], strict=True):
@@ -124,14 +146,14 @@ def _differences(
 
 
 def _attackers(
-    runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], shared: Sequence[str]
+    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
 ) -> Iterator[tuple[str, Mask, list[Mask]]]:
     """Some flips, in words; the graphs with enough sites in all runs; and for each run the certified graphs."""
     yield "no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs]
-    for n in _steps(outcomes) if _same_sites(runs) else ():  # else any flips are not the same attacker in all runs
-        possible = np.array([all(one.asked >= n for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
+    for n in _steps(outcomes) if _same_sites(runs) and _same_lists(outcomes) else ():  # else attackers differ
+        possible = np.array([all(one.possible(n) for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
         certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield AnyFlips(n).label, possible, certified
+        yield threat.label_of(n), possible, certified
     for axis in shared:
         limits = [limit for run in runs if (limit := run.requested(axis)) is not None]
         far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
@@ -140,9 +162,9 @@ def _attackers(
             yield f"{n} in {axis}", possible, [run.certified({axis: n}) for run in runs]
 
 
-def _steps(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
-    """Some numbers of flips that were requested of all runs."""
-    return flip_steps([min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)])
+def _steps(outcomes: Sequence[Sequence[SizeOutcome]]) -> list[int]:
+    """Some sizes that were requested of all runs."""
+    return size_steps([min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)])
 
 
 def _same_sites(runs: Sequence[ComparedRun]) -> bool:
@@ -150,14 +172,24 @@ def _same_sites(runs: Sequence[ComparedRun]) -> bool:
     return all(run.n_sites == runs[0].n_sites for run in runs)
 
 
+def _same_lists(outcomes: Sequence[Sequence[SizeOutcome]]) -> bool:
+    """Whether as many attacks on every graph are listed in all runs."""
+    return all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in zip(*outcomes, strict=True))
+
+
 def _verdicts(
-    runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], hits: Sequence[Mask], among: Mask
+    runs: Sequence[ComparedRun],
+    threat: Threat,
+    outcomes: Sequence[Sequence[SizeOutcome]],
+    hits: Sequence[Mask],
+    among: Mask,
 ) -> Iterator[tuple[str, VerdictRow, bool]]:
-    for flips in _steps(outcomes):
+    for size in _steps(outcomes):
         for run, found, hit in zip(runs, outcomes, hits, strict=True):
-            counts = FlipVerdicts.of(flips, found, among, hit & run.answered)
-            weighed = run.archive.certificates.verdicts is not None
-            yield run.name, VerdictRow.of(AnyFlips(flips).label, counts), weighed
+            counts = SizeVerdicts.of(threat, size, found, among, hit & run.answered)
+            certificates = run.archive.certificates
+            weighed = certificates.verdicts is not None and (certificates.asked is None) is threat.by_radius
+            yield run.name, VerdictRow.of(counts.label, counts), weighed
 
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
@@ -178,7 +210,9 @@ def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str,
     return [cells for _, _, cells in found]
 
 
-def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Notice]:
+def _notices(
+    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
+) -> Iterator[Notice]:
     """What a reader must know: what is left out, other data, and attackers that are not the same."""
     first, one = runs[0], runs[0].one
     others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
@@ -197,6 +231,12 @@ def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Not
         reasons = "; ".join(f"{name} {_anchors(each, one)}" for name, each in anchored.items())
         text = f"What an attacker may change is not the same in all of them: {reasons}."
         yield Notice("The runs do not have the same threat model", text)
+    asked = {run.name: threat_asked(run.archive.certificates) for run in runs}
+    if len({str(each) for each in asked.values()}) > 1:
+        listed = "; ".join(f"{name}: {'radii' if each is None else each.label}" for name, each in asked.items())
+        more = "Evidence about listed attacks says nothing about others."
+        text = f"They are compared under {threat.label} ({listed}). {more}"
+        yield Notice("The runs were asked about different attackers", text)
     yield from (Notice(f"{run.name}: {head}", text) for run in runs for head, text in stated(run.archive))
     yield from _other_laws(runs, shared)
     alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
@@ -206,6 +246,9 @@ def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Not
         yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
     if not _same_sites(runs):
         yield _other_sites(runs)
+    elif not _same_lists(outcomes):
+        text = "Other numbers of attacks are listed, as regions or data differ, and no differences are given."
+        yield Notice(f"{threat.label[0].upper()}{threat.label[1:]} is not the same attacker in all runs", text)
 
 
 def _anchors(reasons: Sequence[str], one: str) -> str:

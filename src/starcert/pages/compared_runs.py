@@ -20,16 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.metrics import (
-    FlipOutcome,
     Radii,
+    SizeOutcome,
     certified_counts,
-    flip_outcomes,
     has_sites,
     open_ended,
     right,
+    size_outcomes,
 )
 from starcert.files import Archive
 from starcert.math.limits import upper_limit
+from starcert.objects.threats import Threat
 from starcert.pages.radius_tables import Slices, project, ticks
 from starcert.system.errors import InvalidParameterError
 
@@ -101,9 +102,9 @@ class ComparedRun:
         """How far it looked on an axis; None: to the end."""
         return None if self.archive.max_radius is None else self.archive.max_radius[self.axes.index(axis)]
 
-    def outcomes(self, most: int) -> list[FlipOutcome]:
-        """What is known about each graph under at most this many flips, wherever they are."""
-        found = flip_outcomes(self.archive.certificates, most)
+    def outcomes(self, threat: Threat) -> list[SizeOutcome]:
+        """What is known about each graph under a threat."""
+        found = size_outcomes(self.archive.certificates, threat)
         return [found[row] for row in self.rows]
 
     def has_sites(self, axes: Sequence[str]) -> Mask:

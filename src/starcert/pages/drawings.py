@@ -15,10 +15,14 @@ import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
 from starcert.certificates.certificate import Certificate
+from starcert.certificates.certify import Certificates
+from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
 from starcert.files import Archive
 from starcert.objects import Region
 from starcert.objects.kinds import kind_of
+from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
+from starcert.objects.threats import Threat
 
 MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
 MAX_LEVELS = 300  # of a graph, with the reason for their verdict
@@ -81,7 +85,7 @@ def verdict_data(archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool]
             "any_flips": None if one.capacity is None else one.any_flips,
             "broken": [list(level) for level in one.broken],
             "reasons": _reasons(one, texts),
-            "attack": _attack(one, each),
+            "attack": _attack(one, each, archive.noise),
             "pairs": _pairs(influences(record, each, archive.noise), each) if shown and record is not None else [],
         }
         for one, each, shown, record in zip(certificates, sites, drawn, archive.votes.records, strict=True)
@@ -97,16 +101,48 @@ def _reasons(one: Certificate, texts: dict[str, int]) -> list[int]:
     return found
 
 
-def _attack(one: Certificate, sites: Sites) -> dict[str, Any] | None:
-    """The attack that breaks the smallest broken level."""
+def threat_data(certificates: Certificates, threat: Threat) -> dict[str, Any]:
+    """What is known under a threat that lists its attacks, size by size: kind of verdict, attacks, reason."""
+    outcomes = size_outcomes(certificates, threat)
+    sizes = size_steps(outcomes)
+    graphs = [
+        [
+            [size_verdict(one, outcome, size), sum(outcome.n_attacks[:size]), _reason(one, outcome, size)]
+            for size in sizes
+        ]
+        for one, outcome in zip(certificates, outcomes, strict=True)
+    ]
+    return {"labels": [threat.label_of(size) for size in sizes], "graphs": graphs}
+
+
+def size_verdict(one: Certificate, outcome: SizeOutcome, size: int) -> str:
+    """What is known about attacks of at most this size, in two or three words."""
+    if one.abstained:
+        return "abstains"
+    return outcome.under(size) if outcome.possible(size) else "no such attack"
+
+
+def _reason(one: Certificate, outcome: SizeOutcome, size: int) -> str:
+    """Why it is so, where that was looked at: of a size beyond those that are certified, why the first one is not."""
+    looked = {} if one.verdicts is None else one.verdicts.sizes
+    found = looked.get(min(size, outcome.certified + 1))
+    return "" if found is None else found.why
+
+
+def _attack(one: Certificate, sites: Sites, noise: Noise) -> dict[str, Any] | None:
+    """The attack that breaks the smallest broken level, or size of a threat."""
+    looked = {} if one.verdicts is None else one.verdicts.sizes
+    size = min((size for size, verdict in looked.items() if verdict.kind == "broken"), default=None)
     level = min(one.broken, key=lambda level: (sum(level), level), default=None)
-    if level is None or (attack := one.attack(level)) is None:
+    attack = looked[size].attack if size is not None else None if level is None else one.attack(level)
+    if attack is None:
         return None
+    flips = ", ".join(f"{n:,} in {axis}" for axis, n in zip(noise.axes, level or (), strict=level is not None) if n)
     positions = np.array(attack.sites, dtype=np.int64)
     moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
     named = [_site_name(sites, position, value) for position, value in moved]
     return {
-        "level": list(level),
+        "label": flips if one.asked is None or size is None else one.asked.threat.label_of(size),
         "pairs": _edge_pairs(positions, sites)[0],
         "named": named,
         "n_sites": len(attack.sites),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from starcert.certificates import metrics
-from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts
+from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
 from starcert.files import Archive
 from starcert.objects.kinds import Words
-from starcert.objects.threats import AnyFlips, threat_of
+from starcert.objects.threats import AnyFlips, Threat, threat_of
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.errors import InvalidParameterError
@@ -51,53 +52,82 @@ def summary(archive: Archive) -> ReportSummary:
 
 
 class VerdictRow(NamedTuple):
-    """A row of the table: what becomes of the graphs that are answered right, under some flips."""
+    """A row of the table: what becomes of the graphs that are answered right, under some attacks."""
 
-    flips: str  # any two, or a radius
-    n_graphs: int  # how many graphs have this many sites
+    attacks: str  # any two flips, one rewired edge, or a radius
+    n_graphs: int  # how many graphs can be attacked so
     n_right: int  # how many of these are answered right, or answered where no class is known
     counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
+    n_attacks: int | None = None  # how many attacks are listed
 
     @classmethod
-    def of(cls, flips: str, found: FlipVerdicts | RadiusVerdicts) -> VerdictRow:
+    def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts) -> VerdictRow:
         """The row with these counts."""
         counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
-        return cls(flips, found.n_graphs, found.n_right, counts)
+        listed = found.n_attacks if isinstance(found, SizeVerdicts) else None
+        return cls(attacks, found.n_graphs, found.n_right, counts, listed)
 
     def cells(self, weighed: bool) -> tuple[str, ...]:
-        """Flips, graphs, right, certified by p_A, with evidence, broken, open; "–" where there is no evidence."""
+        """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
         by_evidence = (f"{n:,}" if weighed else "–" for n in (sum(self.counts[:2]), self.counts[3]))
         plain = (f"{n:,}" for n in (self.n_graphs, self.n_right, self.counts[0]))
-        return self.flips, *plain, *by_evidence, f"{self.counts[2]:,}"
+        listed = "–" if self.n_attacks is None else f"{self.n_attacks:,}"
+        return self.attacks, listed, *plain, *by_evidence, f"{self.counts[2]:,}"
 
 
-def flips_asked(archive: Archive) -> int:
-    """Up to how many flips, wherever they are, results are counted: those of the threat, 2 with evidence, else 0."""
+def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
+    """What stands above the cells of a row."""
+    return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
+
+
+def counted_threat(archive: Archive) -> Threat | None:
+    """Under which threat results are counted: the one that listed its attacks, or any flips.
+
+    These are as many as the threat has, two with evidence, else none.
+    """
+    if (listed := threat_asked(archive.certificates)) is not None:
+        return listed
     with suppress(InvalidParameterError):  # settings are what a file says
         flips = threat_of(archive.settings.get("threat")).flips
         if flips is not None:
-            return flips
+            return AnyFlips(flips)
     if archive.certificates.verdicts is None:
-        return 0
-    return max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2
+        return None
+    return AnyFlips(max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2)
 
 
-def any_flips_of(archive: Archive) -> list[FlipVerdicts]:
-    """What becomes of the graphs under any 1, any 2, … flips, as many as were requested."""
-    return flip_verdicts(archive.certificates, _known_labels(archive), most=flips_asked(archive))
+def by_size(archive: Archive) -> list[SizeVerdicts]:
+    """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
+    threat = counted_threat(archive)
+    return [] if threat is None else threat_verdicts(archive.certificates, _known_labels(archive), threat=threat)
+
+
+def has_radii_by_evidence(archive: Archive) -> bool:
+    """Whether evidence speaks of radii: evidence about listed attacks says nothing about others."""
+    return archive.certificates.verdicts is not None and threat_asked(archive.certificates) is None
 
 
 def verdict_rows(archive: Archive) -> list[VerdictRow]:
-    """The rows for any 1, any 2, … flips; with evidence also those for radii of one and two flips."""
-    certificates = archive.certificates
-    rows = [VerdictRow.of(AnyFlips(each.flips).label, each) for each in any_flips_of(archive)]
-    if certificates.verdicts is None:
+    """The rows for at most 1, at most 2, … units; with evidence about radii also those of one and two flips."""
+    rows = [VerdictRow.of(each.label, each) for each in by_size(archive)]
+    threat = counted_threat(archive)
+    if threat is None or not has_radii_by_evidence(archive):
         return rows
-    radii = metrics.radii_of_flips(certificates, min(2, flips_asked(archive)))[:MAX_RADII]
-    for each in metrics.radius_verdicts(certificates, _known_labels(archive), radii=radii):
+    radii = metrics.radii_of_flips(archive.certificates, min(2, threat.most))[:MAX_RADII]
+    for each in metrics.radius_verdicts(archive.certificates, _known_labels(archive), radii=radii):
         flips = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
         rows.append(VerdictRow.of(", ".join(flips), each))
     return rows
+
+
+def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
+    """Says how many graphs have no attack on the list at all; "" if none, or if nothing is listed."""
+    found = by_size(archive)
+    if threat_asked(archive.certificates) is None or not found or not (n := found[-1].n_without):
+        return ""
+    those = "It counts as certified, and is" if n == 1 else "They count as certified, and are"
+    which = f"{n:,} of {quantity(n + found[-1].n_graphs, words.one)} {'has' if n == 1 else 'have'}"
+    return f"{which} no attack of this kind ({found[-1].label}). {those} left out of these numbers."
 
 
 def _known_labels(archive: Archive) -> Sequence[int | None] | None:
@@ -105,20 +135,16 @@ def _known_labels(archive: Archive) -> Sequence[int | None] | None:
     return archive.labels if any(label is not None for label in archive.labels) else None
 
 
-def any_flip(archive: Archive) -> Iterator[KeyFigure]:
-    """With evidence, the share of graphs that withstand any one flip, beside the share by p_A."""
+def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
+    """With evidence, the share of graphs that withstand any one flip, or one unit of a threat, beside that by p_A."""
     certificates, labels = archive.certificates, _known_labels(archive)
     if certificates.verdicts is None or None in archive.capacities:
         return
-    truths = [one.label for one in certificates] if labels is None else labels
-    with_evidence, by_counts = (
-        sum(one.any_flips > 0 and truth == one.label for one, truth in zip(each, truths, strict=True))
-        for each in (certificates, certificates.by_p_A)
-    )
-    whole = sum(truth is not None for truth in truths)
-    what = "certified" if labels is None else "right and certified"
-    alone = f"{what} against any one flip (by p_A alone {by_counts / whole:.1%})"
-    yield KeyFigure(f"{with_evidence / whole:.1%}", alone, "number-any-flip")
+    for one in threat_verdicts(certificates, labels, threat=threat_asked(certificates) or AnyFlips(1))[:1]:
+        if one.n_graphs:
+            what = "certified" if labels is None else "right and certified"
+            alone = f"{what} against {one.label} (by p_A alone {one.n_by_p_A / one.n_graphs:.1%})"
+            yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, "number-any-flip")
 
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
@@ -230,8 +256,8 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
 
 
-def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> list[str]:
-    """How many votes of their own would settle half of the open graphs, and all of them, by the number of flips."""
+def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> list[str]:
+    """How many votes of their own would settle half of the open graphs, and all of them, by the size of attacks."""
     sentences = []
     for each in found:
         if needs := each.own_samples:
@@ -239,7 +265,8 @@ def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> lis
             settled = sum(need <= half for need in needs)
             more = f", and about {last:,} would settle {len(needs):,}" if settled < len(needs) else ""
             which = f"{settled:,} of the {each.n_open:,} open {plural(each.n_open, words.one)}"
-            sentences.append(f"Any {each.flips:,}: own_samples of about {half:,} would settle {which}{more}.")
+            label = each.label[0].upper() + each.label[1:]
+            sentences.append(f"{label}: own_samples of about {half:,} would settle {which}{more}.")
     return sentences
 
 
@@ -249,16 +276,17 @@ def _two_digits_up(number: int) -> int:
 
 
 def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
-    """Without evidence, what it would decide: the answers that p_A leaves open under any one flip, or any two."""
+    """Without evidence, what it would decide: the answers that p_A leaves open under the smallest attacks."""
     if archive.certificates.verdicts is not None:
         return ""
-    labels = _known_labels(archive)
-    for each in flip_verdicts(archive.certificates, labels):
+    labels, asked = _known_labels(archive), threat_asked(archive.certificates)
+    for each in threat_verdicts(archive.certificates, labels):
         if each.n_open:
-            threat, answered = AnyFlips(each.flips), "" if labels is None else " answered right"
+            threat, answered = asked or AnyFlips(each.size), "" if labels is None else " answered right"
             which = f"{each.n_open:,} of {quantity(each.n_right, words.one)}{answered}"
             return (
-                f"Under {threat.label}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
-                "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
+                f"Under {each.label}, p_A leaves {which} open. --evidence --threat {shlex.quote(str(threat))}, with "
+                "another --seed, also looks at where the flips of votes fell: it can certify more of these, and finds "
+                "attacks."
             )
     return ""

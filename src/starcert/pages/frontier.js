@@ -31,7 +31,7 @@ const Frontier = (() => {
 
   // The radii that the graph's certificate has, as they were stored: by whichever argument, or those by p_A alone.
   function stored(data, p, g) { return radiiIn(data, data.slices, p, g); }
-  function counted(data, p, g) { return radiiIn(data, data.evidence ? data.evidence.slices : data.slices, p, g); }
+  function counted(data, p, g) { return radiiIn(data, data.evidence?.slices ?? data.slices, p, g); }
 
   function radiiIn(data, slices, p, g) {
     const slice = slices[p];

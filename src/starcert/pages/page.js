@@ -3,6 +3,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const { graphs, classes, axes, objects, words } = data;
+  const byRadius = data.evidence?.slices; // of listed attacks, evidence says nothing about radii
+  const KNOWN = { "by p_A": "certified by p_A", "by evidence": "certified by evidence" };
   const objectOf = (g) => graphs.object[g];
   const first = data.pairs[Plots.telling(data)];
   const state = { graph: 0, failure: graphs.failure[0], yAxis: first[0], xAxis: first[1] ?? null, samples: null, unpacked: null };
@@ -46,7 +48,7 @@
       + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than there are flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
-    if (!data.evidence) return;
+    if (!byRadius) return;
     $("surface-counted").hidden = !whole;
     Plots.surface($("surface-counted"), data, view(), data.evidence.surface);
     const least = Plots.counted(data, view().p, data.evidence.surface);
@@ -87,9 +89,8 @@
     const listed = attack.named.join(", ") + (further ? ` … and ${Text.count(further)} more` : "");
     const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
-    const level = attack.level.map((n, axis) => [n, axes[axis]]).filter(([n]) => n).map(([n, axis]) => `${Text.count(n)} in ${axis}`).join(", ");
     const red = state.unpacked && attack.pairs.length ? ", red in the drawing" : "";
-    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${level})${red}: flip `, listed,
+    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${red}: flip `, listed,
       `. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
   }
 
@@ -229,7 +230,11 @@
   }
 
   function drawFrontier() {
-    if (data.evidence) {
+    if (data.threat) {
+      const named = (label, [kind, n, why]) => `${label}${n ? ` (${Text.count(n)} attack${n === 1 ? "" : "s"})` : ""}: ${KNOWN[kind] ?? kind}${why && why !== kind ? `, ${why}` : ""}`;
+      $("threat-verdicts").replaceChildren(...data.threat.graphs[state.graph].map((found, k) => Text.element("li", {}, named(data.threat.labels[k], found))));
+    }
+    if (byRadius) {
       Plots.verdicts($("verdict-plot"), data, view(), state.graph);
       const { any_flips: any, broken } = data.evidence.graphs[state.graph];
       const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
@@ -311,7 +316,7 @@
   });
   $("absent").addEventListener("change", redraw);
   if (data.evidence) $("influence").addEventListener("change", redraw);
-  const plots = ["surface-plot", "frontier-plot", "curves-plot", ...(data.evidence ? ["surface-counted", "verdict-plot"] : [])];
+  const plots = ["surface-plot", "frontier-plot", "curves-plot", ...(byRadius ? ["surface-counted", "verdict-plot"] : [])];
   // Paper has its own width.
   window.addEventListener("beforeprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id), [660, 400]); });
   window.addEventListener("afterprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id)); });

@@ -84,7 +84,7 @@ class Slices:
         self.verified = True
         self._limits = limits_of(archive)
         self._certificates, self._noise = archive.certificates, archive.noise
-        self.with_evidence = archive.certificates.verdicts is not None
+        self.with_evidence = archive.certificates.verdicts is not None and archive.certificates.asked is None
         self._failure: list[float] = archive.certificates.bounds.failure.tolist()
         self._other: list[float] = archive.certificates.bounds.other.tolist()
         boxes = {pair: tuple(n if axis in pair else 0 for axis, n in enumerate(self.box)) for pair in self.pairs}

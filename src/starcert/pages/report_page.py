@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.metrics import right
+from starcert.certificates.metrics import right, threat_asked
 from starcert.files import Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
@@ -26,7 +26,7 @@ from starcert.objects.kinds import Words, kind_of
 from starcert.objects.sites import Sites
 from starcert.pages import findings
 from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
-from starcert.pages.drawings import Drawings, verdict_data
+from starcert.pages.drawings import Drawings, threat_data, verdict_data
 from starcert.pages.findings import ReportSummary
 from starcert.pages.radius_tables import Grids, Pair, Radii, Slices, limits_of, slack_tables, surfaces
 from starcert.system.errors import InvalidParameterError
@@ -85,7 +85,10 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "whose": "each certificate by itself" if archive.together == 1 else _all_together(archive),
         "verdicts": findings.verdict_rows(archive),
         "weighed": archive.certificates.verdicts is not None,
-        "advice": findings.votes_to_settle(findings.any_flips_of(archive), found.words),
+        "by_radius": findings.has_radii_by_evidence(archive),
+        "threat": threat_asked(archive.certificates),
+        "left_out": findings.without_attacks(archive, found.words),
+        "advice": findings.votes_to_settle(findings.by_size(archive), found.words),
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base)),
         "notices": found.notices,
@@ -114,7 +117,7 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequen
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
-    yield from findings.any_flip(archive)
+    yield from findings.smallest_attack(archive)
     whose = "each certificate" if archive.together == 1 else _all_together(archive)
     alpha = at_most(archive.certificates.alpha or archive.alpha)
     yield KeyFigure(alpha, f"alpha, the failure probability of {whose}", "number-alpha")
@@ -255,9 +258,13 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     }
     shown = [drawn.graphs[each] is not None for each in objects]
     beyond = verdict_data(archive, [sites[each] for each in objects], shown)
-    if beyond is not None and shares.by_counts is not None:
+    if beyond is not None:
+        data["evidence"] = beyond
+    if shares.by_counts is not None:
         by_counts = _slice_radii(slices.by_counts, slices.pairs, len(archive))
-        data["evidence"] = {"slices": by_counts, "surface": _lists(*shares.by_counts), **beyond}
+        data["evidence"] |= {"slices": by_counts, "surface": _lists(*shares.by_counts)}
+    if (threat := threat_asked(archive.certificates)) is not None:
+        data["threat"] = threat_data(archive.certificates, threat)
     fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
     return PageData(data, counts, list(findings.notices(archive, counts, slices, words)), fixed, words)
 

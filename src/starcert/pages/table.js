@@ -25,7 +25,7 @@ const GraphTable = (() => {
     }
     filters.abstained = ["abstentions", abstains];
     filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];
-    if (data.evidence) filters.broken = ["broken by a known attack", (g) => data.evidence.graphs[g].broken.length > 0];
+    if (data.evidence) filters.broken = ["broken by a known attack", (g) => data.evidence.graphs[g].attack !== null];
     for (const [value, [text]] of Object.entries(filters)) $("filter").append(Text.element("option", { value }, text));
 
     const columns = [
@@ -40,7 +40,8 @@ const GraphTable = (() => {
     const reaches = graphs.names.map((_, g) => (abstains(g) ? null : reach(g)));
     if (together) columns.push(["radii", `maximal radii (${data.axes.join(", ")})`, null]);
     data.axes.forEach((axis, k) => columns.push([`reach_${k}`, `furthest in ${axis}`, (g) => (reaches[g] ? reaches[g][k] : -1)]));
-    if (data.evidence) {
+    if (data.threat) data.threat.labels.forEach((label, k) => columns.push([`threat_${k}`, label, (g) => data.threat.graphs[g][k][0]]));
+    if (data.evidence?.slices) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
       columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
     }
@@ -80,7 +81,8 @@ const GraphTable = (() => {
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
         ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Frontier.stored(data, 0, g), 4))] : []),
         ...data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–")));
-      if (data.evidence) {
+      if (data.threat) made.append(...data.threat.graphs[g].map(([kind]) => Text.element("td", {}, kind)));
+      if (data.evidence?.slices) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
         made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.radii(broken, 3) : "–"));
       }

@@ -15,14 +15,15 @@ import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import flip_outcomes, flip_steps
+from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
+from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
-from starcert.pages.findings import flips_asked
+from starcert.pages.findings import counted_threat
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -31,6 +32,7 @@ from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
+from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
@@ -160,7 +162,7 @@ def certified(
         seed=settings.seed,
         alpha=settings.alpha,
         family=settings.family,
-        threat=settings.threat,
+        threat=without_folders(settings.threat),
         evidence=Evidence(settings.own_samples) if settings.evidence else False,
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
@@ -174,23 +176,27 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
     evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii
     with a known attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say
     what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites.
+    Where attacks are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
     """
-    certificates = archive.certificates
-    outcomes = flip_outcomes(certificates, flips_asked(archive))
-    steps = flip_steps(outcomes)
+    certificates, threat = archive.certificates, counted_threat(archive)
+    outcomes = size_outcomes(certificates, threat or AnyFlips(1))
+    steps = [] if threat is None else size_steps(outcomes)
+    listed = threat is not None and not threat.by_radius
     for row, answer, one, outcome in zip(archive.rows(), base, certificates, outcomes, strict=True):
         cells: dict[str, object] = {}
         for name, value in row.items():
             if name == "class":
                 cells["base_class"] = answer
             cells[name] = value
-            if name == "frontier" and certificates.verdicts is not None:
+            if name == "frontier" and certificates.verdicts is not None and not listed:
                 cells["frontier_by_p_A"] = json.dumps(one.frontier_by_p_A.radii)
                 cells["broken"] = json.dumps(one.broken)
                 cells["any_flips"] = one.any_flips
-            for flips in steps if name == "frontier" else ():
-                known = "abstains" if one.abstained else outcome.under(flips)
-                cells[f"any_{flips}"] = known if flips <= outcome.asked else None
+            for size in steps if name == "frontier" else ():
+                known = "abstains" if one.abstained else outcome.under(size)
+                cells[f"{'threat' if listed else 'any'}_{size}"] = known if outcome.possible(size) else None
+                if listed:
+                    cells[f"attacks_{size}"] = outcome.n_attacks[size - 1]
         yield cells
 
 
@@ -217,7 +223,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
-        "threat": None if settings.threat is None else str(settings.threat),
+        "threat": None if settings.threat is None else str(without_folders(settings.threat)),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
         "backend": ready.base.backend,
@@ -266,7 +272,7 @@ def run_sweep(
         outcomes, marks, anchored = [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
             problem = ready.problem.under(certificates.noise)
-            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.max_flips)
+            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
             outcomes.append(outcome)
             marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
             anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)

@@ -27,6 +27,7 @@ from starcert.math.confidence import ANYTIME, clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
+from starcert.objects.threats import attackable
 from starcert.pages.findings import fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
@@ -120,6 +121,7 @@ def forecast_of(
     yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
     if levels:
         return
+    yield from _listed(settings, ready, words)
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
@@ -160,6 +162,18 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
                 for purpose, n in wanted.items():
                     left[purpose] -= min(n, sum(samples for _, samples, _ in kept.tallies(graph, purpose)))
     return left["selection"], left["estimation"]
+
+
+def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
+    """How many attacks a threat lists that is not about radii; too many are refused here."""
+    threat, noise = settings.threat, ready.problem.noise
+    if threat is None or threat.by_radius:
+        return
+    seen = [attackable(each, noise) for each in ready.problem.sites]
+    numbers = [sum(threat.count(each, size) for size in range(1, threat.most + 1)) for each in seen]
+    none = f"; none on {quantity(numbers.count(0), words.whole)}" if 0 in numbers else ""
+    each = f"{min(numbers):,} to {max(numbers):,} on a {words.whole}"
+    yield f"Attacks to list ({threat.label}): {sum(numbers):,}, {each}{none}."
 
 
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:

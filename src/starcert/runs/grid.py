@@ -13,10 +13,11 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from starcert.certificates.questions import Question
 from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, threat_of
+from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.runs.setting_values import parse_by_axis, renaming
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
@@ -237,18 +238,22 @@ class Goal:
     kind: str = "accuracy"  # "accuracy" or "flips"
     radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
     axis: str = ""  # of flips, on which axis; "": wherever they fall
-    threat: AnyFlips | None = None  # of accuracy, against which attacker instead of a radius
+    threat: Threat | None = None  # of accuracy, against which attacker instead of a radius
 
     @classmethod
-    def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
-        """Reads a goal, and checks it against the axes of a noise and the box of radii that is looked at."""
-        kind, at, where = text.replace(" ", "").partition("@")
+    def parse(cls, text: str, noise: Noise, asked: Threat | None = None, name: str = "best") -> Goal:
+        """Reads a goal, and checks it against the axes of a noise and the threat that is asked about."""
+        kind, at, where = (part.strip() for part in text.partition("@"))
         first = noise.axes[0]
         if kind not in ("accuracy", "flips") or (at and not where):
             hint = f"There are accuracy, accuracy@{first}=1, accuracy@flips:2, flips, flips@{first}."
             raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
-        if kind == "accuracy" and where.startswith("flips:"):
-            return cls(kind, threat=threat_of(where, name))  # type: ignore[arg-type]  # by its word
+        if kind == "accuracy" and ":" in where.partition("=")[0]:
+            threat = asked if where == str(asked) else read_threat(where, name)
+            if threat is None or not (isinstance(threat, AnyFlips) or _is_part(threat, asked)):
+                hint = "There are accuracy@flips:2, and the threat of the sweep (--threat), with at most as many units."
+                raise InvalidParameterError(name, f"name the threat that is asked about, {asked}", text, hint)
+            return cls(kind, threat=threat)
         counts = {where: 1} if at and kind == "flips" else parse_by_axis(where, name) if at else {}
         if not isinstance(counts, dict):
             hint = f"For example accuracy@{first}=1."
@@ -260,6 +265,7 @@ class Goal:
         if kind == "flips":
             return cls(kind, axis=where)
         whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
+        max_radius = asked.limits(noise) if asked is not None and asked.by_radius else None
         if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
             box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
             raise InvalidParameterError(name, f"stay within the threat, {box}", text, "Name a larger box in --threat.")
@@ -293,6 +299,11 @@ class Goal:
         return " to ".join(dict.fromkeys(shown)).replace("-", "−").replace("inf", "∞")
 
 
+def _is_part(threat: Threat, asked: Threat | None) -> bool:
+    """Whether certificates of the threat that is asked about also speak of another one, with as many units or fewer."""
+    return asked is not None and not asked.by_radius and Question(asked, (), (), ()).size_of(threat) is not None
+
+
 ACCURACY = Goal()  # what levels are compared by without a goal
 
 
@@ -312,10 +323,13 @@ class SweepSettings:
         return self.grid.levels(self.run.noise)
 
     @property
-    def max_flips(self) -> int:
-        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
-        flips = None if self.run.threat is None else self.run.threat.flips
-        return 2 * self.run.evidence if flips is None else flips
+    def counted(self) -> Threat | None:
+        """Under which threat results are counted: the run's, or as many flips as it has; two with evidence."""
+        threat = self.run.threat
+        if threat is not None and not threat.by_radius:
+            return threat
+        flips = 2 * self.run.evidence if threat is None or threat.flips is None else threat.flips
+        return AnyFlips(flips) if flips else None
 
     @property
     def seed(self) -> int:
@@ -355,5 +369,5 @@ def sweep_settings(
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
     wanted, named = (file.best, "sweep.best") if best is None else (best, "--best")
-    goal = Goal.parse(wanted, levels[0], run.limits, named) if wanted or best is not None else None
+    goal = Goal.parse(wanted, levels[0], run.threat, named) if wanted or best is not None else None
     return SweepSettings(run, grid, own, kept, goal)

@@ -25,6 +25,7 @@ from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import progress_bar, say
@@ -91,6 +92,7 @@ class TriedModel:
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
     bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
+    threat: str | None  # the same of the threat
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
 
     @property
@@ -106,7 +108,7 @@ class TriedModel:
             "classifier": self.base.description,
             "data": self.data.digest,
             "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
-        } | ({} if self.bound is None else {"bound": self.bound})
+        } | {name: each for name, each in (("bound", self.bound), ("threat", self.threat)) if each is not None}
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:
@@ -122,7 +124,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
-    chosen = part.limited(settings.limit, seed)
+    chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 
@@ -230,10 +232,12 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
             problem = known.under(settings.noise)
         else:
             problem = problem_of(rule, settings.noise, data)
+        check_threat(settings.threat, problem, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     bound = settings.bound.digest if isinstance(settings.bound, Reference) else None
-    return TriedModel(settings.model.digest, base, data, rule, job, bound, tuple(answers))
+    threat = digest_of_files(settings.threat)
+    return TriedModel(settings.model.digest, base, data, rule, job, bound, threat, tuple(answers))
 
 
 class UserRule:

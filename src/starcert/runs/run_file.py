@@ -30,15 +30,16 @@ from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.threats import threat_text
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
-EXPECTED = ("model", "data", "regions", "classifier", "bound")
+EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat")
 """What a run is made from: the model's file, the graphs, their regions, the classifier as it describes itself, and the
-file of a bound that is not starcert's own."""
+files of a bound and of a threat that are not starcert's own."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
@@ -48,7 +49,7 @@ VOTES, PROFILE = "votes.db", "profile.json"
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
-_TABLES = ("noise", "regions", "columns")
+_TABLES = ("noise", "regions", "columns", "spare_node")
 _GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
 _WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
@@ -227,7 +228,13 @@ def _plain(value: object, folder: Path) -> object:
         return value.text or f"{_relative(value.file, folder)}:{value.name}"
     if isinstance(value, Path):
         return _relative(value, folder)
-    return str(value) if isinstance(value, Threat) else value
+    if isinstance(value, Threat):
+        return threat_text(value, lambda file: _relative(file, folder))
+    return value
+
+
+def _without_folders(value: object) -> str:
+    return threat_text(value, lambda file: file.name) if isinstance(value, Threat) else str(value)
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -285,7 +292,7 @@ def differences(there: RunFile, record: RunRecord) -> list[str]:
     if grid is not None and there.grid == grid and grid.levels(known.noise) == grid.levels(settings.noise):
         keys.remove("noise")  # a finished sweep has written the one that it suggests
     pairs: list[tuple[str, object, object]] = [("grid", there.grid, grid)]
-    pairs += [(key, str(getattr(known, key)), str(getattr(settings, key))) for key in keys]
+    pairs += [(key, _without_folders(getattr(known, key)), _without_folders(getattr(settings, key))) for key in keys]
     pairs += [(f"content of {key}", there.expected.get(key), record.expected.get(key)) for key in EXPECTED]
     return [f"{name}: there {before}, now {now}" for name, before, now in pairs if before != now]
 

@@ -113,6 +113,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_table(value: object) -> bool:
+    """Whether it is a table of a run file."""
+    return isinstance(value, Mapping)
+
+
 as_flag = must("be true or false", lambda value: isinstance(value, bool))
 as_rate = must("be a number, 0 or more, such as 0.001", lambda each: _is_number(each) and 0 <= each < math.inf, float)
 
@@ -237,6 +242,12 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     """One of starcert's bounds by name, or what else `from_package` takes."""
     text = as_text(value, base, name)
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
+
+
+def parse_spare_node(text: str, option: str) -> dict[str, object]:
+    """The data of a spare node from DATUM=VALUE, separated by commas: a whole number is one, all else is text."""
+    items = _parse_items(text, option, "be DATUM=VALUE, separated by commas, such as element=C")
+    return {key: int(value) if re.fullmatch(r"-?\d{1,18}", value) else value for key, value in items.items()}
 
 
 def as_device(value: object, base: Path, name: str) -> str:

@@ -17,9 +17,10 @@ from typing import Any, Literal, Self
 from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Box, Threat, threat_of
+from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
+from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
@@ -177,8 +178,7 @@ class RunSettings:
         "alpha is shared between both arguments.",
         shown="no",
         panel="Evidence",
-        sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
-        "side, and levels are compared by the latter.",
+        sweep_help="Look at where the flips of the votes fell, too: levels are compared by what that certifies.",
         implied=False,
         default=False,
     )
@@ -209,14 +209,24 @@ class RunSettings:
         metavar="AXIS=COUNT,…",
     )
     threat: Threat | None = _of_certificates(
-        lambda value, _base, name: threat_of(value, name),
-        "What the attacker can do. flips:2 is at most two flips, wherever they are: the results count the graphs "
-        "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more. "
-        "box:motif=3,random=45 is the box of radii to look at. What both allow: 'box:motif=3,random=45 & flips:2'.",
+        as_threat,
+        "What the attacker can do: the results count the graphs that are certified, broken and open under it. flips:2 "
+        "is any two flips, box:motif=3,random=45 the radii to look at. Narrower ones, whose attacks are all listed: "
+        "deletions:2, additions:2, changes:1 (of values, types), rewire:1 (another end), swap:1 (two edges exchange "
+        "ends), local:3,per_node=1, controlled:2,nodes=a|b, where:1,name=FILE.PY:FUNCTION, valence:1, delete_node:1, "
+        "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
+        "Your own: FILE.PY:NAME:2, MODULE:NAME:2, or by the word of a package's (starcert plugins).",
         shown="none: all that can be flipped",
-        metavar="flips:K|box:AXIS=COUNT,…",
-        sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
-        "broken and open under any 2 flips.",
+        metavar="NAME:NUMBER",
+        sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
+    )
+    spare_node: dict[str, object] | None = setting(
+        checks.must('be a table: [spare_node], and below it lines such as element = "C"', checks.is_table, dict),
+        "With inject: the data of the node that every graph gets, without edges, for an attacker to use: element=C.",
+        parse=checks.parse_spare_node,
+        metavar="DATUM=VALUE,…",
+        shown="none, where nodes have no data",
+        changes="nothing",
     )
     limit: int | None = setting(
         _SAMPLES,
@@ -284,7 +294,7 @@ class RunSettings:
     @property
     def limits(self) -> tuple[int, ...] | None:
         """The box of radii to look at; None: all that can be flipped."""
-        return None if self.threat is None else self.threat.limits(self.noise)
+        return self.threat.limits(self.noise) if self.threat is not None and self.threat.by_radius else None
 
     def __post_init__(self) -> None:
         for key, each in SETTINGS.items():
@@ -304,6 +314,9 @@ class RunSettings:
             hint = 'Say which nodes by a mask: nodes = "test_mask".'
             raise InvalidParameterError(name, f"{must} where nodes are classified", str(getattr(self, name)), hint)
         if self.max_radius is not None:
+            if self.threat is not None and not self.threat.by_radius:
+                hint = "What both allow is a threat too: 'box:motif=3 & rewire:1'."
+                raise InvalidParameterError("max_radius", f"be left out beside {self.threat}", self.max_radius, hint)
             box = Box(self.max_radius)
             object.__setattr__(self, "threat", box if self.threat is None else box & self.threat)
             object.__setattr__(self, "max_radius", None)

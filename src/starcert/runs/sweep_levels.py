@@ -4,7 +4,8 @@ Of a graph only what is right counts: where the smoothed classifier abstains or 
 axis only graphs with sites there count.
 
 A sweep may have a goal. `accuracy@motif=1,random=10` is the share of graphs that are right and certified against these
-flips on these axes, all at once; `accuracy@flips:2` is against any two flips, and `accuracy` alone without flips.
+flips on these axes, all at once; `accuracy@flips:2` is against any two flips, `accuracy@rewire:1` against the threat of
+the run, and `accuracy` alone without flips.
 `flips@random` is the mean number of certified flips on that axis alone; `flips` alone is wherever they fall. Graphs
 without sites on a named axis do not count.
 
@@ -25,10 +26,11 @@ import numpy.typing as npt
 
 from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import FlipVerdicts
+from starcert.certificates.metrics import SizeVerdicts
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
+from starcert.objects.threats import Threat
 from starcert.pages.compared_runs import mean_interval, paired_difference, share_interval
 from starcert.runs.grid import Goal
 from starcert.system.errors import StarcertError
@@ -56,7 +58,7 @@ class LevelOutcome:
     max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
-    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
+    by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
@@ -97,7 +99,7 @@ class SweepLevel:
     score: int | None  # how many radii are right and certified on more than half of the graphs; None as for the volume
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
-    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
+    by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
 
     @property
     def accuracy(self) -> float:
@@ -151,9 +153,9 @@ def outcome_of(
     truth: Sequence[int],
     base: Sequence[int],
     capacities: Sequence[tuple[int, ...]],
-    max_flips: int = 0,
+    threat: Threat | None = None,
 ) -> LevelOutcome:
-    """What certificates say, graph by graph, and under any 1, any 2, … flips up to `max_flips`."""
+    """What certificates say, graph by graph, and under a threat."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
     own = certificates.bounds.bound in ("", *BOUNDS)  # how far another one reaches is not known
@@ -173,8 +175,8 @@ def outcome_of(
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size) if own else {},
-        None if certificates.verdicts is None else tuple(by_counts),
-        tuple(metrics.flip_verdicts(certificates, truth, most=max_flips)),
+        tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
+        () if threat is None else tuple(metrics.threat_verdicts(certificates, truth, threat=threat)),
     )
 
 
@@ -206,7 +208,7 @@ def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) 
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
         by_counts=by_counts,
-        any_flips=outcome.any_flips,
+        by_size=outcome.by_size,
     )
 
 
@@ -260,8 +262,8 @@ def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> M
     there = np.all(outcome.capacities[:, named] > 0, axis=1)
     found: npt.ArrayLike
     if goal.threat is not None:
-        known = metrics.flip_outcomes(certificates, goal.threat.most)
-        there = np.array([one.asked == goal.threat.most for one in known])
+        known = metrics.size_outcomes(certificates, goal.threat)
+        there = np.array([one.possible(goal.threat.most) for one in known])
         found = [one.certified == goal.threat.most for one in known]
     elif goal.kind == "accuracy":
         radius = dict(goal.radius)
@@ -271,7 +273,7 @@ def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> M
     else:
         found = [one.any_flips for one in certificates]
     if not there.any():
-        missing = "sites on all of these axes" if goal.threat is None else "that many sites to flip"
+        missing = "sites on all of these axes" if goal.threat is None else "such an attack"
         raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
     marks = np.where(outcome.right, np.asarray(found, dtype=np.float64), 0)
     return tuple(float(mark) if counts else None for mark, counts in zip(marks, there, strict=True))

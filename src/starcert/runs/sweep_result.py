@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from starcert.certificates.metrics import FlipVerdicts
+from starcert.certificates.metrics import SizeVerdicts
 from starcert.pages.compared_runs import share_interval
 from starcert.pages.document import KeyFigure, Notice, assemble, write_page
 from starcert.pages.findings import nothing_to_flip
@@ -131,7 +131,7 @@ def _listed(numbers: Sequence[int], most: int = _MAX_NAMED) -> str:
     return ", ".join(str(number + 1) for number in numbers[:most]) + more
 
 
-def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]]:
+def size_counts(sweep: SweepResult, found: SizeVerdicts) -> list[tuple[str, int]]:
     """How many graphs are certified, broken and open; without votes at attacked graphs nothing can be broken."""
     counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
     attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
@@ -252,7 +252,7 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
             **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
             **_reaches(level, LevelReach(level.mean_radii, level.shares)),
             **({} if level.by_counts is None else _reaches(level, level.by_counts, "by_p_A_", "_by_p_A")),
-            **_by_flips(sweep, level),
+            **_by_size(sweep, level),
             "volume": level.volume,
             "score": level.score,
             "unbeaten": beater is None,
@@ -279,12 +279,12 @@ def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str 
     }
 
 
-def _by_flips(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
+def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
     """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
     return {
-        f"any_{each.flips}_{name}": count / each.n_graphs
-        for each in level.any_flips
-        for name, count in (("by_p_A", each.n_by_p_A), *flip_counts(sweep, each))
+        f"{'any' if each.threat.by_radius else 'threat'}_{each.size}_{name}": count / each.n_graphs
+        for each in level.by_size
+        for name, count in (("by_p_A", each.n_by_p_A), *size_counts(sweep, each))
         if each.n_graphs
     }
 
@@ -297,16 +297,17 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     places = product(*(range(len(factor.values)) for factor in factors))
     levels = [_level_drawn(sweep, number, at) for number, at in enumerate(places)]
     radii = [f"mean radius, {axis}" for axis in first.noise.axes]
-    alone = [f"by p_A alone, {axis}" for axis in first.noise.axes] if run.evidence else []
-    flips = [f"any {each.flips:,}: {what}" for each in first.any_flips for what, _ in flip_counts(sweep, each)]
+    alone = [] if first.by_counts is None else [f"by p_A alone, {axis}" for axis in first.noise.axes]
+    sizes = [f"{each.label}: {what}" for each in first.by_size for what, _ in size_counts(sweep, each)]
     named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
-    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *flips, "volume", "score"]
+    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, "volume", "score"]
     majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
     content = {
         "n_levels": len(levels),
         "samples": run.samples,
-        "evidence": run.evidence,
-        "any_flips": sweep.settings.max_flips,
+        "evidence": first.by_counts is not None,
+        "threat": sweep.settings.counted,
+        "without": [each.n_without for each in first.by_size[-1:]],
         "about_graphs": about_graphs(sweep),
         "advice": advice(sweep),
         "tie": tie_sentence(sweep),
@@ -367,7 +368,7 @@ def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
         "best" if number == sweep.suggested else _less_best(sweep, number),
         f"{level.n_abstained / level.n_graphs:.1%}",
         *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
-        *(f"{n:,}" for each in level.any_flips for _, n in flip_counts(sweep, each)),
+        *(f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
         "" if level.volume is None else f"{level.volume:,.1f}",
         "" if level.score is None else f"{level.score:,}",
     )
@@ -394,6 +395,6 @@ def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
     if run.evidence:
         yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
     if run.threat is not None:
-        yield "threat", str(run.threat)
+        yield "threat", f"{run.threat}: {run.threat.label}"
     if run.plan != "fixed":
         yield "plan", run.plan

@@ -49,16 +49,16 @@ EDGES, ROW = Sites.everything(PATH, "all"), Sites.everything(sc.Categories([0, 1
         (
             Deletions(1),
             ROW,
-            r"must fit the objects, and 1 deletion can change nothing there\. Got .*columns \(3 values\)",
+            r"fit the objects: 1 deletion needs node pairs, arcs or bits in the regions\. Got .*columns \(3 values\)",
         ),
-        (Changes(1), EDGES, "can change nothing there"),
+        (Changes(1), EDGES, "1 changed value needs categories, features or types of edges in the regions"),
         (Controlled("d", 1), EDGES, "must name nodes of the graph. Got 'd' instead"),
-        (InjectNode(edges=1), EDGES, "must name nodes of the graph. Got 'spare' instead"),
-        (Box({"rest": 1}), EDGES, "must name axes of the regions all. Got 'rest in box:rest=1'"),
-        (Box({"all.known": 1}), EDGES, "must have regions as axes, or their .delete, .add and .change"),
-        (Box({"all": 1, "all.add": 1}), EDGES, "must have regions as axes"),
+        (InjectNode(edges=1), EDGES, r"Got 'spare' instead\. Certify the graph with a spare node: .*with_spare_nodes"),
+        (Box({"rest": 1}), EDGES, "must have axes out of the regions all, or their .delete.* Got 'rest in box:rest=1'"),
+        (Box({"all.known": 1}), EDGES, "must have axes out of the regions all"),
+        (Box({"all": 1, "all.add": 1}), EDGES, "must have axes out of the regions all"),
         (Box(3), EDGES, "must name its axes for attacks to be listed"),
-        (Valence(1), EDGES, "must know the elements, node data atomic_number or element that is not attacked"),
+        (Valence(1), EDGES, "valences needs node data atomic_number or element that no attack changes"),
         (Valence(1), ROW, "needs node pairs"),
         (Where(near, 1, layer="x"), EDGES, "must choose among sites of the layers in the regions, pairs. Got 'x'"),
         (Rewire(1) | Controlled("d", 1), EDGES, "must name nodes"),
@@ -72,6 +72,58 @@ def test_an_object_that_it_does_not_fit_is_refused_in_one_message(threat, sites,
         threat.attacks(sites, 1)
     with pytest.raises(UnfitError, match=why):
         threat.count(sites, 1)
+
+
+BIG = sc.Graph(60, [(node, node + 1) for node in range(59)])
+REFUSED = {
+    "valence:1": (
+        PATH,
+        "node data atomic_number or element that no attack changes. Got 'a graph with no node data'",
+    ),
+    "rewire:1": (
+        sc.Bits([0, 1]),
+        "1 rewired edge needs node pairs or arcs in the regions. Got 'Bits with sites",
+    ),
+    "controlled:1,nodes=c|d": (PATH, "'threat' must name nodes of the graph. Got 'd' instead."),
+    "where:2,name=near": (
+        PATH,
+        "'threat' must refer to what is known here. Got 'near' instead. In Python, give",
+    ),
+    "inject:2": (PATH, "Got 'spare' instead. Certify the graph with a spare node: starcert.threats.with_spare_nodes("),
+    "flips:3 | rewire:1": (
+        BIG,
+        "922,639,640 of size 3: any 3 flips' instead. Ask about fewer units, or",
+    ),
+    "rewire:4": (
+        BIG,
+        "2,097,152 attacks of one size to be listed. Got 'more than 2,097,152 of size 4: at most 4",
+    ),
+    "local:3": (PATH, "'threat' must be given either per_node or strength."),
+    "swap": (PATH, "'threat' must be written swap:NUMBER. Got 'swap:' instead."),
+    "local:3,node=1": (PATH, "must be written local:NUMBER,per_node=…,strength=…,counting=…. Got 'local:3,node=1'"),
+    "box:a": (PATH, "'threat' must be written box:AXIS=COUNT,…. Got 'box:a' instead."),
+}
+
+
+@pytest.mark.parametrize("threat", REFUSED)
+def test_one_message_before_the_first_vote(threat, monkeypatch):
+    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
+    clean, why = REFUSED[threat]
+    base = sc.classifiers.from_callable(len, n_classes=2, on="batch", description="none")
+    with pytest.raises(InvalidParameterError) as refused:
+        sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify([clean], samples=100, seed=0, threat=threat)
+    assert why in str(refused.value)
+    assert str(refused.value).startswith("'threat' must ")
+    assert "\n" not in str(refused.value)
+
+
+def test_one_edge_has_nothing_to_exchange():
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    asked = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify(
+        [sc.Graph(4, [(0, 1)])], samples=100, seed=0, threat="swap:1"
+    )
+    assert asked[0].verdict("swap:1") == "certified"
+    assert asked[0].asked.levels == (frozenset(),)
 
 
 def test_nodes_with_one_text_cannot_be_told_apart():
@@ -125,7 +177,7 @@ class Path(Threat):
         return Attacks.from_lists([[(position, 0) for position in first]] if len(first) == size else [])
 
 
-def test_a_read_threat_your_own_needs_two_methods():
+def test_a_threat_of_your_own_needs_two_methods():
     path, noise = Path(2), sc.Noise(all=sc.Flip(delete=0.1, add=0.2))
     assert [list(path.attacks(EDGES, size)) for size in (1, 2, 3)] == [[((0, 0),)], [((0, 0), (2, 0))], []]
     assert (path.count(EDGES, 1), path.levels(EDGES, noise, 2)) == (1, {(2, 0)})
@@ -134,7 +186,9 @@ def test_a_read_threat_your_own_needs_two_methods():
     assert (path | Rewire(1)).anchored == path.anchored
     assert (path + Rewire(1)).reverse is None
     path.check(ROW)
-    assert read_threat("path:2 & rewire:1", threats=[Path]) == path & Rewire(1)
+    found = read_threat("my%20rules.py:Path:2 & rewire:1", find={"my rules.py:Path": Path}.get)
+    assert (found, str(found)) == (path & Rewire(1), "my%20rules.py:Path:2 & rewire:1")
+    assert (path.label, path.label_of(1)) == ("2 edges of the path", "2 edges of the path, 1 unit of 2")
     assert {tuple(each) for each in (path + Additions(1)).attacks(EDGES, 2)} == {
         ((0, 0), (1, 1)),
         ((0, 0), (2, 0)),
@@ -148,4 +202,4 @@ def test_a_threat_without_a_word_has_no_text():
 
     assert str(Silent(1)).endswith("Silent(most=1)")
     with pytest.raises(InvalidParameterError, match="be a threat with its number"):
-        read_threat("Silent:1", threats=[Silent])
+        read_threat("Silent:1")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from operator import add, and_, or_
 
 import numpy as np
 import pytest
@@ -35,17 +36,9 @@ ARCS = worlds.plain(3, directed=True)
 TYPED = worlds.plain(3, types=2)
 SITES = worlds.with_node_sites()
 BITS, LETTERS = worlds.rows(2, 4), worlds.rows(3, 3)
+CROSSED = worlds.of_ends([(0, 1), (0, 3), (2, 1), (2, 3), (1, 0), (3, 2)], 4, directed=True)
+BONDS = worlds.of_ends([(0, 1), (0, 3), (1, 2), (2, 3)], 4, types=2)
 MANY = {"four nodes": FOUR, "two regions": REGIONS, "arcs": ARCS, "types": TYPED, "node sites": SITES}
-
-
-def degree_budget(strength):
-    def budget(world, x):
-        degrees = np.bincount(
-            [n for value, ends in zip(x, world.ends, strict=True) for n in ends if value], minlength=4
-        )
-        return np.maximum(0, degrees - degrees.max() + strength).tolist()
-
-    return budget
 
 
 def early(frame, u, v):
@@ -66,7 +59,9 @@ ON_EDGES = {
     "controlled": (Controlled([1, 2], 2), worlds.steps(worlds.at_nodes(1, 2), 2)),
     "where": (Where(early, 2), worlds.steps(early_flips, 2)),
     "removed": (DeleteNode(2), worlds.steps(worlds.removed_nodes, 2)),
+    "restored": (RestoreNode(2), worlds.steps(worlds.restored_nodes, 2)),
     "injected": (InjectNode(edges=2, nodes=["2"]), worlds.steps(worlds.injections(2), 2)),
+    "two injected": (InjectNode(edges=2, nodes=[0, 2]), worlds.steps(worlds.injections(0, 2), 2)),
 }
 
 
@@ -76,23 +71,19 @@ def test_it_lists_what_its_attacker_can_do_to_graphs(threat, world):
     assert worlds.check_threat(*ON_EDGES[threat], MANY[world]) > 0
 
 
-def test_nodes_get_edges_back():
-    """As the reverse of removed nodes it is tried on every world above."""
-    assert worlds.check_threat(RestoreNode(2), worlds.steps(worlds.restored_nodes, 2), REGIONS) > 0
+@pytest.mark.parametrize(("world", "number"), [(FOUR, 24), (CROSSED, 8), (BONDS, 16)], ids=["four", "arcs", "types"])
+def test_edges_exchange_ends(world, number):
+    """Of four nodes: a perfect matching for another, and four ways for the rest."""
+    assert worlds.check_threat(Swap(2), worlds.steps(worlds.swaps, 2), world) == number
 
 
-def test_edges_exchange_ends():
-    swapped = worlds.steps(worlds.swaps, 2)
-    assert (
-        worlds.check_threat(Swap(2), swapped, FOUR) == 24
-    )  # a perfect matching for another, and four ways for the rest
-    arcs, typed = worlds.plain(4, directed=True), worlds.plain(4, types=2)
+@pytest.mark.parametrize("world", [worlds.plain(4, directed=True), worlds.plain(4, types=2)], ids=["arcs", "types"])
+def test_edges_exchange_ends_in_larger_worlds(world):
     rng = np.random.default_rng(0)
-    for world in (arcs, typed):
-        some = [tuple(rng.integers(alphabet) for alphabet in world.alphabets) for _ in range(25)]
-        assert worlds.check_threat(Swap(1), worlds.steps(worlds.swaps, 1), world, objects=some) > 5
-    few = [(1, 0, 0, 0, 0, 2), (1, 0, 2, 0, 0, 1), (0, 1, 0, 2, 1, 0)]
-    assert worlds.check_threat(Swap(3), worlds.steps(worlds.swaps, 3), typed, objects=few) > 5
+    some = [tuple(rng.integers(world.alphabets).tolist()) for _ in range(25)]
+    assert worlds.check_threat(Swap(1), worlds.steps(worlds.swaps, 1), world, objects=some) > 5
+    few = [(1, 0, 0, 0, 0, 2), (1, 0, 2, 0, 0, 1), (0, 1, 0, 2, 1, 0)] if not world.directed else some[:3]
+    assert worlds.check_threat(Swap(3), worlds.steps(worlds.swaps, 3), world, objects=few) > 5
 
 
 @pytest.mark.parametrize("threat", ["any flips", "deletions", "additions"])
@@ -100,9 +91,11 @@ def test_it_lists_what_its_attacker_can_do_to_rows_of_bits(threat):
     assert worlds.check_threat(*ON_EDGES[threat], BITS) > 0
 
 
-@pytest.mark.parametrize("world", [BITS, LETTERS, TYPED, SITES], ids=["bits", "letters", "types", "node sites"])
+@pytest.mark.parametrize("world", [BITS, LETTERS, TYPED, SITES, FOUR, ARCS])
 def test_values_change(world):
-    assert worlds.check_threat(Changes(2), worlds.steps(worlds.changes, 2), world) > 0
+    """Graphs without types have no values to change, and are refused."""
+    found = worlds.check_threat(Changes(2), worlds.steps(worlds.changes, 2), world)
+    assert (found > 0) == (world not in (FOUR, ARCS))
 
 
 def test_any_letters_change():
@@ -131,6 +124,7 @@ def test_a_function_chooses_sites_of_a_layer():
         (REGIONS, {"inner": 2, "outer.delete": 1, "outer.add": 2}),
         (TYPED, {"all.delete": 1, "all.change": 1, "all.add": 1}),
         (TYPED, {"all.change": 2}),
+        (ARCS, {"all.delete": 2, "all.add": 1}),
         (SITES, {"pairs.add": 1, "elements": 2}),
         (LETTERS, {"a": 1, "b": 1}),
     ],
@@ -145,20 +139,46 @@ def test_a_box_of_a_region_holds_deletions_and_additions():
     assert worlds.check_threat(Box({"all": 2}), oracle, FOUR) > 0
 
 
-def test_budgets_by_degree_are_anchored_and_entries_count_twice():
+@pytest.mark.parametrize("world", [FOUR, REGIONS, ARCS, TYPED], ids=["four", "a fixed edge", "arcs", "types"])
+def test_budgets_by_degree_are_anchored(world):
     strong = LocalBudget(3, strength=2)
-    assert worlds.check_threat(strong, worlds.pairs(worlds.within_budget(degree_budget(2)), 3), FOUR) > 0
+    assert worlds.check_threat(strong, worlds.pairs(worlds.within_budget(worlds.degree_budget(2)), 3), world) > 0
     assert strong.anchored == "The budgets of nodes follow from their degrees in the clean graph."
-    scip = LocalBudget(4, per_node=1, counting="scip")
-    once = worlds.pairs(worlds.within_budget(lambda *_: [1] * 4), 2)
-    twice = lambda world, x: {y: 2 * size for y, size in once(world, x).items()}  # noqa: E731
-    assert worlds.check_threat(scip, twice, FOUR) > 0
-    assert worlds.check_threat(scip, worlds.pairs(worlds.within_budget(lambda *_: [1] * 3), 4), ARCS) > 0
+
+
+def entries(world, x, y):
+    """How many entries of the adjacency matrix differ, as SCIP-MPNN counts."""
+    tables = np.zeros((2, world.nodes, world.nodes), dtype=int)
+    for table, values in zip(tables, (x, y), strict=True):
+        for value, (u, v) in zip(values, world.ends, strict=True):
+            table[u, v] = value
+            if not world.directed:
+                table[v, u] = value
+    return int((tables[0] != tables[1]).sum())
+
+
+@pytest.mark.parametrize(
+    ("local", "budget"),
+    [({"per_node": 1}, lambda world, _: [1] * world.nodes), ({"strength": 2}, worlds.degree_budget(2))],
+    ids=["per node", "strength"],
+)
+@pytest.mark.parametrize("world", [FOUR, TYPED, ARCS], ids=["four", "types", "arcs"])
+@pytest.mark.parametrize("most", [1, 3, 4])
+def test_the_rule_of_scip_mpnn_counts_entries_of_the_matrix(world, local, budget, most):
+    """A flip of an undirected edge costs 2 of the global budget, of an arc 1; at its nodes 1 each."""
+    allowed = worlds.within_budget(budget)
+
+    def reached(world, x):
+        costs = {y: entries(world, x, y) for y in world.objects}
+        return {y: cost for y, cost in costs.items() if 1 <= cost <= most and allowed(world, x, y)}
+
+    found = worlds.check_threat(LocalBudget(most, counting="scip", **local), reached, world)
+    assert (found > 0) == (world.directed or most > 1)
 
 
 def test_budgets_by_degree_have_no_reverse_among_budgets():
     """The relation is not its own reverse: this is what the anchor says."""
-    oracle = worlds.pairs(worlds.within_budget(degree_budget(1)), 1)
+    oracle = worlds.pairs(worlds.within_budget(worlds.degree_budget(1)), 1)
     back = [(x, y) for x in FOUR.objects for y in oracle(FOUR, x) if x not in oracle(FOUR, y)]
     assert back
 
@@ -177,6 +197,12 @@ def test_valences_are_kept(types):
     assert worlds.check_threat(Valence(2, valences={"C": 1}), small, world) > 0
 
 
+def test_fixed_bonds_count_too():
+    world = worlds.in_two_regions(node_data={"element": ATOMS})
+    oracle = worlds.pairs(worlds.keeping_valences(VALENCES, [0, 1]), 3)
+    assert worlds.check_threat(Valence(3), oracle, world) > 50
+
+
 def test_only_the_presence_of_typed_edges_is_attacked_under_flips():
     world = worlds.plain(3, types=2, noise=sc.Noise(all=sc.Flip(delete=0.1, add=0.2)))
     for values in world.objects:
@@ -192,36 +218,50 @@ def test_only_the_presence_of_typed_edges_is_attacked_under_flips():
 
 # Combinations -------------------------------------------------------------------------------------------------------
 
+SQUARE = worlds.of_ends([(0, 1), (0, 3), (1, 2), (2, 3)], 4)
 PARTS = {
+    "flip": (AnyFlips(1), worlds.steps(worlds.flips, 1)),
     "deletion": (Deletions(1), worlds.steps(worlds.deletions, 1)),
     "addition": (Additions(2), worlds.steps(worlds.additions, 2)),
+    "box": (Box({"all.add": 1}), worlds.steps(worlds.additions, 1)),
     "rewired": (Rewire(1), worlds.steps(worlds.rewirings, 1)),
-    "controlled": ON_EDGES["controlled"],
+    "swapped": (Swap(1), worlds.steps(worlds.swaps, 1)),
+    "local": (LocalBudget(1, strength=1), worlds.pairs(worlds.within_budget(worlds.degree_budget(1)), 1)),
+    "controlled": (Controlled([1, 2], 1), worlds.steps(worlds.at_nodes(1, 2), 1)),
+    "where": (Where(early, 1), worlds.steps(early_flips, 1)),
     "removed": (DeleteNode(1), worlds.steps(worlds.removed_nodes, 1)),
+    "restored": (RestoreNode(1), worlds.steps(worlds.restored_nodes, 1)),
+    "injected": (InjectNode(edges=1, nodes=[2]), worlds.steps(worlds.injections(2), 1)),
 }
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(PARTS, 2)))
 def test_threats_combine(one, other):
     (a, first), (b, second) = PARTS[one], PARTS[other]
-    assert worlds.check_threat(a | b, worlds.either(first, second), REGIONS) > 0
-    worlds.check_threat(a & b, worlds.both(first, second), REGIONS)
+    assert worlds.check_threat(a | b, worlds.either(first, second), SQUARE) > 0
+    worlds.check_threat(a & b, worlds.both(first, second), SQUARE)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("deletion", "addition"), ("addition", "deletion"), ("rewired", "deletion"), ("deletion", "removed")],
-)
+@pytest.mark.parametrize("other", PARTS)
+@pytest.mark.parametrize("one", PARTS)
 def test_one_attack_follows_another(one, other):
     (a, first), (b, second) = PARTS[one], PARTS[other]
-    assert worlds.check_threat(a + b, worlds.then(first, second), REGIONS) > 0
+    assert worlds.check_threat(a + b, worlds.then(first, second), SQUARE) > 0
+
+
+@pytest.mark.parametrize("operator", [or_, and_, add])
+def test_threats_combine_on_all_graphs_with_four_nodes(operator):
+    oracle = {or_: worlds.either, and_: worlds.both, add: worlds.then}[operator]
+    (a, first), (b, second) = PARTS["rewired"], ON_EDGES["controlled"]
+    assert worlds.check_threat(operator(a, b), oracle(first, second), FOUR) > 0
 
 
 def test_three_threats_combine():
     (a, first), (b, second), (c, third) = PARTS["deletion"], PARTS["rewired"], ON_EDGES["local"]
     assert worlds.check_threat((a + b) & c, worlds.both(worlds.then(first, second), third), REGIONS) > 0
-    assert worlds.check_threat(a + b, worlds.then(first, second), FOUR) > 0
     assert worlds.check_threat(a + b, worlds.then(first, second), TYPED) > 0
+    every, oracle = a + b + Additions(1), worlds.then(worlds.then(first, second), worlds.steps(worlds.additions, 1))
+    assert worlds.check_threat(every, oracle, SQUARE) > 0
 
 
 def test_attacks_on_everything_follow_one_another():
@@ -277,11 +317,13 @@ class Wrong(Threat):
 
 
 @pytest.mark.parametrize("how", ["few", "twice", "many"])
-@pytest.mark.parametrize("name", ["any flips", "removed", "controlled"])
+@pytest.mark.parametrize("name", [*ON_EDGES, *PARTS])
 def test_a_list_that_is_wrong_is_found(name, how):
-    threat, oracle = ON_EDGES[name]
+    threat, oracle = (ON_EDGES | PARTS)[name]
+    if how == "many" and threat.most == 1:
+        threat, oracle = threat + AnyFlips(1), worlds.then(oracle, worlds.steps(worlds.flips, 1))
     with pytest.raises(AssertionError):
-        worlds.check_threat(Wrong(threat, how), oracle, REGIONS)
+        worlds.check_threat(Wrong(threat, how, threat.most), oracle, SQUARE if name in PARTS else REGIONS)
 
 
 def test_a_reverse_that_does_not_lead_back_is_found():

@@ -53,5 +53,5 @@ def test_types_of_edges_that_are_numbers_are_explained():
 
 def test_elements_that_are_attacked_say_nothing_about_valences():
     graph = sc.Graph(2, [], node_data={"element": ["C", "N"]}).with_categories("element", tuple("CNO"))
-    with pytest.raises(UnfitError, match="that is not attacked"):
+    with pytest.raises(UnfitError, match="that no attack changes"):
         Valence(1).check(sc.Partition.of_layers(bonds="pairs", atoms="element").sites(graph))

@@ -1,11 +1,14 @@
 """A certificate for a fixed number of votes is refused once somebody has looked at the votes."""
 
+import sqlite3
+
 import numpy as np
 import pytest
 import worlds
 from asking import how_to
 
 import starcert as sc
+from starcert.certificates.votes import OwnVotes
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.store import VoteStore
 
@@ -176,3 +179,74 @@ def test_looks_are_kept_in_the_file_once_each(certify, tmp_path):
     with VoteStore.read(tmp_path / "votes.db") as store:
         assert len(store.looks) == 1
         assert (store.looks[0].selection, store.looks[0].estimation) == (100, 500)
+
+
+LISTED = {"evidence": True, "threat": "deletions:1"}
+
+
+def test_with_evidence_about_a_list_no_other_threat_may_follow(certify):
+    first = certify(500, **LISTED)
+    must = "'threat' must be deletions:1, as in the certificates already computed from this store"
+    for other in ("additions:1", "deletions:2", "rewire:1"):
+        with pytest.raises(InvalidParameterError, match=rf"{must}.*Got '{other}'"):
+            certify(500, **LISTED | {"threat": other})
+    for other in ("flips:1", None):
+        with pytest.raises(InvalidParameterError, match=rf"{must}.*Got 'one by radius'"):
+            certify(500, **LISTED | {"threat": other})
+    with pytest.raises(InvalidParameterError, match="evidence"):
+        certify(500, threat="deletions:1")
+    again = certify(500, **LISTED | {"threat": "deletions:1 | deletions:1"})  # the same attacks
+    assert [one.verdicts.sizes for one in again] == [one.verdicts.sizes for one in first]
+    assert len(certify(500, 3, **LISTED)) == 3  # with a further graph
+
+
+def test_with_evidence_about_radii_no_list_may_follow(certify):
+    certify(500, evidence=True)
+    with pytest.raises(InvalidParameterError, match=r"'threat' must be one by radius.*Got 'deletions:1'"):
+        certify(500, **LISTED)
+
+
+def test_functions_of_one_name_are_different_threats(certify):
+    def near(frame, u, v):
+        return v - u < 2
+
+    first, near = sc.threats.Where(near, 1), lambda frame, u, v: v - u < 3
+    certify(500, evidence=True, threat=first)
+    with pytest.raises(InvalidParameterError, match="'threat' must be where:1,name=near"):
+        certify(500, evidence=True, threat=sc.threats.Where(near, 1, name="near"))
+
+
+def test_without_evidence_any_threats_may_follow_one_another(certify):
+    for threat in ("deletions:1", "rewire:1", "flips:2", None):
+        certify(500, threat=threat)
+
+
+@pytest.mark.parametrize("plan", ["fixed", "decided"])
+def test_a_list_is_weighed_alike_after_an_interruption(certify, tmp_path, plan, monkeypatch):
+    """Votes at attacked graphs too: a run that is stopped among them and continued has what one run has."""
+    asked = {"evidence": True, "own_samples": 4096, "threat": "flips:2 & controlled:2,nodes=0|1", "plan": plan}
+    whole = certify(600, store=tmp_path / "whole.db", **asked)
+    assert sum(one.verdicts.own_votes for one in whole) > 0
+    counted, count = [], OwnVotes.count
+
+    def stopped(own, attacks, chunk):
+        if len(counted) == 2:
+            raise KeyboardInterrupt
+        counted.append(chunk)
+        return count(own, attacks, chunk)
+
+    monkeypatch.setattr(OwnVotes, "count", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        certify(600, **asked)
+    monkeypatch.setattr(OwnVotes, "count", count)
+    continued = certify(600, **asked)
+    for one, other in zip(whole, continued, strict=True):
+        assert one.verdicts == other.verdicts
+        assert one.bounds.agrees_with(other.bounds)
+    assert rows_of(tmp_path / "votes.db") == rows_of(tmp_path / "whole.db")
+
+
+def rows_of(path):
+    with sqlite3.connect(path) as db:
+        tables = ("chunks", "flips", "attacks")
+        return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for table in tables}

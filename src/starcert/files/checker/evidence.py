@@ -10,13 +10,16 @@ An attack is harmless if (1 − reserve)·M + reserve, times the capital of its 
 
 The engine's choices, λ and g, are taken over: a bet is fair whatever they are, provided they were made beforehand. So
 the choices of a stage are requested from an engine that has only seen the votes before that stage.
+
+Where a threat lists its attacks, there are sizes in place of levels, and δ is all of what evidence may certify with. An
+attack also passes if it lies on a level that the counts of votes prove.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -32,14 +35,16 @@ from starcert.files.checker.arithmetic import (
     mean_of_exponentials,
     pooled_outcomes,
 )
+from starcert.files.claims import BrokenLevel
 from starcert.files.evidence_file import GraphEvidence
-from starcert.files.record import BrokenLevel
+from starcert.files.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, sizes_of_stakes
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.flips import FlipRecord
 from starcert.math.limits import AlphaShares
+from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme, bins_of, level_weight
 
 MAX_AGAIN = 2**14
@@ -52,7 +57,7 @@ Chosen: TypeAlias = tuple[tuple[int, ...], ...]  # for each listed axis the numb
 
 
 class EvidenceCheck(NamedTuple):
-    """What was proved a second time about one graph: certified and broken levels, and attacks weighed again."""
+    """What was proved a second time about one graph: certified and broken levels or sizes, attacks weighed again."""
 
     levels: int
     broken: int
@@ -102,12 +107,17 @@ class EvidenceChecker:
     def check(self, certified: Sequence[Level], broken: Sequence[BrokenLevel], name: str) -> EvidenceCheck:
         """Proves certified and broken levels of a graph with this name; an ArithmeticError if that fails."""
         proofs = {level: self._certifies(level) for level in certified}
-        attacks = {each.level: self._breaks(each) for each in broken}
-        for level, proof in (*proofs.items(), *attacks.items()):
-            if proof in (None, False):
-                raise ArithmeticError(f"two proofs disagree about level {level} of {name}: please report this as a bug")
-        again, own = (sum(column) for column in zip((0, 0), *filter(None, proofs.values()), strict=True))
-        return EvidenceCheck(len(certified), len(broken), again, own)
+        return _summary(proofs, {each.level: self._breaks(each) for each in broken}, f"level {{}} of {name}")
+
+    def check_sizes(
+        self, certified: int, broken: Sequence[BrokenLevel], by_counts: Collection[Level], name: str
+    ) -> EvidenceCheck:
+        """The same of a threat that lists its attacks: sizes up to one are certified; counts prove some levels."""
+        proofs: dict[Level, tuple[int, int] | None] = {}
+        for size in range(1, certified + 1):
+            proofs[(size,)] = self._certifies_size(size, by_counts)
+        found = _summary(proofs, {each.level: self._breaks_size(each) for each in broken}, f"size {{}} of {name}")
+        return found._replace(levels=sum(proof is not None and proof[0] > 0 for proof in proofs.values()))
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
         """The probability that one harmful attack of a level passes: levels and their schemes share alpha."""
@@ -131,22 +141,54 @@ class EvidenceChecker:
         return None
 
     def _weigh_again(self, level: Level, scheme: Scheme, weighed: Weighed) -> tuple[int, int] | None:
-        delta, reserve = exact_number(self.delta(level, scheme)), exact_number(RESERVE)
+        own = _OwnBet.of(self, level, scheme) if len(weighed.rest) else None
+        return self._pass(level, scheme, self.delta(level, scheme), self._chosen(level, scheme, weighed), own)
+
+    def _pass(
+        self, level: Level, scheme: Scheme, delta: Fraction, chosen: Iterable[Chosen], own: _OwnBet | None
+    ) -> tuple[int, int] | None:
+        """How many attacks these are, and how many pass with votes of their own; None: one does not pass."""
+        needed, reserve = exact_number(delta), exact_number(RESERVE)
         shared = _SharedBet.of(self, level, scheme)
         # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
         unweighed = arb(self.engine.wager(level, scheme, 0) is None)
-        own = _OwnBet.of(self, level, scheme) if len(weighed.rest) else None
         attacks = settled = 0
-        for attack in self._chosen(level, scheme, weighed):
+        for attack in chosen:
             attacks += 1
             won = unweighed if shared is None else shared.capital(attack)
-            capital = ((1 - reserve) * won + reserve) * delta
+            capital = ((1 - reserve) * won + reserve) * needed
             if capital >= 1:
                 continue
             settled += 1
             if own is None or not own.reaches(capital, self.own_votes(scheme, attack)):
                 return None
         return attacks, settled
+
+    def _certifies_size(self, size: int, by_counts: Collection[Level]) -> tuple[int, int] | None:
+        """The same for the listed attacks of a size; those on levels that the counts prove are not weighed."""
+        index, lists = AttackIndex(self.axes), self.graph.attacks
+        assert lists is not None
+        rest = {level: places for level, places in index.by_level(lists[size - 1]).items() if level not in by_counts}
+        number = sum(map(len, chain.from_iterable(rest.values())))
+        if number > MAX_AGAIN:
+            engine = ListedEvidence(self.engine, lists, by_counts.__contains__)
+            (scheme,) = engine.schemes((size,))
+            weighed = engine.weighed((size,), scheme)
+            if scheme.n_attacks != number or len(weighed.rest) > len(self.graph.own):
+                return None  # the engine has left out attacks, or some open one has no votes of its own
+            few = ([engine.attack((size,), scheme, each)] for each in _nearest(weighed))
+            rest = index.by_level([np.array(attack) for attack in few])
+        plain = _OwnBet(self, (), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        again = settled = 0
+        with LOCK, ctx.workprec(PRECISION):
+            for level, parts in rest.items():
+                axes = tuple(axis for axis, flips in enumerate(level) if flips)
+                chosen = (index.chosen(row, axes) for places in parts for row in places)
+                found = self._pass(level, Scheme(axes, number, Fraction(1)), self.alpha, chosen, plain)
+                if found is None:
+                    return None
+                again, settled = again + found[0], settled + found[1]
+        return again, settled
 
     def own_votes(self, scheme: Scheme, attack: Chosen) -> Sequence[tuple[Whole, Whole]]:
         """Votes at the graph under one attack, chunk by chunk: for each class, and flip numbers of those against."""
@@ -158,17 +200,25 @@ class EvidenceChecker:
         attacks = attacks_of(self.engine.listed(level, scheme))
         if scheme.n_attacks <= MAX_AGAIN:
             return attacks
-        least = np.argsort(weighed.weights.capital, kind="stable")[:NEAREST].tolist()
-        wanted = {*least, *weighed.rest.tolist()}
+        wanted = _nearest(weighed)
         return (attack for number, attack in enumerate(attacks) if number in wanted)
 
     def _breaks(self, broken: BrokenLevel) -> bool:
         """Whether an attack is of a level, its votes were recorded, and they are too few for the class."""
-        level, votes = broken.level, broken.votes
-        moved = number_attack(self.axes, broken.sites, broken.values)
+        level, moved = broken.level, number_attack(self.axes, broken.sites, broken.values)
         of_level = level == tuple(int(np.isin(axis.attacked(range(axis.n_choices)), moved).sum()) for axis in self.axes)
-        sums = np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
-        if not of_level or len(broken.sites) != sum(level) or list(votes) not in sums.tolist():
+        return of_level and len(broken.sites) == sum(level) and self._changes_answer(broken, moved)
+
+    def _breaks_size(self, broken: BrokenLevel) -> bool:
+        """The same where an attack has to be on the list of a size, or of a smaller one."""
+        (size,), moved = broken.level, number_attack(self.axes, broken.sites, broken.values)
+        blocks = [block for blocks in (self.graph.attacks or ())[:size] for block in blocks]
+        of_size = any(block.shape[1] == len(moved) and (np.sort(block) == moved).all(axis=1).any() for block in blocks)
+        return of_size and self._changes_answer(broken, moved)
+
+    def _changes_answer(self, broken: BrokenLevel, moved: tuple[int, ...]) -> bool:
+        votes, sums = broken.votes, np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
+        if list(votes) not in sums.tolist():
             return False
         mine = votes[self._label]
         others = [count for label, count in enumerate(votes) if label != self._label]
@@ -203,6 +253,21 @@ class EvidenceChecker:
                     penalty += mass * (over if over > 0 else over.upper())
         theta: Ball = exact_number(shown - Fraction(1, 2)) - penalty
         return theta
+
+
+def _summary(
+    certified: Mapping[Level, tuple[int, int] | None], broken: Mapping[Level, bool], what: str
+) -> EvidenceCheck:
+    for level, proof in (*certified.items(), *broken.items()):
+        if proof in (None, False):
+            raise ArithmeticError(f"two proofs disagree about {what.format(level)}: please report this as a bug")
+    again, own = (sum(column) for column in zip((0, 0), *filter(None, certified.values()), strict=True))
+    return EvidenceCheck(len(certified), len(broken), again, own)
+
+
+def _nearest(weighed: Weighed) -> set[int]:
+    """The numbers of the attacks that are nearest to failing, and of those that are open."""
+    return {*np.argsort(weighed.weights.capital, kind="stable")[:NEAREST].tolist(), *weighed.rest.tolist()}
 
 
 class _SharedBet(NamedTuple):

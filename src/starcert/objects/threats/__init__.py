@@ -6,46 +6,19 @@
     nodes          `DeleteNode`, `RestoreNode`, `InjectNode`
     combinations   `a | b` either, `a & b` both, `a + b` one after the other
 
-Certificates look at the radii of `AnyFlips` and `Box`, and `threat_of("box:3,45 & flips:2")` reads those. The others
-list their attacks, and `read_threat("rewire:1")` reads all. A threat of your own is a subclass of `Threat`, see there.
+Certificates look at the radii of `AnyFlips` and `Box`, and at the lists of attacks of all others. `read_threat` makes a
+threat of its text: "rewire:1", "box:3,45 & flips:2". A threat of your own is a subclass of `Threat`, see there.
 """
 
-from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
-from starcert.objects.threats.base import _KINDS, Both, Either, Then, Threat, UnfitError
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable, by_level
+from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
-from starcert.objects.threats.levels import by_level
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, with_spare_nodes
-from starcert.objects.threats.text import read_threat, threat_of
+from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, injected_nodes, with_spare_nodes
+from starcert.objects.threats.text import THREATS, read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 
-__all__ = [
-    "MAX_ATTACKS",
-    "_KINDS",
-    "Additions",
-    "AnyFlips",
-    "Attacks",
-    "Both",
-    "Box",
-    "Changes",
-    "Controlled",
-    "DeleteNode",
-    "Deletions",
-    "Either",
-    "InjectNode",
-    "LocalBudget",
-    "RestoreNode",
-    "Rewire",
-    "Swap",
-    "Then",
-    "Threat",
-    "UnfitError",
-    "Valence",
-    "Where",
-    "after",
-    "attackable",
-    "by_level",
-    "read_threat",
-    "threat_of",
-    "with_spare_nodes",
-]
+__all__ = ["MAX_ATTACKS", "THREATS", "Additions", "AnyFlips", "Attacks", "Both", "Box", "Changes", "Controlled",
+           "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget", "RestoreNode", "Rewire", "Swap", "Then",
+           "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "by_level", "injected_nodes",
+           "read_threat", "threat_of", "with_spare_nodes"]  # fmt: skip

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.listed import row_numbers
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values
@@ -25,6 +26,7 @@ MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
 VALUES = 256  # a change is VALUES · position + new value
 _HALF = 2**31  # changes are below this, and so are the numbers of rows
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
 
@@ -35,17 +37,40 @@ class Ground(NamedTuple):
     values: Values
     alphabets: Indices
     regions: Indices
-    is_edge: npt.NDArray[np.bool_]
     u: Indices  # −1 for sites that are no pairs or arcs
     v: Indices
 
-    @property
-    def changes(self) -> Rows:
-        """Every change of one site, ascending."""
-        others = self.alphabets - 1
-        positions = np.repeat(np.arange(len(others)), others)
-        rank = np.arange(len(positions)) - np.repeat(np.cumsum(others) - others, others)
-        return VALUES * positions + rank + (rank >= self.values[positions])
+
+class Moves(NamedTuple):
+    """Changes of one site each, ascending: where each is, what it changes, and into what."""
+
+    changes: Rows
+    site: Indices
+    before: Values
+    new: Indices
+    region: Indices
+    u: Indices  # −1 for sites that are no pairs or arcs
+    v: Indices
+    edge: Mask
+    deletes: Mask  # whether an edge goes, or a bit becomes 0
+    adds: Mask
+
+    @classmethod
+    def of(cls, sites: Sites) -> Moves:
+        """Every change of one site."""
+        ground = ground_of(sites)
+        others = ground.alphabets - 1
+        site = np.repeat(np.arange(len(others)), others)
+        rank = np.arange(len(site)) - np.repeat(np.cumsum(others) - others, others)
+        before, u, v = ground.values[site], ground.u[site], ground.v[site]
+        new, edge = rank + (rank >= before), u >= 0
+        binary = edge | (ground.alphabets[site] == 2)
+        deletes, adds = binary & (new == 0), binary & (before == 0)
+        return cls(VALUES * site + new, site, before, new, ground.regions[site], u, v, edge, deletes, adds)
+
+    def where(self, chosen: Mask | Indices) -> Moves:
+        """Some of them, in this order."""
+        return Moves._make(each[chosen] for each in self)
 
 
 _grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
@@ -63,15 +88,13 @@ def _ground(sites: Sites) -> Ground:
         requirement = f"have at most {MAX_EVIDENCE_SITES:,} sites for attacks to be listed"
         raise InvalidParameterError("graphs", requirement, f"{sites.n_sites:,}")
     u, v = np.full((2, sites.n_sites), -1, dtype=np.int64)
-    is_edge = np.zeros(sites.n_sites, dtype=np.bool_)
     for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
         if block.layer in EDGE_LAYERS:
             here = slice(offset, offset + size)
             u[here], v[here] = block.coordinates(np.arange(size))
-            is_edge[here] = True
     alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes).astype(np.int64)
     regions = np.repeat(np.arange(len(sites.sizes)), sites.sizes)
-    return Ground(clean_values(sites), alphabets, regions, is_edge, u, v)
+    return Ground(clean_values(sites), alphabets, regions, u, v)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,12 +121,8 @@ class Attacks:
         found = []
         for length in sorted(by_length):
             rows = np.sort(np.concatenate(by_length[length]), axis=1)
-            if length <= 2:  # keys hold all that rows do, and are sorted faster alone
-                keys = np.sort(_keys(rows))
-                keys = keys[np.append(True, np.diff(keys) > 0)]
-                found.append(np.stack(np.divmod(keys, _HALF), axis=1) if length == 2 else keys[:, None])
-            else:
-                found.append(rows[np.unique(_keys(rows), return_index=True)[1]])
+            keys = _keys(rows)
+            found.append(rows if (np.diff(keys) > 0).all() else rows[np.unique(keys, return_index=True)[1]])
         return cls(tuple(found))
 
     @classmethod
@@ -119,9 +138,7 @@ class Attacks:
             for position, value in pairs:
                 if position < 0 or not 0 <= value < VALUES:
                     raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
-            blocks.append(
-                np.array([[VALUES * int(position) + int(value) for position, value in pairs]], dtype=np.int64)
-            )
+            blocks.append(np.array([[VALUES * int(site) + int(value) for site, value in pairs]], dtype=np.int64))
         return cls.of(blocks)
 
     def __len__(self) -> int:
@@ -154,7 +171,8 @@ class Attacks:
         for block in self.blocks:
             also = theirs.get(block.shape[1], block[:0])
             keys = _keys(np.concatenate([block, also]))
-            kept = block[np.isin(keys[: len(block)], keys[len(block) :]) == shared]
+            mine, other_keys = keys[: len(block)], np.append(np.sort(keys[len(block) :]), -1)
+            kept = block[(other_keys[np.searchsorted(other_keys[:-1], mine)] == mine) == shared]
             if len(kept):
                 found.append(kept)
         return Attacks(tuple(found))
@@ -236,3 +254,33 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
     if bare != {True}:
         return sites
     return sites.of_other(kind_of(sites.clean).with_values(sites, ground_of(sites).values, typed=False))
+
+
+def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
+    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
+    found = dict[tuple[int, ...], Rows]()
+    for block in attacks.check(attackable(sites, noise)).blocks:
+        axes = np.sort(axis_of_each(block, sites, noise), axis=1)
+        numbers = row_numbers(axes)
+        for number in np.unique(numbers):
+            here = numbers == number
+            level = np.bincount(axes[here.argmax()], minlength=len(noise.axes))
+            found[tuple(level.tolist())] = block[here]
+    return found
+
+
+def axis_of_each(changes: Rows, sites: Sites, noise: Noise) -> Indices:
+    """The number of the axis that counts each change at `attackable` sites; refused if none does."""
+    bound, ground = noise_for_sites(noise, [sites]), ground_of(attackable(sites, noise))
+    width = max(bound[region].alphabet for region in bound)
+    table = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
+    every = [(region, moves) for region in bound for moves in bound[region].moves]
+    for axis, (region, moves) in enumerate(every):
+        for before, then in moves:
+            table[sites.regions.index(region), before, then] = axis
+    positions, values = np.divmod(changes, VALUES)
+    axes: Indices = table[ground.regions[positions], ground.values[positions], values]
+    if (axes < 0).any():
+        requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
+        raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
+    return axes

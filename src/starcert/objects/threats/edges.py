@@ -2,77 +2,29 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
-from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
+from starcert.objects.layers import Indices, find_places
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Ground, Rows, ground_of
-from starcert.objects.threats.base import (
-    CountedThreat,
-    Threat,
-    UnfitError,
-    at_most,
-    continue_attacks,
-    refuse_many,
-)
-from starcert.objects.threats.flips import any_move
-from starcert.objects.threats.site_threat import MAX_WORK, Limits, Mask, SiteThreat
+from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, ground_of
+from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
+from starcert.objects.threats.sets import MAX_WORK, Limits, SiteThreat
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
 Predicate = Callable[..., Any]
 """From the frame and the coordinates of sites, one array each, to whether each site may be attacked."""
-
-
+EDGES = "node pairs or arcs"
 NAMED = 5  # nodes that a label names
 
 
-def check_edges(threat: Threat, sites: Sites) -> None:
-    """Refuses an object without node pairs or arcs to attack."""
-    if not any(block.layer in EDGE_LAYERS for block in sites.blocks):
-        requirement = f"fit the objects: {threat.label} needs node pairs or arcs in the regions"
-        layers = ", ".join(dict.fromkeys(block.layer for block in sites.blocks))
-        raise UnfitError("threat", requirement, f"{type(sites.clean).__name__} with sites in {layers or 'no layer'}")
-
-
-class EdgeThreat(SiteThreat):
-    """Sets of changes of node pairs or arcs."""
-
-    @override
-    def check(self, sites: Sites) -> None:
-        check_edges(self, sites)
-
-    @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return any_move(sites.layers[region]) & (sites.layers[region].name in EDGE_LAYERS)
-
-
-def names_of(given: object) -> tuple[str, ...]:
-    """Names as texts know them: one, or several."""
-    listed = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
-    return tuple(dict.fromkeys(str(each) for each in listed))
-
-
-def nodes_named(names: tuple[str, ...], sites: Sites) -> Indices:
-    """The indices of the nodes with these names, as texts have them."""
-    nodes: tuple[Hashable, ...] = sites.graph.nodes
-    known = dict[str, int]()
-    for index, node in enumerate(nodes):
-        if known.setdefault(str(node), index) != index and str(node) in names:
-            raise UnfitError("threat", "name nodes that differ in their text", str(node))
-    for name in names:
-        if name not in known:
-            raise UnfitError("threat", "name nodes of the graph", name, did_you_mean(name, known))
-    return np.array([known[name] for name in names], dtype=np.int64)
-
-
 @dataclass(frozen=True)
-class Controlled(EdgeThreat):
+class Controlled(SiteThreat):
     """An attacker who controls some nodes, and flips at most `most` pairs with one of them; `controlled:2,nodes=a|b`.
 
     Which nodes these are is outside knowledge, the same for the clean and the attacked graph: its reverse is itself.
@@ -82,26 +34,34 @@ class Controlled(EdgeThreat):
     nodes: tuple[str, ...]
     most: int
     word = "controlled"
+    needs = EDGES
+    hint = ""  # where there is no such node
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "nodes", names_of(self.nodes))
+        several = hasattr(self.nodes, "__iter__") and not isinstance(self.nodes, str)
+        names = map(str, self.nodes if several else [self.nodes])
+        object.__setattr__(self, "nodes", tuple(dict.fromkeys(names)))
 
-    @property
     @override
-    def label(self) -> str:
+    def label_of(self, size: int) -> str:
         more = f" and {len(self.nodes) - NAMED:,} more" if len(self.nodes) > NAMED else ""
-        return f"{at_most(self.most, 'flip')} at {', '.join(self.nodes[:NAMED])}{more}"
+        return f"{at_most(size, 'flip')} at {', '.join(self.nodes[:NAMED])}{more}"
 
     @override
     def check(self, sites: Sites) -> None:
-        check_edges(self, sites)
-        nodes_named(self.nodes, sites)
+        super().check(sites)
+        known = list(map(str, sites.graph.nodes))
+        for name in self.nodes:
+            if name not in known:
+                raise UnfitError("threat", "name nodes of the graph", name, did_you_mean(name, known, self.hint))
+            if known.count(name) > 1:
+                raise UnfitError("threat", "name nodes that differ in their text", name)
 
     @override
-    def candidates(self, sites: Sites) -> Mask:
-        ground, nodes = ground_of(sites), nodes_named(self.nodes, sites)
-        return ground.is_edge & (np.isin(ground.u, nodes) | np.isin(ground.v, nodes))
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        controlled = np.array([str(node) in self.nodes for node in sites.graph.nodes], dtype=np.bool_)
+        return moves.edge & (controlled[moves.u] | controlled[moves.v])
 
 
 @dataclass(frozen=True)
@@ -110,13 +70,12 @@ class Where(SiteThreat):
 
     The function gets the frame, which has all that cannot be attacked, and the coordinates of the sites of one layer,
     an array each; it returns a truth value for each site. As it never sees an edge, it chooses the same sites for the
-    clean and the attacked object: its reverse is itself. (A function that kept what it read off edges elsewhere would
-    be anchored; nobody but its author can know.)
+    clean and the attacked object: its reverse is itself. It must not keep what it read off edges elsewhere.
 
     Args:
         predicate: from the frame and arrays of coordinates (u and v; node and column; site) to truth values.
         most: how many sites.
-        name: what text calls it, its own name if left out; `read_threat` has to be given the function by that name.
+        name: what text calls it, by default the function's own name; `file.py:near` in run files and commands.
         layer: the layer of these sites, the first of the object if left out.
 
     Example:
@@ -141,42 +100,27 @@ class Where(SiteThreat):
             raise InvalidParameterError("predicate", "be a function of the frame and coordinates", self.predicate)
         object.__setattr__(self, "name", self.name or getattr(self.predicate, "__name__", "predicate"))
 
-    @property
     @override
-    def label(self) -> str:
-        return at_most(self.most, f"flip where {self.name}", f"flips where {self.name}")
-
-    @property
-    @override
-    def options(self) -> dict[str, object]:
-        given: dict[str, object] = {"name": self.name, "layer": self.layer}
-        return {name: value for name, value in given.items() if value}
+    def label_of(self, size: int) -> str:
+        name = self.name.rpartition(":")[2]
+        return at_most(size, f"flip where {name}", f"flips where {name}")
 
     @classmethod
     @override
-    def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
-        given = dict(options)
-        predicate, name = given.pop("predicates", {}).get(given.get("name")), given.get("name")
-        if predicate is None:
-            hint = "Give read_threat the function: predicates={'near': near}."
-            raise InvalidParameterError("threat", "have a function for its name", name, hint)
-        return cls(predicate, most, **given)  # type: ignore[arg-type]
+    def read(cls, numbers: Sequence[int], options: Mapping[str, Any], find: Find) -> Self:
+        return super().read(numbers, {**options, "predicate": find(options.get("name", ""))}, find)
 
     def _layer(self, sites: Sites) -> str:
         return self.layer or sites.clean.layers[0].name
 
     @override
     def check(self, sites: Sites) -> None:
-        if self._layer(sites) not in [block.layer for block in sites.blocks]:
-            layers = ", ".join(dict.fromkeys(block.layer for block in sites.blocks))
-            raise UnfitError("threat", f"choose among sites of the layers in the regions, {layers}", self._layer(sites))
+        layers = list(dict.fromkeys(block.layer for block in sites.blocks))
+        if (layer := self._layer(sites)) not in layers:
+            raise UnfitError("threat", f"choose among sites of the layers in the regions, {', '.join(layers)}", layer)
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return any_move(sites.layers[region]) & (sites.layers[region].name == self._layer(sites))
-
-    @override
-    def candidates(self, sites: Sites) -> Mask:
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
         found = np.zeros(sites.n_sites, dtype=np.bool_)
         for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
             if block.layer == self._layer(sites):
@@ -185,11 +129,11 @@ class Where(SiteThreat):
                     requirement = f"return a truth value for each of {size:,} sites"
                     raise InvalidParameterError("predicate", requirement, f"{chosen.dtype} of shape {chosen.shape}")
                 found[offset : offset + size] = chosen
-        return found
+        return found[moves.site]
 
 
 @dataclass(frozen=True)
-class LocalBudget(EdgeThreat):
+class LocalBudget(SiteThreat):
     """An attacker with at most `most` flips of pairs in all, and at most `per_node` at each node; `local:3,per_node=1`.
 
     A flip counts at both of its ends. The budgets are numbers that no attack changes, so its reverse is itself. With
@@ -209,7 +153,8 @@ class LocalBudget(EdgeThreat):
     strength: int | None = None
     counting: Literal["flips", "scip"] = "flips"
     word = "local"
-    limited = True
+    anchor = "The budgets of nodes follow from their degrees in the clean graph."
+    needs = EDGES
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -221,10 +166,9 @@ class LocalBudget(EdgeThreat):
         if self.counting not in ("flips", "scip"):
             raise InvalidParameterError("counting", "be 'flips' or 'scip'", self.counting)
 
-    @property
     @override
-    def label(self) -> str:
-        total = at_most(self.most, *(("entry", "entries") if self.counting == "scip" else ("flip",)))
+    def label_of(self, size: int) -> str:
+        total = at_most(size, *(("entry", "entries") if self.counting == "scip" else ("flip",)))
         local = f"{self.per_node:,} at each node" if self.strength is None else f"local strength {self.strength:,}"
         return f"{total}, {local}"
 
@@ -233,53 +177,37 @@ class LocalBudget(EdgeThreat):
     def reverse(self) -> Threat | None:
         return self if self.strength is None else None
 
-    @property
-    @override
-    def anchored(self) -> str:
-        return "" if self.strength is None else "The budgets of nodes follow from their degrees in the clean graph."
-
     @override
     def n_changes(self, sites: Sites, size: int) -> int:
         units = 2 if self.counting == "scip" and not sites.graph.directed else 1
         return size // units if 1 <= size <= self.most and size % units == 0 else 0
 
     @override
-    def budgets(self, sites: Sites, changes: Rows) -> Limits:
-        ground, graph = ground_of(sites), sites.graph
-        limit = np.full(graph.n_nodes, self.per_node or 0)
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return moves.edge
+
+    @override
+    def budgets(self, sites: Sites, moves: Moves) -> Limits:
+        limit = np.full(sites.graph.n_nodes, self.per_node or 0)
         if self.strength is not None:
-            degrees = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes)
+            degrees = np.bincount(sites.graph.edges.ravel(), minlength=len(limit))
             limit = np.maximum(0, degrees - degrees.max(initial=0) + self.strength)
-        ends = np.stack([ground.u, ground.v], axis=1)[changes // VALUES]
-        return Limits(ends, np.ones(len(changes), dtype=np.int64), np.zeros_like(limit), limit)
+        ends = np.stack([moves.u, moves.v], axis=1)
+        return Limits(ends, np.ones(len(ends), dtype=np.int64), np.zeros_like(limit), limit)
 
 
-class StepThreat(CountedThreat):
-    """An attacker whose units follow one another, each at the object that those before have left."""
+def edges_of(sites: Sites) -> tuple[Indices, Indices, Indices, Indices]:
+    """The sites of edges that are there, of those that are not, and the two ends of each site.
 
-    @abstractmethod
-    def steps(self, sites: Sites) -> Attacks:
-        """What one unit can do to an object."""
-
-    @override
-    def check(self, sites: Sites) -> None:
-        check_edges(self, sites)
-
-    @override
-    def attacks(self, sites: Sites, size: int) -> Attacks:
-        self.check(sites)
-        if not 1 <= size <= self.most:
-            return Attacks()
-        found = self.steps(sites)
-        earlier = found
-        for _ in range(1, size):
-            found = continue_attacks(self, sites, found, replace(self, most=1), 1) - earlier  # type: ignore[type-var]
-            earlier = earlier | found
-        return found
+    Sources and targets of arcs have different numbers.
+    """
+    ground = ground_of(sites)
+    present, absent = (np.flatnonzero((ground.u >= 0) & here) for here in (ground.values > 0, ground.values == 0))
+    return present, absent, ground.u, ground.v + (sites.graph.n_nodes if sites.graph.directed else 0)
 
 
 @dataclass(frozen=True)
-class Rewire(StepThreat):
+class Rewire(Threat):
     """An attacker who rewires at most `most` edges: u–v becomes u–w, of the same type; in text `rewire:1`.
 
     An arc keeps its source or its target. Which edges can be rewired differs at the attacked graph, but a rewired edge
@@ -289,46 +217,38 @@ class Rewire(StepThreat):
     most: int
     word = "rewire"
     unit = "rewired edge"
+    needs = EDGES
+    symmetric = True
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground = ground_of(sites)
-        if (total := self._n_units(sites)) > MAX_ATTACKS:
+        if (total := self._n_steps(sites)) > MAX_ATTACKS:
             refuse_many(self, 1, total)
-        ends, pairs = _ends(ground, sites), np.flatnonzero(ground.is_edge)
-        present, absent = pairs[ground.values[pairs] > 0], pairs[ground.values[pairs] == 0]
+        present, absent, *ends = edges_of(sites)
         rows = []
-        for one in ends:
-            for other in ends:
-                there = absent[np.argsort(other[absent], kind="stable")]
-                first = np.searchsorted(other[there], one[present])
-                number = np.searchsorted(other[there], one[present], side="right") - first
-                moved = np.repeat(present, number)
-                place = np.arange(len(moved)) - np.repeat(np.cumsum(number) - number - first, number)
-                rows.append(np.stack([VALUES * moved, VALUES * there[place] + ground.values[moved]], axis=1))
+        for one, other in product(ends, repeat=2):
+            there = absent[np.argsort(other[absent], kind="stable")]
+            first, beyond = (np.searchsorted(other[there], one[present], side) for side in ("left", "right"))
+            moved = np.repeat(present, beyond - first)
+            place = np.arange(len(moved)) - np.repeat(np.cumsum(beyond - first) - beyond, beyond - first)
+            rows.append(np.stack([VALUES * moved, VALUES * there[place] + ground_of(sites).values[moved]], axis=1))
         return Attacks.of(rows)
 
-    def _n_units(self, sites: Sites) -> int:
+    def _n_steps(self, sites: Sites) -> int:
         """For each end how many edges are there, times how many are not: two pairs share at most one end."""
-        ground = ground_of(sites)
-        ends = np.stack(_ends(ground, sites))[:, ground.is_edge]
-        here = ground.values[ground.is_edge] > 0
-        n = int(ends.max(initial=-1)) + 1
-        return int(np.bincount(ends[:, here].ravel(), minlength=n) @ np.bincount(ends[:, ~here].ravel(), minlength=n))
+        present, absent, *ends = edges_of(sites)
+        here, not_here = (np.bincount(np.concatenate([end[each] for end in ends])) for each in (present, absent))
+        n = min(len(here), len(not_here))
+        return int(here[:n] @ not_here[:n])
 
     @override
     def count(self, sites: Sites, size: int) -> int:
         self.check(sites)
-        return self._n_units(sites) if size == 1 else super().count(sites, size)
-
-
-def _ends(ground: Ground, sites: Sites) -> tuple[Indices, Indices]:
-    """The two ends of each site, with different numbers for sources and targets of arcs."""
-    return ground.u, ground.v + (sites.graph.n_nodes if sites.graph.directed else 0)
+        return self._n_steps(sites) if size == 1 else super().count(sites, size)
 
 
 @dataclass(frozen=True)
-class Swap(StepThreat):
+class Swap(Threat):
     """An attacker who lets two edges exchange ends, at most `most` times; degrees stay; in text `swap:1`.
 
     u–v and x–y become u–y and x–v, or u–x and v–y, where these are absent; arcs become u→y and x→v. Of two edges of
@@ -340,31 +260,24 @@ class Swap(StepThreat):
     word = "swap"
     unit = "swap of two edges"
     units = "swaps of two edges"
+    needs = EDGES
+    symmetric = True
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground, directed, n = ground_of(sites), sites.graph.directed, sites.graph.n_nodes
-        pairs = np.flatnonzero(ground.is_edge)
-        present = pairs[ground.values[pairs] > 0]
+        (present, absent, start, end), values = edges_of(sites), ground_of(sites).values
         if len(present) ** 2 > MAX_WORK:
             refuse_many(self, 1)
-        codes = ground.u[pairs] * n + ground.v[pairs]
-        pairs = pairs[np.argsort(codes)]
-        codes.sort()
+        n = 2 * sites.graph.n_nodes
+        absent = absent[np.argsort(start[absent] * n + end[absent])]
         one, other = (present[each] for each in np.triu_indices(len(present), 1))
-        (u, v), (x, y) = ((ground.u[each], ground.v[each]) for each in (one, other))
+        (u, v), (x, y) = ((start[each], end[each]) for each in (one, other))
         rows = []
-        for ends in [((u, y), (x, v))] if directed else [((u, y), (x, v)), ((u, x), (v, y))]:
-            news = []
-            for a, b in ends:
-                code = a * n + b if directed else np.minimum(a, b) * n + np.maximum(a, b)
-                place = find_places(codes, code)
-                news.append(np.where(place >= 0, pairs[place], -1))
-            fine = np.minimum(*news) >= 0  # edges with a common end would become a loop, or what there is
-            fine &= (ground.values[news[0]] == 0) & (ground.values[news[1]] == 0)
-            gone = [VALUES * each[fine] for each in (one, other)]
-            types = [ground.values[each[fine]].astype(np.int64) for each in (one, other)]
-            for given in (types, types[::-1]):
-                made = [VALUES * new[fine] + value for new, value in zip(news, given, strict=True)]
-                rows.append(np.stack([*gone, *made], axis=1))
+        for ends in [((u, y), (x, v))] + [((u, x), (v, y))] * (not sites.graph.directed):
+            codes = [np.minimum(*pair) * n + np.maximum(*pair) for pair in ends]
+            places = [find_places(start[absent] * n + end[absent], code) for code in codes]
+            fine = np.minimum(*places) >= 0  # edges with a common end would become a loop, or what there is
+            old = np.stack([one[fine], other[fine]], axis=1)
+            new = np.stack([absent[place[fine]] for place in places], axis=1)
+            rows += [np.hstack([VALUES * old, VALUES * new + values[types]]) for types in (old, old[:, ::-1])]
         return Attacks.of(rows)

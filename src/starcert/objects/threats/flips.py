@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import le
-from typing import ClassVar
+from typing import Any, Self
 
 import numpy as np
 from typing_extensions import override
@@ -14,12 +13,12 @@ from typing_extensions import override
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import VALUES, Rows, ground_of
-from starcert.objects.threats.base import Threat, UnfitError
-from starcert.objects.threats.site_threat import Limits, Mask, SiteThreat, move_table
+from starcert.objects.threats.attacks import Mask, Moves
+from starcert.objects.threats.base import Find, Threat, UnfitError
+from starcert.objects.threats.sets import Limits, SiteThreat, tally
 from starcert.system.errors import did_you_mean
 
-_SUFFIXES = ("", "delete", "add", "change")
+_OPPOSITE = {"delete": "add", "add": "delete", "change": "change"}
 
 
 @dataclass(frozen=True)
@@ -33,41 +32,22 @@ class AnyFlips(SiteThreat):
         ('flips:2', 'any 2 flips', 'any 1 flip')
     """
 
-    form: ClassVar[str] = "flips:K"
-    by_radius = True
     most: int
+    by_radius = True
     word = "flips"
-
-    @classmethod
-    @override
-    def parse(cls, text: str) -> Threat | None:
-        return cls(int(text)) if re.fullmatch(r"[1-9][0-9]{0,8}", text) else None
 
     @property
     @override
     def flips(self) -> int:
         return self.most
 
-    @property
     @override
-    def label(self) -> str:
-        return f"any {self.most:,} flip{'s' * (self.most > 1)}"
+    def label_of(self, size: int) -> str:
+        return f"any {size:,} flip{'s' * (size > 1)}"
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return any_move(sites.layers[region])
-
-
-def any_move(layer: Layer) -> Mask:
-    """All moves of a layer's values."""
-    return ~np.eye(layer.alphabet, dtype=np.bool_)
-
-
-def moves_to_zero(layer: Layer) -> Mask:
-    """The moves that delete edges, or make 0 of a bit; none where values are categories."""
-    moves = np.zeros((layer.alphabet, layer.alphabet), dtype=np.bool_)
-    moves[1:, 0] = layer.name in EDGE_LAYERS or layer.alphabet == 2
-    return moves
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return np.ones_like(moves.edge)
 
 
 @dataclass(frozen=True)
@@ -80,6 +60,11 @@ class Deletions(SiteThreat):
     most: int
     word = "deletions"
     unit = "deletion"
+    needs = "node pairs, arcs or bits"
+
+    @override
+    def fits(self, layer: Layer) -> bool:
+        return layer.name in EDGE_LAYERS or layer.alphabet == 2
 
     @property
     @override
@@ -87,15 +72,14 @@ class Deletions(SiteThreat):
         return Additions(self.most)
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return moves_to_zero(sites.layers[region])
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return moves.deletes
 
 
 @dataclass(frozen=True)
-class Additions(SiteThreat):
+class Additions(Deletions):
     """An attacker who adds at most `most` edges, of any type, or makes 1 of bits; in text `additions:2`."""
 
-    most: int
     word = "additions"
     unit = "addition"
 
@@ -105,8 +89,8 @@ class Additions(SiteThreat):
         return Deletions(self.most)
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return moves_to_zero(sites.layers[region]).T
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return moves.adds
 
 
 @dataclass(frozen=True)
@@ -119,19 +103,20 @@ class Changes(SiteThreat):
     most: int
     word = "changes"
     unit = "changed value"
+    needs = "categories, features or types of edges"
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        layer = sites.layers[region]
-        moves = any_move(layer)
-        if layer.name in EDGE_LAYERS:
-            moves[0] = moves[:, 0] = False
-        return moves
+    def fits(self, layer: Layer) -> bool:
+        return layer.name not in EDGE_LAYERS or layer.alphabet > 2
+
+    @override
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return ~moves.edge | ((moves.before > 0) & (moves.new > 0))
 
 
 @dataclass(frozen=True, init=False)
 class Box(SiteThreat):
-    """An attacker with a number of flips on each axis of the noise.
+    """An attacker with a number of flips on each axis of the noise; in text `box:motif=3,random=45`.
 
     To list its attacks, axes must be named: regions, or their deletions, additions or changes of type (`bonds`,
     `bonds.delete`, `bonds.add`, `bonds.change`). The unit is one flip, wherever it is.
@@ -145,12 +130,11 @@ class Box(SiteThreat):
         ('box:motif=3,random=45', 'at most 3 in motif, 45 in random', (3, 45))
     """
 
-    form: ClassVar[str] = "box:AXIS=COUNT,…"
     radius: tuple[int, ...]
     axes: tuple[str, ...]  # in the order of the radius; none: that of the noise
     by_radius = True
     word = "box"
-    limited = True
+    form = "AXIS=COUNT,…"
 
     def __init__(self, radius: RadiusLike) -> None:
         axes = tuple(map(str, radius)) if isinstance(radius, Mapping) else ()
@@ -160,15 +144,10 @@ class Box(SiteThreat):
 
     @classmethod
     @override
-    def parse(cls, text: str) -> Threat | None:
-        items = [item.strip().rpartition("=") for item in text.split(",")]
-        axes = [axis for axis, _, _ in items]
-        if any(axes) and len(set(filter(None, axes))) < len(axes):
-            return None
-        if not all(re.fullmatch(r"[0-9]{1,10}", count) for _, _, count in items):
-            return None
-        counts = [int(count) for _, _, count in items]
-        return cls(dict(zip(axes, counts, strict=True)) if any(axes) else counts)
+    def read(cls, numbers: Sequence[int], options: Mapping[str, Any], find: Find) -> Self:
+        if numbers and options:
+            raise ValueError
+        return cls(options or numbers)
 
     def __str__(self) -> str:
         counts = map(str, self.radius)
@@ -199,54 +178,48 @@ class Box(SiteThreat):
     @property
     @override
     def reverse(self) -> Threat | None:
-        if not self.axes:
-            return None
-        opposite = {"delete": "add", "add": "delete"}
-        turned = ((axis.rpartition("."), count) for axis, count in zip(self.axes, self.radius, strict=True))
-        return Box({f"{region}{dot}{opposite.get(name, name)}": count for (region, dot, name), count in turned})
+        turned = (f"{region}.{_OPPOSITE[kind]}" if kind else region for region, kind in self._parts)
+        return Box(dict(zip(turned, self.radius, strict=True))) if self.axes else None
+
+    @property
+    def _parts(self) -> list[tuple[str, str]]:
+        """The region of each axis, and which of its changes, "" for all."""
+        split = ((axis, *axis.rpartition(".")) for axis in self.axes)
+        return [(region, kind) if kind in _OPPOSITE else (axis, "") for axis, region, _, kind in split]
 
     @override
     def check(self, sites: Sites) -> None:
         if not self.axes:
             hint = "Call threat.for_noise(noise), or write Box({'bonds': 2})."
             raise UnfitError("threat", "name its axes for attacks to be listed", str(self), hint)
-        for axis in self.axes:
-            region, _, suffix = axis.partition(".")
-            if suffix not in _SUFFIXES or (suffix and region in self.axes):
-                requirement = "have regions as axes, or their .delete, .add and .change, for attacks to be listed"
-                raise UnfitError("threat", requirement, f"{axis} in {self}")
-            if region not in sites.regions:
-                requirement = f"name axes of the regions {', '.join(sites.regions)}"
-                raise UnfitError("threat", requirement, f"{axis} in {self}", did_you_mean(axis, sites.regions))
-        super().check(sites)
+        for axis, (region, kind) in zip(self.axes, self._parts, strict=True):
+            if region not in sites.regions or (kind and region in self.axes):
+                regions = ", ".join(sites.regions)
+                requirement = f"have axes out of the regions {regions}, or their .delete, .add and .change"
+                hint = did_you_mean(axis, sites.regions, "A region and a part of it are not counted apart.")
+                raise UnfitError("threat", f"{requirement}, for attacks to be listed", f"{axis} in {self}", hint)
+
+    def _axis_of_each(self, sites: Sites, moves: Moves) -> Indices:
+        """The number of the axis that counts each change; −1 for none."""
+        found = np.full(len(moves.site), -1)
+        others = ~moves.deletes & ~moves.adds
+        kinds = {"": True, "delete": moves.deletes, "add": moves.adds, "change": others}
+        for number, (region, kind) in enumerate(self._parts):
+            found[(moves.region == sites.regions.index(region)) & kinds[kind]] = number
+        return found
 
     @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        return self._axes(sites)[region, : sites.layers[region].alphabet, : sites.layers[region].alphabet] >= 0
-
-    def _axes(self, sites: Sites) -> Indices:
-        """For each region, value before and after the number of the axis that counts it; −1 for none."""
-        axes = move_table(sites, -1)
-        for number, axis in enumerate(self.axes):
-            region, _, suffix = axis.partition(".")
-            if region in sites.regions:
-                place = sites.regions.index(region)
-                layer = sites.layers[place]
-                moves, deleted = any_move(layer), moves_to_zero(layer)
-                if suffix:
-                    moves = {"delete": deleted, "add": deleted.T, "change": moves & ~deleted & ~deleted.T}[suffix]
-                axes[place][: layer.alphabet, : layer.alphabet][moves] = number
-        return axes
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return self._axis_of_each(sites, moves) >= 0
 
     @override
-    def budgets(self, sites: Sites, changes: Rows) -> Limits:
-        ground, (positions, values) = ground_of(sites), np.divmod(changes, VALUES)
-        ends = self._axes(sites)[ground.regions[positions], ground.values[positions], values]
-        limit = np.array(self.radius)
-        return Limits(ends[:, None], np.ones(len(changes), dtype=np.int64), np.zeros_like(limit), limit)
+    def budgets(self, sites: Sites, moves: Moves) -> Limits:
+        axes, limit = self._axis_of_each(sites, moves), np.array(self.radius)
+        return Limits(axes[:, None], np.ones_like(axes), np.zeros_like(limit), limit)
 
     @override
     def count(self, sites: Sites, size: int) -> int:
-        self.check(sites)
-        tally = self.tally(sites, self._axes(sites), len(self.radius), size) if 1 <= size <= self.most else {}
-        return sum(number for level, number in tally.items() if sum(level) == size and all(map(le, level, self.radius)))
+        moves = self.moves(sites)
+        found = tally(moves.site, self._axis_of_each(sites, moves), len(self.radius), self.n_changes(sites, size))
+        within = (level for level in found if sum(level) == size > 0 and all(map(le, level, self.radius)))
+        return sum(found[level] for level in within)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from starcert.objects.graph import Graph
 from starcert.objects.graph_kind import like_node_sites
-from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Rows, ground_of
-from starcert.objects.threats.base import Threat, at_most, check_most, refuse_many
-from starcert.objects.threats.edges import Controlled, StepThreat, names_of
-from starcert.objects.threats.flips import Deletions, moves_to_zero
-from starcert.objects.threats.site_threat import Mask, list_sets
+from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, Rows, ground_of
+from starcert.objects.threats.base import Combined, Threat, at_most, refuse_many
+from starcert.objects.threats.edges import EDGES, Controlled, edges_of
+from starcert.objects.threats.flips import Deletions
+from starcert.objects.threats.sets import list_sets
 from starcert.system.errors import InvalidParameterError
 
 SPARE = "spare"  # the name of a spare node
 
 
 @dataclass(frozen=True)
-class DeleteNode(StepThreat):
+class DeleteNode(Threat):
     """An attacker who removes at most `most` nodes: they stay, without any edge in the regions; `delete_node:1`.
 
     Which edges go is read off the clean graph. From the attacked graph `RestoreNode` leads back: nodes without edges
@@ -35,6 +34,7 @@ class DeleteNode(StepThreat):
     most: int
     word = "delete_node"
     unit = "removed node"
+    needs = EDGES
 
     @property
     @override
@@ -43,17 +43,13 @@ class DeleteNode(StepThreat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground = ground_of(sites)
-        present = np.flatnonzero(ground.is_edge & (ground.values > 0))
-        ends = np.concatenate([ground.u[present], ground.v[present]])
-        order = np.argsort(ends, kind="stable")
-        edges = np.tile(present, 2)[order]
-        borders = np.flatnonzero(np.diff(ends[order])) + 1
-        return Attacks.of(VALUES * each[None] for each in np.split(edges, borders))
+        ground, (present, *_) = ground_of(sites), edges_of(sites)
+        u, v = ground.u[present], ground.v[present]
+        return Attacks.of(VALUES * present[None, (u == node) | (v == node)] for node in np.union1d(u, v))
 
 
 @dataclass(frozen=True)
-class RestoreNode(StepThreat):
+class RestoreNode(Threat):
     """An attacker who gives any edges to at most `most` nodes that have none in the regions; in text `restore_node:1`.
 
     The reverse of `DeleteNode`. A node with n pairs has 2ⁿ − 1 sets of them, so this is for small graphs.
@@ -63,6 +59,7 @@ class RestoreNode(StepThreat):
     word = "restore_node"
     unit = "node without edges that gets some"
     units = "nodes without edges that get some"
+    needs = EDGES
 
     @property
     @override
@@ -71,45 +68,41 @@ class RestoreNode(StepThreat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground, found, total = ground_of(sites), list[Rows](), 0
-        present = ground.is_edge & (ground.values > 0)
-        busy = np.concatenate([ground.u[present], ground.v[present]])
-        changes = ground.changes
-        for node in np.setdiff1d(np.arange(sites.graph.n_nodes), busy):
-            at_node = (ground.u == node) | (ground.v == node)
-            own = changes[at_node[changes // VALUES]]
-            for number in range(1, int(at_node.sum()) + 1):
-                rows = own[list_sets(self, own // VALUES, number)]
-                found.append(rows)
-                total += len(rows)
-                if total > MAX_ATTACKS:
+        moves, found = Moves.of(sites), list[Rows]()
+        ends = np.stack([moves.u, moves.v])
+        for node in np.setdiff1d(np.arange(sites.graph.n_nodes), ends[:, moves.before > 0]):
+            own = moves.where((ends == node).any(axis=0))
+            for number in range(1, len(np.unique(own.site)) + 1):
+                found.append(own.changes[list_sets(self, own.site, number)])
+                if sum(map(len, found)) > MAX_ATTACKS:
                     refuse_many(self, 1)
         return Attacks.of(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class InjectNode(Controlled):
     """An attacker who injects nodes with at most `edges` edges in all; in text `inject:2`, or `inject:2,nodes=a|b`.
 
     A graph is certified together with spare nodes, which have no edges (`with_spare_nodes`). Their pairs are sites, and
     an injected node is a spare one that gets edges. Its reverse deletes edges at these nodes.
+    `most` is the number of edges.
     """
 
     nodes: tuple[str, ...] = (SPARE,)
-    most: int = field(init=False, repr=False, compare=False)
-    edges: int = field(kw_only=True)
+    most: int = 1
     word = "inject"
+    hint = "Certify the graph with a spare node: starcert.threats.with_spare_nodes(graph)."
+
+    def __init__(
+        self, nodes: Sequence[object] = (SPARE,), most: int | None = None, *, edges: int | None = None
+    ) -> None:
+        if (edges is None) == (most is None):
+            raise InvalidParameterError("edges", "be the number of edges, or most", edges)
+        super().__init__(nodes, edges if most is None else most)  # type: ignore[arg-type]
 
     @override
-    def __post_init__(self) -> None:
-        check_most(self, "edges")
-        object.__setattr__(self, "most", self.edges)
-        object.__setattr__(self, "nodes", names_of(self.nodes))
-
-    @property
-    @override
-    def label(self) -> str:
-        edges = at_most(self.most, "edge")
+    def label_of(self, size: int) -> str:
+        edges = at_most(size, "edge")
         return f"an injected node with {edges}" if len(self.nodes) == 1 else f"injected nodes with {edges} in all"
 
     @property
@@ -117,20 +110,16 @@ class InjectNode(Controlled):
     def reverse(self) -> Threat:
         return Controlled(self.nodes, self.most) & Deletions(self.most)
 
-    @property
     @override
-    def options(self) -> dict[str, object]:
-        return {} if self.nodes == (SPARE,) else {"nodes": self.nodes}
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        return super().allowed(sites, moves) & moves.adds
 
-    @classmethod
-    @override
-    def read(cls, most: int | None, options: Mapping[str, Any]) -> Self:
-        return cls(edges=most, **options)  # type: ignore[arg-type]
 
-    @override
-    def moves(self, sites: Sites, region: int) -> Mask:
-        layer = sites.layers[region]
-        return moves_to_zero(layer).T & (layer.name in EDGE_LAYERS)
+def injected_nodes(threat: Threat | None) -> tuple[str, ...]:
+    """The names of the spare nodes that a threat, or a part of it, injects."""
+    if isinstance(threat, Combined):
+        return tuple(dict.fromkeys(name for each in threat.parts for name in injected_nodes(each)))
+    return threat.nodes if isinstance(threat, InjectNode) else ()
 
 
 def with_spare_nodes(
@@ -154,12 +143,9 @@ def with_spare_nodes(
     shown = {name: each.shown(each.values) for name, each in graph.node_sites.items()}
     wanted = {**graph.node_data, **shown}
     anchored = {name: data for name, data in graph.anchored_data.items() if name in given}
-    for name in given.keys() ^ {*wanted, *anchored}:
-        requirement = f"have entries of the spare nodes for {', '.join(wanted) or 'nothing'}"
-        raise InvalidParameterError("node_data", requirement, f"{name} {'too' if name in given else 'missing'}")
-    for name, entries in given.items():
-        if len(entries) != len(names):
-            raise InvalidParameterError(f"node_data[{name}]", f"have {len(names)} entries, one a spare node", entries)
+    if {name: len(entries) for name, entries in given.items()} != dict.fromkeys([*wanted, *anchored], len(names)):
+        requirement = f"have an entry of each spare node for {', '.join(wanted) or 'nothing: the graph has no data'}"
+        raise InvalidParameterError("node_data", requirement, given)
     types = None if graph.edge_types is None else [graph.type_names[each - 1] for each in graph.edge_types.tolist()]
     more = Graph(
         graph.n_nodes + len(names),

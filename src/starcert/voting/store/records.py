@@ -78,7 +78,8 @@ class Look:
     """A certificate computed from stored votes, or a plan that saw them.
 
     With evidence on two or more axes, shares of alpha depend on the box: `max_radius`, None where it has no limit or
-    makes no difference.
+    makes no difference. With evidence about a threat that lists its attacks, they all go to these: `threat` has
+    its text, then a digest of its attacks on each graph.
     """
 
     selection: int  # votes of each graph
@@ -88,13 +89,14 @@ class Look:
     own: bool = False  # whether it may have used votes at attacked graphs
     drawn: Sequence[int] | None = None  # estimation votes of each graph, if a plan chose them and evidence was weighed
     bound: str | None = None  # its name; None: that of the plan
+    threat: Sequence[str] | None = None
     deep: str = ""  # how many deep votes it may have used, and the threat that their law depends on; "": none
 
     def __post_init__(self) -> None:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, bound=_optional(_text), deep=_text)
+        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), deep=_text)
 
     @property
     def continued(self) -> bool:
@@ -254,6 +256,10 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
                 was, got = (_bound(look), _bound(new)) if name == "bound" else (before, now)
                 must = f"be {was}, as in the certificates already computed from this store, because {why}"
                 raise InvalidParameterError(name, must, got, f"Keep it, or {_FRESH}")
+        old, listed = look.threat or ("one by radius",), new.threat or ("one by radius",)
+        if (look.threat is None) != (new.threat is None) or any(map(str.__ne__, old[1:], listed[1:])):
+            must = f"be {old[0]}, as in the certificates already computed from this store, because {_BETTER}"
+            raise InvalidParameterError("threat", must, listed[0], f"Keep it, or {_FRESH}")
         if look.continued or new.continued:
             _check_one_bet(new, look)
 

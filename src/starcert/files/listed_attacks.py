@@ -1,0 +1,178 @@
+"""Threats that list their attacks, in files: what is asked about each object, and its attacks as arrays.
+
+A file states the threat as text. One that cannot be read from its text, as it belongs to somebody else's code or rests
+on a function, is a `StatedThreat`. That a list has all attacks of its threat is a premise: no file can prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.certificates.questions import Question
+from starcert.files.untrusted import Field, PackedArrays
+from starcert.math.attacked_sites import AttackAxis
+from starcert.math.channels import MAX_RADIUS
+from starcert.math.evidence import Level
+from starcert.math.listed import AttackList
+from starcert.objects.threats import MAX_ATTACKS, Threat, read_threat
+from starcert.system.errors import InvalidParameterError
+from starcert.system.plugins import PluginError
+
+LISTED = {
+    "lists": "<i8",  # for each size the number of blocks, and for each of these how many attacks change how many sites
+    "listed": "<u4",  # the attacks of each block, column by column: see `AttackAxis.attacked`
+}
+"""Further arrays of a file about a threat that lists its attacks: all targets of a graph share them."""
+
+MAX_WORDS = 2**8  # a text of more words is not read: each operator may nest one threat in another
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class StatedThreat(Threat):
+    """A threat that is known by what a file says about it: it lists nothing anew."""
+
+    text: str
+    most: int
+    label: str = ""
+    by_radius = False
+
+    @override
+    def __str__(self) -> str:
+        return self.text
+
+
+def text_of(threat: Threat) -> str:
+    """The text of a threat in files: one that another threat is read from is not its own."""
+    try:
+        return str(threat) if read_threat(str(threat)) == threat else repr(threat)
+    except (InvalidParameterError, PluginError):
+        return str(threat)
+
+
+def threat_to_json(threat: Threat) -> dict[str, object]:
+    """A threat as files have it."""
+    return {"text": text_of(threat), "label": threat.label, "most": threat.most}
+
+
+def threat_from_json(field: Field) -> Threat:
+    """The threat that a file is about, as its text describes it, or as the file states it if that cannot be read."""
+    inside = field.members("text", "label", "most")
+    text, label, most = inside["text"].text(), inside["label"].text(), inside["most"].whole(MAX_RADIUS)
+    inside["most"].check(most > 0, "be 1 or more")
+    try:
+        threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
+    except (InvalidParameterError, PluginError, RecursionError):
+        return StatedThreat(text, most, label)
+    inside["text"].check(not threat.by_radius and str(threat) == text, "be the text of a threat that lists its attacks")
+    inside["most"].check(threat.most == most, f"be {threat.most}, as the text says")
+    return threat
+
+
+def question_to_json(asked: Question) -> dict[str, object]:
+    """What is asked about an object, without its attacks."""
+    return {"levels": [sorted(levels) for levels in asked.levels], "attacks": asked.counts}
+
+
+def question_from_json(field: Field, threat: Threat, n_axes: int) -> Question:
+    """What is asked about an object; its attacks are in the side file, if anywhere."""
+    inside = field.members("levels", "attacks")
+    levels = [[level.wholes(n_axes, MAX_RADIUS) for level in levels.items()] for levels in inside["levels"].items()]
+    counts = inside["attacks"].wholes(threat.most, MAX_ATTACKS)
+    inside["levels"].check(len(levels) == threat.most, f"have an entry for each of {threat.most} sizes")
+    for of_size, count in zip(levels, counts, strict=True):
+        fits = len(set(of_size)) == len(of_size) <= count and bool(of_size) is bool(count) and all(map(any, of_size))
+        inside["levels"].check(fits, "be different levels, each with attacks of its own")
+    return Question(threat, tuple(map(frozenset, levels)), counts, ())
+
+
+def attack_parts(attacks: AttackList) -> Iterator[tuple[str, npt.ArrayLike]]:
+    """The numbers of lists of attacks, and the arrays that they belong to."""
+    for blocks in attacks:
+        yield "lists", [len(blocks), *(length for block in blocks for length in block.shape)]
+        yield from (("listed", block.T) for block in blocks)
+
+
+def take_attacks(unread: PackedArrays, counts: Iterable[int], n_sites: int) -> AttackList:
+    """The lists that come next, with this many attacks of each size."""
+    found = []
+    for count in counts:
+        (n_blocks,) = unread.take("lists", 1).tolist()
+        shapes = unread.take("lists", 2 * n_blocks).reshape(-1, 2).tolist()
+        if any(rows < 1 or not 1 <= sites <= n_sites for rows, sites in shapes):
+            raise InvalidParameterError("lists", f"be of attacks that change from 1 to {n_sites} sites", shapes)
+        if (total := sum(rows for rows, _ in shapes)) != count:
+            raise InvalidParameterError("lists", f"have the {count:,} attacks that the archive counts", total)
+        found.append([unread.take("listed", rows * sites).reshape(sites, rows).T for rows, sites in shapes])
+    return found
+
+
+class AttackIndex:
+    """For each number of an attack the axis, the choice on it and the site that it stands for."""
+
+    def __init__(self, axes: Sequence[AttackAxis]) -> None:
+        numbers = [axis.attacked(range(axis.n_choices)) for axis in axes]
+        of_axis = [np.full(len(each), axis, dtype=np.int64) for axis, each in enumerate(numbers)]
+        choices = [np.arange(len(each)) for each in numbers]
+        sites = [np.repeat(axis.sites, axis.law.moves) for axis in axes]
+        nothing = np.empty(0, dtype=np.int64)
+        columns = [np.concatenate([nothing, *each]) for each in (numbers, of_axis, choices, sites)]
+        order = np.argsort(columns[0], kind="stable")
+        self.numbers, self.of_axis, self.choices, self.sites = (column[order] for column in columns)
+        self.n_axes = len(axes)
+
+    def places(self, block: Whole) -> Whole:
+        """Where the numbers of attacks stand in this index; refused unless each attack takes different sites of it."""
+        places = np.minimum(np.searchsorted(self.numbers, block), max(len(self.numbers) - 1, 0))
+        if not len(self.numbers) or (self.numbers[places] != block).any():
+            raise InvalidParameterError("listed", "attack sites of the axes", block[:3].tolist())
+        sites = np.sort(self.sites[places], axis=1)
+        if (sites[:, 1:] == sites[:, :-1]).any():
+            raise InvalidParameterError("listed", "attack each site once", block[:3].tolist())
+        return places
+
+    def by_level(self, blocks: Sequence[Whole]) -> dict[Level, list[Whole]]:
+        """The places of attacks by their level; refused if an attack of a block is listed twice."""
+        found: dict[Level, list[Whole]] = {}
+        for block in blocks:
+            places = np.sort(self.places(block), axis=1)
+            if _any_twice(places):
+                raise InvalidParameterError("listed", "list each attack once", block[:3].tolist())
+            group, of_axis = np.zeros(len(places), dtype=np.int64), self.of_axis[places]
+            for axis in range(self.n_axes):
+                flips = (of_axis == axis).sum(axis=1)
+                if (flips != flips[0]).any():
+                    group = np.unique(group * (block.shape[1] + 1) + flips, return_inverse=True)[1]
+            for number in range(group.max() + 1):
+                here = group == number
+                level = np.bincount(of_axis[here.argmax()], minlength=self.n_axes).tolist()
+                found.setdefault(tuple(level), []).append(places[here])
+        return found
+
+    def chosen(self, places: Whole, axes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """The choices of one attack on each of some axes."""
+        of_axis, choices = self.of_axis[places], self.choices[places]
+        return tuple(tuple(choices[of_axis == axis].tolist()) for axis in axes)
+
+    def check(self, attacks: AttackList, asked: Question, name: str) -> None:
+        """Refuses lists of attacks that are not as many, or not on the levels, as a question says."""
+        counts = tuple(sum(map(len, blocks)) for blocks in attacks)
+        levels = [frozenset(self.by_level(blocks)) for blocks in attacks]
+        if counts != asked.counts or levels != list(asked.levels):
+            must = f"list {asked.counts} attacks by size, on the levels {[sorted(each) for each in asked.levels]}"
+            raise InvalidParameterError(name, must, f"{counts} on {[sorted(each) for each in levels]}")
+
+
+def _any_twice(rows: Whole) -> bool:
+    """Whether two rows are equal: mostly they ascend, and then none are."""
+    first = (rows[1:] != rows[:-1]).argmax(axis=1)[:, None]
+    if (np.take_along_axis(rows[1:], first, 1) > np.take_along_axis(rows[:-1], first, 1)).all():
+        return False
+    ordered = rows[np.lexsort(rows.T)]
+    return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())

@@ -1,0 +1,146 @@
+"""Attackers who change sites one by one, and how their attacks are listed and counted.
+
+A `SiteThreat` allows some changes, and an attack of size r is any set of r of them at different sites; perhaps within
+*limits* on what a set may load on a node or an axis. The sets are listed column by column, never one by one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from starcert.objects.layers import Indices
+from starcert.objects.noise import Noise
+from starcert.objects.sites import Sites
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, Mask, Moves, attackable, axis_of_each
+from starcert.objects.threats.base import Threat, refuse_many
+
+Level = tuple[int, ...]
+MAX_WORK = 2**23  # sets that are looked at, column by column
+
+
+class Limits(NamedTuple):
+    """What sets of changes may load on nodes or axes: a change adds `weight` to each of its `ends`.
+
+    Every change that adds something must leave its ends within their limit: those that take something away come first.
+    """
+
+    ends: Indices  # shape (changes, ends)
+    weight: Indices  # of each change
+    load: Indices  # of each end, before any change
+    limit: Indices  # of each end
+
+    def hold(self, rows: Indices) -> Mask:
+        """Whether the ends of the last change of each row are within their limits."""
+        *others, last = rows.T
+        within = np.ones(len(rows), dtype=np.bool_)
+        ends = [np.ascontiguousarray(each) for each in self.ends.T]
+        for end in (each[last] for each in ends):
+            load = self.load[end] + self.weight[last]
+            for column in others:
+                load += self.weight[column] * np.logical_or.reduce([each[column] == end for each in ends])
+            within &= load <= self.limit[end]
+        fine: Mask = within | (self.weight[last] <= 0)
+        return fine
+
+
+class SiteThreat(Threat):
+    """Sets of allowed changes at different sites.
+
+    Its reverse is itself, as long as nothing that attacks change decides what is allowed: others say what it is.
+    """
+
+    symmetric = True
+
+    def allowed(self, sites: Sites, moves: Moves) -> Mask:
+        """Which changes may be part of an attack."""
+        raise NotImplementedError
+
+    def budgets(self, sites: Sites, moves: Moves) -> Limits | None:
+        """The limits on sets of these changes; None: there are none."""
+        return None
+
+    def n_changes(self, sites: Sites, size: int) -> int:
+        """How many sites an attack of this size changes; 0 where there is no such attack."""
+        return size if 1 <= size <= self.most else 0
+
+    def moves(self, sites: Sites) -> Moves:
+        """The changes that may be part of an attack, those that take something away first where there are limits."""
+        self.check(sites)
+        every = Moves.of(sites)
+        found = every.where(self.allowed(sites, every))
+        limits = self.budgets(sites, found)
+        return found if limits is None else found.where(np.argsort(limits.weight > 0, kind="stable"))
+
+    @override
+    def attacks(self, sites: Sites, size: int) -> Attacks:
+        moves, number = self.moves(sites), self.n_changes(sites, size)
+        limits = self.budgets(sites, moves)
+        many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
+        if many and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
+            refuse_many(self, size, total)
+        rows = moves.changes[list_sets(self, moves.site, number, limits)]
+        return Attacks.of([rows]) if limits is not None or not rows.size else Attacks((rows,))  # in their order already
+
+    @override
+    def count(self, sites: Sites, size: int) -> int:
+        moves = self.moves(sites)
+        if self.budgets(sites, moves) is not None:
+            return len(self.attacks(sites, size))
+        return count_sets(moves.site, self.n_changes(sites, size))
+
+    @override
+    def levels(self, sites: Sites, noise: Noise, size: int) -> set[Level]:
+        seen = attackable(sites, noise)
+        moves, number = self.moves(seen), self.n_changes(seen, size)
+        if self.budgets(seen, moves) is not None:
+            return super().levels(sites, noise, size)
+        axes = axis_of_each(moves.changes, sites, noise)
+        return {level for level in tally(moves.site, axes, len(noise.axes), number) if sum(level) == number > 0}
+
+
+def count_sets(owners: Indices, size: int) -> int:
+    """How many sets of `size` choices with different owners there are; none of size 0."""
+    return tally(owners, np.zeros_like(owners), 1, size).get((size,), 0) if size else 0
+
+
+def tally(owners: Indices, axes: Indices, n_axes: int, most: int) -> dict[Level, int]:
+    """How many sets of at most `most` choices with different owners there are, by how many of them are on each axis."""
+    ways = np.zeros((int(owners.max(initial=-1)) + 1, n_axes), dtype=np.int64)
+    np.add.at(ways, (owners, axes), 1)
+    found = {(0,) * n_axes: 1}
+    for alike, n_owners in zip(*(each.tolist() for each in np.unique(ways, axis=0, return_counts=True)), strict=True):
+        grown = {(level, 0): sets for level, sets in found.items()}  # by level, and by how many of these are taken
+        for axis, n_ways in enumerate(alike):
+            before, grown = grown, defaultdict[tuple[Level, int], int](int)
+            for (level, taken), sets in before.items():
+                for more in range(min(most - sum(level), n_owners - taken) + 1 if n_ways else 1):
+                    above = (*level[:axis], level[axis] + more, *level[axis + 1 :])
+                    grown[above, taken + more] += sets * comb(n_owners - taken, more) * n_ways**more
+        found = defaultdict(int)
+        for (level, _), sets in grown.items():
+            found[level] += sets
+    return dict(found)
+
+
+def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None = None) -> Indices:
+    """All sets of `size` choices with different owners, as ascending rows of their numbers, in lexicographic order."""
+    rows = np.empty((1, 0), dtype=np.int64)
+    for column in range(size):
+        first = rows[:, -1] + 1 if column else np.zeros(1, dtype=np.int64)
+        more = np.maximum(len(owners) - (size - 1 - column) - first, 0)  # choices beyond leave too few for the others
+        if (total := int(more.sum())) > MAX_WORK:
+            refuse_many(threat, size)
+        parents = np.repeat(np.arange(len(rows)), more)
+        added = np.arange(total) - np.repeat(np.cumsum(more) - more - first, more)
+        rows = np.concatenate([rows[parents], added[:, None]], axis=1)
+        rows = rows[(owners[rows[:, :-1]] != owners[added][:, None]).all(axis=1)]
+        if limits is not None:
+            rows = rows[limits.hold(rows)]
+    if len(rows) > MAX_ATTACKS:
+        refuse_many(threat, size, len(rows))
+    return rows

@@ -1,0 +1,124 @@
+"""The threat of a run: from its text, with the user's files, on the graphs that it fits."""
+
+from pathlib import Path
+
+import pytest
+
+import starcert as sc
+from starcert.datasets import Dataset
+from starcert.objects.binding import bind_all
+from starcert.runs.threats import as_threat, check_threat, digest_of_files, threat_text, with_spares, without_folders
+from starcert.system.errors import InvalidParameterError
+
+MINE = """
+from dataclasses import dataclass
+import starcert as sc
+
+def near(frame, u, v):
+    return abs(u - v) == 1
+
+@dataclass(frozen=True)
+class First(sc.Threat):
+    most: int
+    label = "the first pair"
+    def attacks(self, sites, size):
+        return sc.threats.Attacks.from_lists([[(0, 1 - int(sites.clean.n_edges > 0))]] if size == 1 else [])
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "my files").mkdir()
+    file = tmp_path / "my files" / "mine.py"
+    file.write_text(MINE)
+    return file
+
+
+@pytest.mark.parametrize("text", ["mine.py:First:1", "where:2,name=mine.py:near", "rewire:1 | mine.py:First:1"])
+def test_files_in_a_text_are_found_from_a_folder_and_leave_no_folder_behind(mine, text):
+    threat = as_threat(text, mine.parent, "threat")
+    assert as_threat(threat, Path(), "threat") is threat
+    assert str(mine.parent.name) not in str(without_folders(threat))
+    assert str(without_folders(threat)) == threat_text(threat, lambda file: file.name) == text
+    sites = bind_all([sc.Graph(4, [(0, 1)])], sc.Noise(all=0.1), None).sites[0]
+    for size in (1, 2):
+        one, other = (each.attacks(sites, size) for each in (threat, without_folders(threat)))
+        assert len(one) == len(other) > 0 or size == 2
+    before = digest_of_files(threat)
+    mine.write_text(MINE + "\n# other content\n")
+    assert digest_of_files(threat) != before
+    assert as_threat(threat_text(threat, str), Path.cwd(), "threat").label == threat.label
+
+
+def test_threats_of_starcert_have_no_files():
+    threat = as_threat("rewire:1 | flips:2", Path(), "threat")
+    assert digest_of_files(threat) is None
+    assert digest_of_files(None) is None
+    assert without_folders(threat) is threat
+    assert without_folders(None) is None
+
+
+def test_files_of_one_name_keep_their_folders(mine, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    text = f"mine.py:First:1 | {tmp_path}/mine.py:First:1"
+    threat = as_threat(text, mine.parent, "threat")
+    assert without_folders(threat) is threat
+
+
+LABELLED = [
+    sc.Graph(3, [(0, 1)], node_data={"element": ["C", "N", "O"]}),
+    sc.Graph(2, [], node_data={"element": ["C", "C"]}),
+]
+DATA = Dataset(LABELLED, [0, 1], names=("a", "b"))
+
+
+def test_spare_nodes_come_with_their_data():
+    threat = sc.threats.InjectNode(edges=1) | sc.threats.InjectNode(["b", "c"], edges=1)
+    found = with_spares(DATA, threat, {"element": "F"})
+    for before, after in zip(LABELLED, found.graphs, strict=True):
+        assert after.nodes == (*before.nodes, "spare", "b", "c")
+        assert after.node_data["element"] == (*before.node_data["element"], "F", "F", "F")
+    again = with_spares(found, sc.threats.InjectNode(edges=2), {"element": "F"})
+    assert [each.n_nodes for each in again.graphs] == [each.n_nodes for each in found.graphs]
+    assert with_spares(DATA, sc.threats.Rewire(1), {}) is DATA
+    plain = with_spares(Dataset([sc.Graph(2, [])], [0], names=["c"]), sc.threats.InjectNode(edges=1), {})
+    assert plain.graphs[0].n_nodes == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "threat", "entries", "said"),
+    [
+        (
+            DATA,
+            "inject:1",
+            {},
+            "'spare_node' must have an entry of each spare node for element.",
+        ),
+        (DATA, "inject:1", {"element": "C", "charge": 0}, "for graph 'a'"),
+        (
+            DATA,
+            "rewire:1",
+            {"element": "C"},
+            "'spare_node' must be left out unless a node is",
+        ),
+        (Dataset([sc.Bits([0, 1])], [0]), "inject:1", {}, "'threat' must inject nodes into graphs that are classified"),
+        (Dataset(LABELLED[0], [0, 1, 0]), "inject:1", {"element": "C"}, "'threat' must inject nodes into graphs"),
+    ],
+)
+def test_spare_nodes_that_cannot_be_made_are_one_message(data, threat, entries, said):
+    with pytest.raises(InvalidParameterError) as caught:
+        with_spares(data, as_threat(threat, Path(), "threat"), entries)
+    assert said in str(caught.value)
+
+
+def test_a_threat_that_does_not_fit_is_refused_by_name():
+    data = Dataset([sc.Bits([0, 1]), sc.Bits([1, 1])], [0, 1], names=("one", "two"))
+    problem = bind_all(data.graphs, sc.Noise(all=0.1), None)
+    for threat in (None, sc.threats.AnyFlips(2), sc.threats.Deletions(1)):
+        check_threat(threat, problem, data)
+    with pytest.raises(InvalidParameterError) as caught:
+        check_threat(sc.threats.Rewire(1), problem, data)
+    said = str(caught.value)
+    assert said.startswith("'threat' must fit the objects: 1 rewired edge needs ")
+    assert "(row 'one', threat rewire:1)" in said
+    assert said.endswith("Ask about another threat: any flips, such as flips:1, fit everything.")
