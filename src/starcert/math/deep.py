@@ -203,10 +203,10 @@ def choose_law(pools: Pools, levels: Sequence[Level], votes: int, *, asking: boo
     chosen = asked
     order: Whole = np.argsort(-best[1] / prices, kind="stable")[: None if asking else 0]
     for number in order:
+        if prices[asked].sum() + prices[number] > MAX_ASKED * votes:
+            continue
         asked = asked.copy()
         asked[number] = True
-        if prices[asked].sum() > MAX_ASKED * votes:
-            break
         found = law(asked)
         if found[0] > best[0]:
             best, chosen = found, asked
