@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from math import ceil, prod, sqrt
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
+from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, by_weighing
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
@@ -51,7 +51,6 @@ DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
-AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 Whole = npt.NDArray[np.int64]
 
 
@@ -62,6 +61,7 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
+    deep: int = 0,
     max_flips: int | None = None,
     each_class: bool = False,
     store: VoteStore | None = None,
@@ -71,8 +71,8 @@ def with_evidence(
     """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
-    versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
-    For `each_class` see `FlipEvidence`.
+    versions of a graph, and at most `deep` deep ones, shared evenly by its targets; levels of more than `max_flips`
+    flips in all are not looked at. For `each_class` see `FlipEvidence`.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -83,11 +83,16 @@ def with_evidence(
         verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
         # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
         if record is not None and (record.complete or share or one.asked is None):
-            axes, own = axes_by_object(one.object), None
+            axes, own, further = axes_by_object(one.object), None, None
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
+            if deep_share := deep // job.n_targets(one.object):
+                further = DeepSource(job, one, axes, most=deep_share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
-            verdicts = judge(one, votes.row(row), axes, own=own)
+            verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
+            if further is not None and further.votes is not None:
+                drawn += further.most
+                against[one.object] = against.get(one.object, {}) | further.audited()
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -108,6 +113,7 @@ def verdicts_of(
     *,
     alpha: float,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
     each_class: bool = False,
@@ -120,7 +126,7 @@ def verdicts_of(
     answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
     box = one.max_radius if asked is None else None
     evidence = evidence_of(votes, axes, alpha=shares.certified, box=box, each_class=each_class)
-    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
         frontier = one.frontier_by_p_A
         if levels and answered:
@@ -162,6 +168,7 @@ def find_verdicts(
     frontier: Frontier,
     *,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     label: int,
     alpha: float,
     broken: Fraction,
@@ -169,6 +176,7 @@ def find_verdicts(
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
 
+    Levels that the votes on the clean object leave open have deep votes next, and then votes at attacked objects.
     `alpha` is the probability that anything certified or broken is not, counts included; `broken` its part for what is
     broken. Without votes at attacked objects (`own`) nothing is broken.
     """
@@ -193,7 +201,9 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else _OpenLevel(evidence, level, own, label, known)
-        levels[level] = _verdict(evidence, level, search, broken)
+        further = None if deep is None else DeepLevel(evidence, level, deep, max_flips)
+        verdict = _verdict(evidence, level, search, broken, further)
+        levels[level] = verdict if further is None else further.explained(verdict)
         if levels[level].kind != "certified":
             continue
         for axis, limit in enumerate(evidence.box):
@@ -205,10 +215,12 @@ def find_verdicts(
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
-    return Verdicts(alpha, levels, drawn, incomplete, grounds)
+    return Verdicts(alpha, levels, drawn, incomplete, grounds._replace(deep=evidence.deep))
 
 
-def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(
+    evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction, deep: DeepLevel | None = None
+) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", evidence.nothing_to_weigh)
@@ -218,7 +230,12 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
     for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+            return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+    if deep is not None and (further := deep.weighed()) is not None:
+        weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
+        early = [each.scheme for each in weighed]
+        if (verdict := deep.verdict(further)) is not None:
+            return verdict
     if search is None:
         verdict = _left_open(weighed)
     else:
@@ -228,7 +245,7 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
-                return Verdict("certified", _by_weighing(scheme.n_attacks))
+                return Verdict("certified", by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
     return verdict
 
@@ -239,10 +256,6 @@ def _left_open(weighed: Sequence[Weighed]) -> Verdict:
         return Verdict("open", "its attacks are too many to weigh one by one")
     number = f"{len(few.rest):,} of {few.scheme.n_attacks:,}"
     return Verdict("open", f"{number} attacks are not settled by the votes on the clean object")
-
-
-def _by_weighing(number: int) -> str:
-    return f"by weighing {number:,} attack{'s' * (number > 1)}"
 
 
 class _OpenLevel:
@@ -312,7 +325,7 @@ class _OpenLevel:
             still_open = self._draw_until_harmless(each, bet)
             if still_open is None:
                 own = f"{len(each.rest):,} of them with {self._left - self._own.left:,} votes of their own"
-                return Verdict("certified", f"{_by_weighing(each.scheme.n_attacks)}, {own}")
+                return Verdict("certified", f"{by_weighing(each.scheme.n_attacks)}, {own}")
             verdict = still_open
         return verdict
 

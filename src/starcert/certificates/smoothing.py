@@ -188,6 +188,7 @@ class SmoothedClassifier(SmoothedEstimator):
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed, each_class = weighing is not None, weighing is not None and weighing.each_class
+        deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
@@ -218,6 +219,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
+            "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
         if weighed and questions is not None and how.store is not None:
@@ -254,6 +256,7 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
+                    deep=deep,
                     max_flips=max_flips,
                     each_class=each_class,
                     store=store,

@@ -181,6 +181,9 @@ class Archive:
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
+        if any(each is not None and each.grounds and each.grounds.deep for each in certificates.verdicts or ()):
+            hint = "Write the archive of a result without deep_samples."
+            raise InvalidParameterError("certificates", "rest on votes that archives know", "deep votes", hint)
         n_graphs, n_classes = votes.counts.shape
         by, word = certificates.bounds, certificates.kind.word
         objects = {} if word == "graph" else {"objects": f"{word}s"}

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,12 @@ from starcert.math.bets import (
     with_reserve,
 )
 from starcert.math.flips import FlipRecord
+from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
+
+if TYPE_CHECKING:
+    from starcert.math.deep_votes import DeepVotes
 
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
@@ -70,6 +74,7 @@ class Weighed(NamedTuple):
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
     failure: Floats  # the estimates with all other classes as one: ranks are by these, with `each_class` or without
+    least: Floats | None = None  # what the estimate of each attack is at least, by copies that were all asked
 
     @property
     def proved(self) -> bool:
@@ -112,6 +117,7 @@ class FlipEvidence:
         self.max_attacks = max_attacks
         self.each_class = each_class
         self.n_votes = int(flips.samples.sum())
+        self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
@@ -132,6 +138,14 @@ class FlipEvidence:
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
+
+    def full_scheme(self, level: Level) -> Scheme | None:
+        """The scheme of a level that pools nothing, which deep votes are weighed by; None: there is none."""
+        return next((scheme for scheme in self.schemes(level) if not self._pooled(level, scheme)), None)
+
+    def alike(self, flips: int) -> list[Level]:
+        """The levels of this many flips in all that deep votes can say something about."""
+        return [level for level in levels_of(flips, self.box) if self.possible(level) and self.full_scheme(level)]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a level: axes of one pool take different sites of it."""
@@ -162,20 +176,26 @@ class FlipEvidence:
         goal = needed(self.delta(level, scheme))
         return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
 
-    def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
-        """What each attack weighs with the reserve, the least against any other class; and how often it seems to fail.
+    def capitals(
+        self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None
+    ) -> tuple[Weights, Floats, Floats | None]:
+        """What each attack weighs by shared and deep votes, with a reserve after each; `failure` and `least` of them.
 
-        Where all other classes count as one, each capital is at least as small. So what reaches the goal that way is
-        not weighed again class by class.
+        It is the least against any other class. Where all other classes count as one, each capital is at least as
+        small: so what reaches the goal that way is not weighed again class by class. Deep votes count them as one.
         """
         whole = self.weights(level, scheme, rows)
-        whole = whole._replace(capital=with_reserve(whole.capital))
-        short = whole.capital < goal
-        if not (self.each_class and short.any() and len(self._rivals) > 1):
-            return whole, whole.estimate
-        capital, estimate = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
-        least = np.where(short, with_reserve(capital), whole.capital)
-        return Weights(least, np.where(short, estimate, whole.estimate)), whole.estimate
+        shared, estimate = with_reserve(whole.capital), whole.estimate
+        short = shared < goal
+        if self.each_class and short.any() and len(self._rivals) > 1:
+            by_class = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
+            shared = np.where(short, with_reserve(by_class.capital), shared)
+            estimate = np.where(short, by_class.estimate, estimate)
+        if self.deep is None or self._pooled(level, scheme):
+            return Weights(shared, estimate), whole.estimate, None
+        ratios = self.ratios(level, scheme.listed)
+        found = self.deep.weights(level, scheme.listed, self.listed(level, scheme), ratios, rows)
+        return Weights(shared + with_reserve(found.capital), found.estimate), found.estimate, found.least
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
