@@ -11,6 +11,7 @@ from starcert import pages as report
 from starcert.certificates import metrics
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
-           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "Edges", "Evidence",
-           "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
-           "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat", "Votes", "Voting",
-           "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels", "metrics",
-           "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats",
-           "transforms"]  # fmt: skip
+           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
+           "Edges", "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
+           "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat",
+           "Votes", "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels",
+           "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages",
+           "threats", "transforms"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -18,6 +18,7 @@ from starcert.certificates import evidence as module
 from starcert.math.attacked_sites import ListedAxis, attack_number
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
+from starcert.system.errors import InvalidParameterError
 from starcert.voting.store import VoteStore
 
 NOISE = sc.Noise(ring=0.1, rest=0.15)
@@ -187,6 +188,39 @@ def test_an_abstention_has_no_verdicts(smoothed):
     assert one.abstained
     assert one.verdicts.levels == {}
     assert one.verdict(1) == "open"
+
+
+@pytest.mark.parametrize(("plan", "samples"), [("fixed", 800), ("decided", 1_500)])
+def test_an_answer_without_a_majority_is_certified_class_by_class_and_proved_again(graphs, plan, samples, tmp_path):
+    """Four classes, the first with less than half of the votes and more than any other; flips change little."""
+    weights = np.random.default_rng(1).integers(1, 1_000, (7, 7))
+
+    def answers(batch):
+        return np.searchsorted([44, 74, 88], (batch.adjacency() * weights).sum(axis=(1, 2)) % 100, side="right")
+
+    base = sc.classifiers.from_callable(answers, on="batch", n_classes=4, description="remainders")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.45))
+    voting = sc.Voting(selection_samples=500, plan=plan)
+    certify = partial(smoothed.certify, graphs, samples=samples, seed=1, voting=voting)
+    each_class = sc.Evidence(own_samples=50_000, each_class=True)
+    before = certify(evidence=True, threat="flips:1")
+    after = certify(evidence=each_class, threat="flips:1")
+    listed = certify(evidence=each_class, threat="additions:1")
+    assert before.abstained.sum() > after.abstained.sum()
+    for one, narrow in zip(after, listed, strict=True):
+        assert one.abstained == narrow.abstained
+        assert one.verdict(0) == ("open" if one.abstained else "certified")
+        if one.abstained:
+            assert (one.verdict(1), narrow.verdict("additions:1")) == ("open", "open")
+    gained = [i for i in range(len(graphs)) if before.abstained[i] and not after.abstained[i]]
+    assert all("by weighing" in after[i].why(0) for i in gained)
+    assert all(after[i].frontier.radii for i in gained)
+    assert all(after[i].verdict(1) == "certified" == listed[i].verdict("additions:1") for i in gained)
+
+
+def test_options_of_evidence_are_checked():
+    with pytest.raises(InvalidParameterError, match="'each_class' must be True or False"):
+        sc.Evidence(each_class="yes")
 
 
 def test_three_classes(graphs):

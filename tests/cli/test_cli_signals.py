@@ -46,10 +46,10 @@ VOTING = ["run.toml", "--samples", 20000]
     ("command", "workers", "sent", "whole_group"),
     [
         ("certify", 1, signal.SIGTERM, False),
-        ("certify", 2, signal.SIGTERM, True),  # as a service manager does: workers too
+        pytest.param("certify", 2, signal.SIGTERM, True, marks=pytest.mark.slow),  # as a service manager does
         ("certify", 2, signal.SIGHUP, True),  # as a terminal does that is closed
         ("sweep", 2, signal.SIGTERM, False),
-        ("sweep", 1, signal.SIGHUP, False),
+        pytest.param("sweep", 1, signal.SIGHUP, False, marks=pytest.mark.slow),
     ],
 )
 def test_signals_end_a_run_quietly_and_keep_its_votes(slow, command, workers, sent, whole_group):

@@ -22,7 +22,7 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
     quiet = rng.integers(0, 10**9, 4)
     values = rng.random((*shape, 3))
     axes = [ListedAxis(*axis) for axis in zip(sizes, counts, strict=True)]
-    weights = weigh(columns_of(flips, groups, 3), axes, seen, quiet, values, 1_000)
+    weights = weigh(columns_of(flips, groups, 3), axes, seen[:, None], quiet, values[None], 1_000)
     starts = np.cumsum([0, *sizes])
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
@@ -60,7 +60,9 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
         (each[:, :, None] == np.arange(1, axis.outcomes + 1)).reshape(votes, -1)
         for axis, each in zip(axes, shown, strict=True)
     ]
-    weights = weigh(columns_of(np.concatenate(flips, axis=1), groups, 2), axes, seen, quiet, values, 1_000)
+    weights = weigh(
+        columns_of(np.concatenate(flips, axis=1), groups, 2), axes, seen[:, None], quiet, values[None], 1_000
+    )
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
     assert [attack_number(axes, number) for number in range(len(listed))] == listed
@@ -72,3 +74,23 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
         ]
         assert capital == capital_of(quiet + seen[(slice(None), *cells, groups)].sum(axis=1))
         assert estimate == pytest.approx(values[(*cells, groups)].sum() / 1_000)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_several_rivals_have_the_least_capital_and_the_largest_estimate(listed):
+    rng = np.random.default_rng(3)
+    axes = [ListedAxis(6, 2), ListedAxis(4, 1)]
+    columns = columns_of(rng.random((200, 10)) < 0.4, rng.integers(0, 3, 200), 3)
+    seen, quiet = rng.integers(-(10**9), 10**8, (4, 5, 3, 2, 3)), rng.integers(0, 10**9, 4)
+    values = rng.random((5, 3, 2, 3))
+    rows = None
+    if listed:
+        rows = np.array([[*one, 6 + other[0]] for one, other in attacks_of(axes)])[::3]
+    together = weigh(columns, axes, seen, quiet, values, 1_000, rows)
+    alone = [weigh(columns, axes, seen[:, [i]], quiet, values[[i]], 1_000, rows) for i in range(5)]
+    assert np.array_equal(together.capital, np.min([one.capital for one in alone], axis=0))
+    assert together.estimate == pytest.approx(np.max([one.estimate for one in alone], axis=0))
+    wanted = rng.random(len(together.capital)) < 0.3
+    some = weigh(columns, axes, seen, quiet, values, 1_000, rows, wanted)
+    assert np.array_equal(some.capital, np.where(wanted, together.capital, 0))
+    assert np.array_equal(some.estimate, np.where(wanted, together.estimate, 0))

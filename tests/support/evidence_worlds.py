@@ -24,6 +24,11 @@ class Votes:
     flips: np.ndarray
     complete: bool = True
 
+    @property
+    def classes(self):
+        """What votes against the class are for: there is one other."""
+        return np.ones(len(self.flips), dtype=np.int64)
+
     def first(self, chunks):
         """The votes of the first chunks."""
         against = self.against[:chunks]

@@ -32,6 +32,7 @@ from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
+    from starcert.math.deep_votes import DeepVotes
     from starcert.math.listed import AttackList
 
 MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
@@ -70,8 +71,8 @@ class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
-    in all; None: there were to be none), the most flips of a level that was looked at, and the attacks of a threat that
-    lists them, size after size: if there are any, sizes were looked at instead of levels.
+    in all; None: there were to be none), the most flips of a level that was looked at, the attacks of a threat that
+    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes.
     """
 
     axes: tuple[AttackAxis, ...]
@@ -79,6 +80,7 @@ class Grounds(NamedTuple):
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
     attacks: AttackList | None = None
+    deep: DeepVotes | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class Verdicts:
     incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
     sizes: Mapping[int, Verdict] = field(default_factory=dict)
+    each_class: bool = False  # whether the class had to beat every other one by itself
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""
@@ -184,7 +187,7 @@ class Certificate:
     @property
     def abstained(self) -> bool:
         """Whether not even the answer on the clean graph is certain enough to be given."""
-        return self._margin.proves((0,) * len(self.noise.axes)) is not True
+        return not self.certified((0,) * len(self.noise.axes))
 
     @property
     def frontier(self) -> Frontier:

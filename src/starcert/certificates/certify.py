@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
+from starcert.certificates.collective import Collective, CollectiveClaim
 from starcert.certificates.questions import Question
 from starcert.certificates.sentences import cells_of
 from starcert.certificates.slack import slacks_of
@@ -26,7 +27,7 @@ from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import Threat
+from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 from starcert.system.output import as_frame
@@ -57,6 +58,7 @@ class Certificates(Sequence[Certificate]):
     kind: Kind = GRAPHS
     classes: Sequence[Hashable] | None = None
     asked: Sequence[Question] | None = None  # for each object
+    collective: Collective | None = None  # the votes of all targets side by side, if they were kept
     _frontiers: dict[tuple[int | None, ...], Frontiers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -224,6 +226,26 @@ class Certificates(Sequence[Certificate]):
         for i in np.flatnonzero(one_by_one):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
+
+    def at_most_changed(
+        self, threat: Threat | str, *, k: int | None = None, alpha: float | None = None
+    ) -> CollectiveClaim:
+        """The claim that at most k of all answers differ from the stated ones under any attack of a threat.
+
+        The stated answers are `labels`, also where a certificate abstains. The claim stands by itself, beside what the
+        certificates say: alpha is divided neither between targets nor between attacks. It needs votes that were drawn
+        with this threat, or with more units of it, and `evidence=Evidence(collective=True)`.
+
+        Args:
+            threat: what the attacker can do, an object or its text; where there are several objects, to each of them.
+            k: the number to be shown, fixed before the votes were seen; by default the smallest that can be shown for
+                the whole threat, which costs nothing.
+            alpha: the probability that the claim is false; by default that of `certify`.
+        """
+        if self.collective is None:
+            hint = "Certify with threat=… and evidence=Evidence(collective=True); files do not keep such votes."
+            raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
+        return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""

@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import ClassVar, Self
 
 from typing_extensions import override
@@ -32,7 +32,7 @@ from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.bets import capital_against
+from starcert.math.bets import capital_against, class_and_rival
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level
 from starcert.math.frontier import levels_below, levels_of
@@ -63,6 +63,7 @@ class DecidedPlan(Plan):
     max_radius: Level | None = None  # the radius to certify; None: all that an attacker can flip
     max_flips: int | None = None  # the largest number of flips in all to certify; None: any number
     questions: Sequence[Question] | None = None  # of a threat that lists its attacks, for each object
+    each_class: bool = False  # whether evidence weighs every other class by itself
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -77,6 +78,7 @@ class DecidedPlan(Plan):
         max_radius: Level | None = None,
         max_flips: int | None = None,
         questions: Sequence[Question] | None = None,
+        each_class: bool = False,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
 
@@ -84,7 +86,7 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions)
+        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions, each_class)
         if selection_samples is None:
             limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
@@ -117,8 +119,9 @@ class DecidedPlan(Plan):
         self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]], *, weighs: bool
     ) -> bool:
         assert votes.selection is not None
+        mine, rival = class_and_rival(votes.counts[0], int(votes.selection[0].argmax()))
         total = int(votes.counts.sum())
-        lost = total - int(votes.counts[0, votes.selection[0].argmax()])
+        lost = total - mine
         by_evidence = self._evidence and votes.records[0] is not None
 
         def holds_by_counts(level: Level) -> bool:
@@ -127,13 +130,17 @@ class DecidedPlan(Plan):
         largest = self._question(graph)
         if largest and all(map(holds_by_counts, largest)):
             return True
-        limit = self._failure_limit(graph, evidence=by_evidence)
-        if _is_futile(lost, total, limit, most=self.most.estimation, share=self.shares.counts):
+        limit, against, of = self._failure_limit(graph, evidence=by_evidence), lost, total
+        if by_evidence and self.each_class:  # votes for third classes say nothing
+            against, of = rival, mine + rival
+        most = max(of + 1, self.most.estimation * of // total)
+        if _is_futile(against, of, limit, most=most, share=self.shares.counts):
             return True
         nothing = (0,) * len(self.problem.noise.axes)
         if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
             return False
-        evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=self.max_radius)
+        weigh = partial(evidence_of, alpha=self.shares.certified, box=self.max_radius, each_class=self.each_class)
+        evidence = weigh(votes, axes())
         if self.questions is not None:
             return self._proves_listed(self.questions[graph].attacks, evidence, holds_by_counts)
         left = _levels_within(largest, holds_by_counts)

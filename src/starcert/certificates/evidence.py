@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from math import ceil, prod, sqrt
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +21,15 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
+from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, by_weighing
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis, describe_attack
-from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed
+from starcert.math.bets import SCALE, OwnBet, anytime_limit, capital_of, class_and_rival, count_capital, needed
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
-from starcert.math.frontier import Frontier, levels_below
-from starcert.math.limits import AlphaShares
+from starcert.math.frontier import Frontier, levels_below, levels_of
+from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNK, Attack
@@ -45,12 +45,12 @@ FEW = 2**16  # more attacks than these are weighed only after votes at attacked 
 N_LOOKS = 11
 LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
 BATCH = 512  # attacks that have votes of their own at a time
-GIVE_UP = 5.0  # standard deviations by which votes against the class exceed half, where an attack is not harmless
+GIVE_UP = 5.0  # standard deviations by which another class has more votes, where an attack is not harmless
+HOPELESS = -4.0  # the same, where an attack breaks nothing
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
-AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 Whole = npt.NDArray[np.int64]
 
 
@@ -61,7 +61,9 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
+    deep: int = 0,
     max_flips: int | None = None,
+    each_class: bool = False,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -69,7 +71,8 @@ def with_evidence(
     """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
-    versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
+    versions of a graph, and at most `deep` deep ones, shared evenly by its targets; levels of more than `max_flips`
+    flips in all are not looked at. For `each_class` see `FlipEvidence`.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -77,14 +80,19 @@ def with_evidence(
     drawn = 0
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
-        verdicts = None
-        if votes.records[row] is not None:
-            axes, own = axes_by_object(one.object), None
-            if share := most // job.n_targets(one.object):
+        verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
+        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
+        if record is not None and (record.complete or share or one.asked is None):
+            axes, own, further = axes_by_object(one.object), None, None
+            if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            verdicts = verdicts_of(
-                one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips, asked=one.asked
-            )
+            if deep_share := deep // job.n_targets(one.object):
+                further = DeepSource(job, one, axes, most=deep_share, store=store, executor=executor)
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
+            verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
+            if further is not None and further.votes is not None:
+                drawn += further.most
+                against[one.object] = against.get(one.object, {}) | further.audited()
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
@@ -105,31 +113,54 @@ def verdicts_of(
     *,
     alpha: float,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
+    each_class: bool = False,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=one.max_radius if asked is None else None)
-    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
+    zero, levels = (0,) * len(axes), {}
+    if each_class and one.abstained:
+        levels[zero] = _clean_verdict(votes, one.label, shares.certified)
+    answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
+    box = one.max_radius if asked is None else None
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box, each_class=each_class)
+    find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        return find(evidence, one.frontier_by_p_A, max_flips=max_flips)
+        frontier = one.frontier_by_p_A
+        if levels and answered:
+            frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
+        found = find(evidence, frontier, max_flips=max_flips)
+        return replace(found, levels=levels | dict(found.levels), each_class=each_class)
     listed = ListedEvidence(evidence, asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
-    frontier = Frontier(() if one.abstained else ((certified,),), beyond, verified=True)
-    found = find(listed, frontier)
+    found = find(listed, Frontier(((certified,),) if answered else (), beyond, verified=True))
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
-    return replace(found, levels={}, sizes=sizes, grounds=found.grounds._replace(attacks=asked.attacks))
+    grounds = found.grounds._replace(attacks=asked.attacks)
+    return replace(found, levels=levels, sizes=sizes, grounds=grounds, each_class=each_class)
 
 
-def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
+def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
+    """Whether the votes for the class and for each other one show that it is the likelier of the two, up to `share`."""
+    mine, rival = class_and_rival(votes.counts[0], label)
+    limit = upper_limit if votes.history == "fixed" else anytime_limit
+    if limit(rival, mine + rival, share) < 1 / 2:
+        return Verdict("certified", "by weighing its votes against those for each other class")
+    return Verdict("open", "its votes are too few to show that its class is the likeliest")
+
+
+def evidence_of(
+    votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None, each_class: bool = False
+) -> FlipEvidence:
     """One row of votes with their flips, ready to be weighed: `alpha` is the share for what evidence certifies."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    return FlipEvidence(record, axes, alpha=alpha, failure=1 - selection[0].max() / selection[0].sum(), box=box)
+    failure = 1 - selection[0].max() / selection[0].sum()
+    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, each_class=each_class)
 
 
 def find_verdicts(
@@ -137,6 +168,7 @@ def find_verdicts(
     frontier: Frontier,
     *,
     own: AttackVotes | None,
+    deep: DeepSource | None = None,
     label: int,
     alpha: float,
     broken: Fraction,
@@ -144,6 +176,7 @@ def find_verdicts(
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
 
+    Levels that the votes on the clean object leave open have deep votes next, and then votes at attacked objects.
     `alpha` is the probability that anything certified or broken is not, counts included; `broken` its part for what is
     broken. Without votes at attacked objects (`own`) nothing is broken.
     """
@@ -168,7 +201,9 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else _OpenLevel(evidence, level, own, label, known)
-        levels[level] = _verdict(evidence, level, search, broken)
+        further = None if deep is None else DeepLevel(evidence, level, deep, max_flips)
+        verdict = _verdict(evidence, level, search, broken, further)
+        levels[level] = verdict if further is None else further.explained(verdict)
         if levels[level].kind != "certified":
             continue
         for axis, limit in enumerate(evidence.box):
@@ -180,10 +215,12 @@ def find_verdicts(
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
-    return Verdicts(alpha, levels, drawn, incomplete, grounds)
+    return Verdicts(alpha, levels, drawn, incomplete, grounds._replace(deep=evidence.deep))
 
 
-def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(
+    evidence: AnyEvidence, level: Level, search: _OpenLevel | None, broken: Fraction, deep: DeepLevel | None = None
+) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", evidence.nothing_to_weigh)
@@ -193,7 +230,12 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
     for scheme in early:
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
-            return Verdict("certified", _by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+            return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+    if deep is not None and (further := deep.weighed()) is not None:
+        weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
+        early = [each.scheme for each in weighed]
+        if (verdict := deep.verdict(further)) is not None:
+            return verdict
     if search is None:
         verdict = _left_open(weighed)
     else:
@@ -203,7 +245,7 @@ def _verdict(evidence: AnyEvidence, level: Level, search: _OpenLevel | None, bro
         if verdict.kind == "open":
             weighed.append(evidence.weighed(level, scheme))
             if weighed[-1].proved:
-                return Verdict("certified", _by_weighing(scheme.n_attacks))
+                return Verdict("certified", by_weighing(scheme.n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
     return verdict
 
@@ -214,10 +256,6 @@ def _left_open(weighed: Sequence[Weighed]) -> Verdict:
         return Verdict("open", "its attacks are too many to weigh one by one")
     number = f"{len(few.rest):,} of {few.scheme.n_attacks:,}"
     return Verdict("open", f"{number} attacks are not settled by the votes on the clean object")
-
-
-def _by_weighing(number: int) -> str:
-    return f"by weighing {number:,} attack{'s' * (number > 1)}"
 
 
 class _OpenLevel:
@@ -260,11 +298,10 @@ class _OpenLevel:
                     why = f"by {sum(votes):,} votes at an attacked object"
                     sites, values = describe_attack(self._evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
-            total = OWN_CHUNK * 2**look
-            mine = {rank: int(counts[rank][self._label]) for rank in ranks}
-            # What has far fewer votes against the class than half will not break anything.
-            hopeful = [rank for rank in ranks if mine[rank] <= total / 2 + 2 * total**0.5]
-            ranks = sorted(hopeful, key=lambda rank: mine[rank])[: max(1, len(ranks) // 2)]
+            excess = {rank: self._excess(attacks[rank]) for rank in ranks}
+            # Where the class has far more votes than any other, nothing breaks.
+            hopeful = [rank for rank in ranks if excess[rank] >= HOPELESS]
+            ranks = sorted(hopeful, key=lambda rank: -excess[rank])[: max(1, len(ranks) // 2)]
         return None
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
@@ -288,7 +325,7 @@ class _OpenLevel:
             still_open = self._draw_until_harmless(each, bet)
             if still_open is None:
                 own = f"{len(each.rest):,} of them with {self._left - self._own.left:,} votes of their own"
-                return Verdict("certified", f"{_by_weighing(each.scheme.n_attacks)}, {own}")
+                return Verdict("certified", f"{by_weighing(each.scheme.n_attacks)}, {own}")
             verdict = still_open
         return verdict
 
@@ -316,9 +353,14 @@ class _OpenLevel:
         return None
 
     def _excess(self, attack: Attack) -> float:
-        """By how many standard deviations the votes against the class are more than half."""
-        total = self._own.total(attack)
-        return (total - 2 * int(self._own.counts(attack)[self._label])) / sqrt(max(total, 1))
+        """By how many standard deviations another class has more votes than this one."""
+        mine, rival = self._votes_for(attack)
+        return (rival - mine) / sqrt(max(mine + rival, 1))
+
+    def _votes_for(self, attack: Attack) -> tuple[int, int]:
+        """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
+        mine, rival = class_and_rival(self._own.counts(attack), self._label)
+        return mine, rival if self._evidence.each_class else self._own.total(attack) - mine
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
@@ -338,12 +380,13 @@ class _OpenLevel:
         return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
-        """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""
+        """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
-        if self._own.counts(attack)[self._label] < total:
+        mine, rival = self._votes_for(attack)
+        if mine < total:
             numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
             against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
-        return shared + bet.capital(total, against)
+        return shared + bet.capital(total, against, rival)
 
     def _dangerous(self, weighed: Weighed) -> list[Attack]:
         """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
@@ -353,7 +396,7 @@ class _OpenLevel:
             return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
         if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
-            order = np.argsort(-weighed.weights.estimate, kind="stable")[:DANGEROUS]
+            order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
             return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
         for axis in range(len(self._level)):

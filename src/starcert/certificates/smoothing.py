@@ -23,6 +23,7 @@ from starcert.certificates.attack_axes import undefended
 from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.collective import Collective, ask_jointly
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
@@ -186,13 +187,18 @@ class SmoothedClassifier(SmoothedEstimator):
         questions = None
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
-        weighed = weighing is not None
+        weighed, each_class = weighing is not None, weighing is not None and weighing.each_class
+        deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
         plan, drawing = how.plan, _plan(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
-        run = VotingRun(self.classifier, problem, seed, how)
+        jointly = None
+        if weighing is not None and weighing.collective:
+            jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
+        joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
+        run = VotingRun(self.classifier, problem, seed, how, joint_sites)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
@@ -205,6 +211,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 max_radius=limits,
                 max_flips=max_flips,
                 questions=questions,
+                each_class=each_class,
             )
         look: dict[str, object] = {
             "selection": drawing.most.selection,
@@ -212,6 +219,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
+            "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
         }
         if weighed and questions is not None and how.store is not None:
@@ -237,7 +245,8 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            certificates = replace(certificates, asked=questions)
+            collective = None if jointly is None else Collective(jointly, votes, bounds.labels, alpha)
+            certificates = replace(certificates, asked=questions, collective=collective)
             if not weighed:
                 return certificates
             # Weigh where the flips fell.
@@ -247,7 +256,9 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
+                    deep=deep,
                     max_flips=max_flips,
+                    each_class=each_class,
                     store=store,
                     executor=run.executor,
                     advance=advance,

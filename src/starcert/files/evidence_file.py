@@ -85,7 +85,7 @@ class GraphEvidence:
         """What verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
-        axes, most, own, max_flips, attacks = verdicts.grounds
+        axes, most, own, max_flips, attacks, _ = verdicts.grounds
         values, valued = np.zeros(record.n_sites, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
         for axis in valued:
             values[axis.sites] = axis.values

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +76,7 @@ class Archive:
     # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
+    each_class: bool = False  # whether evidence weighs every other class by itself
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -180,6 +181,9 @@ class Archive:
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
+        if any(each is not None and each.grounds and each.grounds.deep for each in certificates.verdicts or ()):
+            hint = "Write the archive of a result without deep_samples."
+            raise InvalidParameterError("certificates", "rest on votes that archives know", "deep votes", hint)
         n_graphs, n_classes = votes.counts.shape
         by, word = certificates.bounds, certificates.kind.word
         objects = {} if word == "graph" else {"objects": f"{word}s"}
@@ -206,6 +210,7 @@ class Archive:
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
+            each_class=any(each is not None and each.each_class for each in verdicts),
         )
         if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates.numbered  # with what was proved already
@@ -270,10 +275,10 @@ class Archive:
         graph = None if self.evidence is None else self.evidence[row]
         if graph is None or self.votes.selection is None:
             return None
-        votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
+        votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        axes, flips = graph.axes(self.noise), graph.max_flips
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=flips, asked=one.asked)
+        how = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, each_class=self.each_class)
+        return how(one, votes, graph.axes(self.noise), own=own, asked=one.asked)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.

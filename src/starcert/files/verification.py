@@ -213,7 +213,8 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
 
     def choices(chunks: int) -> FlipEvidence:
         votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
-        return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
+        share = AlphaShares.of(alpha).certified
+        return evidence_of(votes, axes, alpha=share, box=box, each_class=archive.each_class)
 
     alpha = Fraction(archive.alpha) / archive.together
     return EvidenceChecker(graph, axes, label=certificate.label, alpha=alpha, box=box, choices=choices)
@@ -233,10 +234,13 @@ def _check_evidence(
         return None
     if len(proved.broken) < len(certificate.broken):
         raise ArithmeticError(f"a broken level of graph {row} has no attack: please report this as a bug")
-    checker = evidence_checker(archive, row, certificate)
+    checker, name = evidence_checker(archive, row, certificate), f"graph {row}"
+    certified = [level for level in certificate.verdicts.certified if any(level)]
+    if len(certified) < len(certificate.verdicts.certified):
+        checker.check_clean_answer(fixed=archive.votes.history == "fixed", name=name)
     if proved.certified_size is not None:
-        return checker.check_sizes(proved.certified_size, proved.broken, by_counts, f"graph {row}")
-    return checker.check(certificate.verdicts.certified, proved.broken, f"graph {row}")
+        return checker.check_sizes(proved.certified_size, proved.broken, by_counts, name)
+    return checker.check(certified, proved.broken, name)
 
 
 class _Counts(NamedTuple):

@@ -165,6 +165,11 @@ def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
         return bool(mixed - likelihood >= -exact_number(share).log())
 
 
+def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
+    """The votes for a class, and for the strongest other one."""
+    return int(counts[label]), int(np.delete(counts, label).max(initial=0))
+
+
 class Wager(NamedTuple):
     """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
 
@@ -178,14 +183,23 @@ class OwnBet(NamedTuple):
     axes: tuple[int, ...]  # those that are pooled
     limits: Floats  # λ in each bin of their flip counts
     theta: float
-    stakes: Stakes | None  # None where each vote is 0 or 1 and θ is 1/2
+    stakes: Stakes | None  # of X = λ, and of λ/2; None where each vote is 0 or 1 and θ is 1/2
 
-    def capital(self, votes: int, against: Whole) -> int:
-        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
+    def capital(self, votes: int, against: Whole, rival: int) -> int:
+        """The logarithm of the capital after this many votes, at least, against the strongest other class.
+
+        `against` has the number of votes against the class in each bin, and `rival` of them are for that class. Others
+        count half. In which bins the rival's are is not known: it is presumed to be those where they cost most.
+        """
         lost = int(against.sum())
         if self.stakes is None:
-            return count_capital(lost, votes)
-        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
+            return count_capital(rival, votes - lost + rival)
+        order = np.argsort(-self.limits, kind="stable")
+        worse = np.cumsum(against[order]) - against[order]
+        whole = np.empty_like(against)
+        whole[order] = np.clip(rival - worse, 0, against[order])
+        seen, half = self.stakes.seen.transpose(1, 0, 2)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + seen @ whole + half @ (against - whole)))
 
     def speed(self, failure: float) -> float:
         """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""

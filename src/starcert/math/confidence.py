@@ -22,6 +22,7 @@ import numpy.typing as npt
 from starcert.math.audit import Audit
 from starcert.math.bets import anytime_limit
 from starcert.math.flips import FlipRecord
+from starcert.math.joint import JointVotes
 from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
@@ -53,6 +54,7 @@ class Votes:
     history: History = field(repr=False)
     records: tuple[FlipRecord | None, ...] = field(repr=False)  # for each row the flips of votes against its class
     audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
+    joint: Sequence[JointVotes | None] = field(repr=False)  # for each graph those of all targets; () if not kept
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class Votes:
         history: History = "fixed",
         records: Sequence[FlipRecord | None] | None = None,
         audit: Audit | None = None,
+        joint: Sequence[JointVotes | None] = (),
     ) -> None:
         table = _as_counts(counts, "counts")
         rows = np.arange(len(table))
@@ -75,6 +78,7 @@ class Votes:
             "history": history,
             "records": (None,) * len(rows) if records is None else tuple(records),
             "audit": audit,
+            "joint": joint,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,12 @@ from starcert.math.bets import (
     with_reserve,
 )
 from starcert.math.flips import FlipRecord
+from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
+
+if TYPE_CHECKING:
+    from starcert.math.deep_votes import DeepVotes
 
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
@@ -69,6 +73,8 @@ class Weighed(NamedTuple):
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
+    failure: Floats  # the estimates with all other classes as one: ranks are by these, with `each_class` or without
+    least: Floats | None = None  # what the estimate of each attack is at least, by copies that were all asked
 
     @property
     def proved(self) -> bool:
@@ -86,7 +92,8 @@ class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level. With `each_class` the
+    class has to beat every other one by itself, otherwise all others together.
     """
 
     nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
@@ -100,6 +107,7 @@ class FlipEvidence:
         failure: float,
         box: Level | None = None,
         max_attacks: int = MAX_ATTACKS,
+        each_class: bool = False,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
@@ -107,10 +115,12 @@ class FlipEvidence:
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
+        self.each_class = each_class
         self.n_votes = int(flips.samples.sum())
+        self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), 0.5)
-        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...]], Columns] = {}
+        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
         self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
         ends = [0]
         while ends[-1] < len(flips.samples):
@@ -128,6 +138,14 @@ class FlipEvidence:
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
+
+    def full_scheme(self, level: Level) -> Scheme | None:
+        """The scheme of a level that pools nothing, which deep votes are weighed by; None: there is none."""
+        return next((scheme for scheme in self.schemes(level) if not self._pooled(level, scheme)), None)
+
+    def alike(self, flips: int) -> list[Level]:
+        """The levels of this many flips in all that deep votes can say something about."""
+        return [level for level in levels_of(flips, self.box) if self.possible(level) and self.full_scheme(level)]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a level: axes of one pool take different sites of it."""
@@ -155,8 +173,29 @@ class FlipEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
-        capital, estimate = self.weights(level, scheme)
-        return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
+        goal = needed(self.delta(level, scheme))
+        return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
+
+    def capitals(
+        self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None
+    ) -> tuple[Weights, Floats, Floats | None]:
+        """What each attack weighs by shared and deep votes, with a reserve after each; `failure` and `least` of them.
+
+        It is the least against any other class. Where all other classes count as one, each capital is at least as
+        small: so what reaches the goal that way is not weighed again class by class. Deep votes count them as one.
+        """
+        whole = self.weights(level, scheme, rows)
+        shared, estimate = with_reserve(whole.capital), whole.estimate
+        short = shared < goal
+        if self.each_class and short.any() and len(self._rivals) > 1:
+            by_class = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
+            shared = np.where(short, with_reserve(by_class.capital), shared)
+            estimate = np.where(short, by_class.estimate, estimate)
+        if self.deep is None or self._pooled(level, scheme):
+            return Weights(shared, estimate), whole.estimate, None
+        ratios = self.ratios(level, scheme.listed)
+        found = self.deep.weights(level, scheme.listed, self.listed(level, scheme), ratios, rows)
+        return Weights(shared + with_reserve(found.capital), found.estimate), found.estimate, found.least
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
@@ -164,15 +203,33 @@ class FlipEvidence:
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
 
-    def weights(self, level: Level, scheme: Scheme, rows: Whole | None = None) -> Weights:
-        """What each attack weighs by the shared votes, without the reserve; or those in `rows` alone, see `weigh`."""
+    @cached_property
+    def _rivals(self) -> Whole:
+        """The classes that votes against the class are for. One without votes has the largest capital against it."""
+        return np.unique(self._flips.classes).astype(np.int64)
+
+    def weights(
+        self,
+        level: Level,
+        scheme: Scheme,
+        rows: Whole | None = None,
+        *,
+        rivals: Whole | None = None,
+        wanted: npt.NDArray[np.bool_] | None = None,
+    ) -> Weights:
+        """What each attack weighs by the shared votes, without the reserve; or some, as in `weigh`.
+
+        With `rivals`, votes for other classes than a rival count half against it: X = (Y + 1_B)/2·L_C·λ(K). The stakes
+        are the same, as the largest X is. Without, every vote against the class counts whole.
+        """
         votes = len(self._stages)
+        parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals))
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
-        if pool is None or self._room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
+        if pool is None or self.room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
         if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
@@ -183,7 +240,8 @@ class FlipEvidence:
         # A vote for the class adds the same everywhere: `quiet` sums those up.
         seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
         for stage in range(len(self._ends)) if pooled else [0]:
-            _, value, theta = self._stage(level, scheme, pool, stage)
+            _, whole, theta = self._stage(level, scheme, pool, stage)
+            value = np.stack([np.multiply.outer(whole, part).reshape(*whole.shape[:-1], -1) for part in parts])
             bet = stakes(theta, value)
             if bet is None:  # nothing is staked, and nothing is won
                 seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
@@ -193,36 +251,39 @@ class FlipEvidence:
                 seen.append(bet.seen)
             values.append(value)
 
-        # Votes of one stage and bin are a group. Without listed axes there is one attack, and counting groups is all.
+        # Votes of one stage, bin and rival are a group. Without listed axes there is one attack: groups are counted.
         n_bins = pool.masses.shape[1]
         groups = self._stages * n_bins + self.bins(pooled, self._numbers) if pooled else np.zeros(votes, dtype=np.int64)
-        n_groups = len(seen) * n_bins
+        n_groups = len(seen) * n_bins * len(parts)
+        if rivals is not None:
+            groups = groups * len(parts) + np.searchsorted(rivals, self._flips.classes)
         gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
-            capital = np.array([capital_of(quiet + gains.reshape(len(quiet), -1) @ counts)])
-            return Weights(capital, np.array([value.ravel() @ counts / self.n_votes]))
-        key = scheme.listed, pooled
+            gained = quiet + gains.reshape(len(quiet), len(parts), -1).transpose(1, 0, 2) @ counts
+            estimate = (value.reshape(len(parts), -1) @ counts).max() / self.n_votes
+            return Weights(np.array([min(map(capital_of, gained))]), np.array([estimate]))
+        key = scheme.listed, pooled, len(parts)
         if key not in self._columns:
-            flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
+            flips = np.concatenate([self.matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
 
-        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows)
+        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows, wanted)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
         """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
-        pooled, room = self._pooled(level, scheme), self._room(level, range(len(level)))
+        pooled, room = self._pooled(level, scheme), self.room(level, range(len(level)))
         limits, cost = np.ones(1), 0.0
         if pooled:
             rates = self._rates(level, scheme, pool, stage)
             limits, cost = choose_limits(pool, rates, room, self._listed_ratios(level, scheme))
-        value = np.multiply.outer(self._ratios(level, scheme.listed), limits) * SUMMED
-        return limits, value, _below(room - cost)
+        value = np.multiply.outer(self.ratios(level, scheme.listed), limits) * SUMMED
+        return limits, value, below(room - cost)
 
     def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
         """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
         pool = self._pool(level, self._pooled(level, scheme))
-        if pool is None or self._room(level, range(len(level))) <= 0:
+        if pool is None or self.room(level, range(len(level))) <= 0:
             return None
         limits, value, theta = self._stage(level, scheme, pool, stage)
         return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
@@ -235,13 +296,13 @@ class FlipEvidence:
         pooled = self._pooled(level, scheme)
         if not pooled:
             return OwnBet((), np.ones(1), 0.5, None)
-        pool, room = self._pool(level, pooled), self._room(level, pooled)
+        pool, room = self._pool(level, pooled), self.room(level, pooled)
         if pool is None or room <= 0:
             return None
         rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
-        theta = _below(room - cost)
-        bet = stakes(theta, limits)
+        theta = below(room - cost)
+        bet = stakes(theta, np.stack([limits, limits / 2]))
         return None if bet is None else OwnBet(pooled, limits, theta, bet)
 
     def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
@@ -251,10 +312,10 @@ class FlipEvidence:
         axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
         return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
 
-    def _room(self, level: Level, axes: Iterable[int]) -> float:
+    def room(self, level: Level, axes: Iterable[int]) -> float:
         """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
         shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
-        return _below(float(shown - Fraction(1, 2)))
+        return below(float(shown - Fraction(1, 2)))
 
     def scores(self, axis: int) -> Floats:
         """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
@@ -264,12 +325,13 @@ class FlipEvidence:
 
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
-        flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
+        flips = self.matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
         flipped = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
         scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
-    def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+    def matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+        """What the recorded votes show on an axis, see `shown_outcomes`."""
         if axis not in self._matrices:
             self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]
@@ -282,7 +344,7 @@ class FlipEvidence:
             bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
         return bins
 
-    def _ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
+    def ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
         """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
         ratios = np.ones(())
         for axis in listed:
@@ -322,6 +384,11 @@ class FlipEvidence:
         return at_most
 
 
+def parts_against(rivals: int) -> Floats:
+    """How much of a vote for each class counts against each rival, shape (rivals, classes): half, for itself all."""
+    return (1 + np.eye(rivals)) / 2
+
+
 def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
     """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
     if axis.moves is None:
@@ -334,6 +401,6 @@ def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]
     return shows.reshape(len(shown), axis.n_choices * len(numbers))
 
 
-def _below(x: float) -> float:
+def below(x: float) -> float:
     """A number below the true difference that x was rounded from."""
     return x - 2.0**-50

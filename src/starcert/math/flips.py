@@ -79,7 +79,7 @@ class FlipRecord:
     def of_chunk(cls, label: int, n_sites: int, samples: int, classes: Integers, flips: Sequence[Flips]) -> Self:
         """The record of one chunk of `samples` votes; those against the class were for `classes`, with these flips."""
         counts = np.array([samples]), np.array([len(classes)])
-        return cls(label, n_sites, *counts, _narrow(classes), **_smaller(flips, len(classes), n_sites))
+        return cls(label, n_sites, *counts, narrow(classes), **_smaller(flips, len(classes), n_sites))
 
     @classmethod
     def joined(cls, records: Sequence[FlipRecord]) -> Self:
@@ -192,7 +192,7 @@ class FlipRecord:
             kept = _smaller([_some_of(self._places, self.shown, rows)], len(classes), self.n_sites)
         else:
             kept = {"by_axis": self.by_axis[rows], "sizes": self.sizes}
-        return FlipRecord(label, self.n_sites, samples, against, _narrow(classes), **kept)
+        return FlipRecord(label, self.n_sites, samples, against, narrow(classes), **kept)
 
     def by_numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> FlipRecord:
         """The record with the numbers of flips by axis only; `axes` as in `numbers`."""
@@ -230,7 +230,7 @@ class FlipRecord:
             wanted = f"be other classes than {label}, one for each of {against.sum()} votes against it"
             raise InvalidParameterError("classes", wanted, classes)
         flips = _checked_form(arrays, known, len(classes), n_sites)
-        record = cls(label, n_sites, samples, against, _narrow(classes), **flips)
+        record = cls(label, n_sites, samples, against, narrow(classes), **flips)
         if "shown" not in form:
             return record
         shown = _whole(arrays, "shown", 0, 255, 1).astype(np.uint8, copy=False)
@@ -278,7 +278,8 @@ def _whole(arrays: Arrays, name: str, low: int, high: int, dimensions: int = 0) 
     return array
 
 
-def _narrow(classes: AnyIntegers) -> AnyIntegers:
+def narrow(classes: AnyIntegers) -> AnyIntegers:
+    """Classes in as few bytes as they take."""
     return classes.astype(np.uint8 if classes.max(initial=0) < 2**8 else np.uint16)
 
 

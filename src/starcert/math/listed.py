@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.bets import OwnBet, needed, with_reserve
+from starcert.math.bets import OwnBet, needed
+from starcert.math.deep_votes import DeepVotes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.pooling import Scheme
 from starcert.math.weighing import Weights
@@ -98,7 +99,7 @@ class ListedEvidence:
 
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
-        self.n_votes = votes.n_votes
+        self.each_class, self.n_votes = votes.each_class, votes.n_votes
         self.box = (len(attacks),)
         self.groups = [
             [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
@@ -126,9 +127,29 @@ class ListedEvidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What the shared votes say about all attacks of a size."""
-        found = [self._votes.weights(group.level, group.scheme, group.rows) for group in self.groups[level[0] - 1]]
-        capital, estimate = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Weighed(scheme, needed(self.alpha), Weights(with_reserve(capital), estimate))
+        goal, groups = needed(self.alpha), self.groups[level[0] - 1]
+        found = [self._votes.capitals(group.level, group.scheme, goal, group.rows) for group in groups]
+        weights, failures, least = zip(*found, strict=True)
+        at_least = None if self.deep is None else np.concatenate(least)
+        joined = Weights(*map(np.concatenate, zip(*weights, strict=True)))
+        return Weighed(scheme, goal, joined, np.concatenate(failures), at_least)
+
+    @property
+    def deep(self) -> DeepVotes | None:
+        """Votes drawn after the shared ones."""
+        return self._votes.deep
+
+    @deep.setter
+    def deep(self, votes: DeepVotes | None) -> None:
+        self._votes.deep = votes
+
+    def full_scheme(self, level: Level) -> Scheme:
+        """The one scheme of a size."""
+        return self.schemes(level)[0]
+
+    def alike(self, size: int) -> list[Level]:
+        """The levels of the attacks of a size: how many sites of each axis they change."""
+        return sorted({group.level for group in self.groups[size - 1]})
 
     def scores(self, axis: int) -> npt.NDArray[np.float64]:
         """For each choice on an axis the estimated probability of failure where it is the whole attack."""

@@ -76,11 +76,11 @@ def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
         hit = [(0, arb(1))]
         for law, attacked in pool:
             assert law.clean == clean
-            own = _shown(law, attacked)
+            own = ways_to_show(law, attacked)
             hit = own if len(pool) == 1 else [(i + j, left * right) for i, left in hit for j, right in own]
         if len(starts) == 1:
             return np.array([[float_at_least(upper_end(mass))] for _, mass in hit])
-        others = _binomial(n_sites - sum(attacked for _, attacked in pool), clean)
+        others = binomial(n_sites - sum(attacked for _, attacked in pool), clean)
         sums = [arb(0)]
         for mass in others:
             sums.append(sums[-1] + mass)
@@ -94,9 +94,9 @@ def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
     return table
 
 
-def _shown(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
+def ways_to_show(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
     """For each of `shares_of` how many sites flip, and its probability in the clean object."""
-    flips = _binomial(attacked, law.clean)
+    flips = binomial(attacked, law.clean)
     if not law.parts:
         return list(enumerate(flips))
     chances = [exact_number(clean / law.clean if law.clean else Fraction(0)) for clean, _ in law.parts]
@@ -109,7 +109,7 @@ def _shown(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
     return found
 
 
-def _binomial(n: int, p: Fraction) -> list[arb]:
+def binomial(n: int, p: Fraction) -> list[arb]:
     """The masses of Bin(n, p)."""
     if p in (0, 1):
         return [arb(int(k == (n if p else 0))) for k in range(n + 1)]

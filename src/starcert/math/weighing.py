@@ -25,6 +25,7 @@ from starcert.math.bets import capital_of
 WORD = 64
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
@@ -32,7 +33,13 @@ class Columns(NamedTuple):
 
     words: npt.NDArray[np.uint64]  # shape (sites, words)
     groups: Whole  # the word at which each group of votes begins, and where the last one ends
-    votes: Whole  # how many each group has
+    full: npt.NDArray[np.uint64]  # the bits that are votes: no others count
+
+    def divided(self, parts: Sequence[npt.NDArray[np.bool_]]) -> Columns:
+        """The columns of some votes alone: a part of them for each group, where every group has them all."""
+        n_words = int(self.groups[1])
+        full = [_words(votes, np.arange(len(votes)), n_words) for votes in parts]
+        return self._replace(full=np.concatenate(full))
 
 
 class Weights(NamedTuple):
@@ -50,10 +57,15 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     order = np.argsort(groups, kind="stable")
     first = np.cumsum(votes) - votes
     place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
-    padded = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
-    padded[:, place] = flips[order].T
-    words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-    return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
+    words = _words(flips[order].T, place, int(starts[-1]))
+    return Columns(words, starts.astype(np.int64), _words(np.ones(len(groups), dtype=np.bool_), place, len(words.T)))
+
+
+def _words(bits: npt.NDArray[np.bool_], place: Whole, n_words: int) -> npt.NDArray[np.uint64]:
+    """Bits in words, each at its place; all others are 0."""
+    padded = np.zeros((*bits.shape[:-1], WORD * n_words), dtype=np.bool_)
+    padded[..., place] = bits
+    return np.ascontiguousarray(np.packbits(padded, axis=-1, bitorder="little").view(np.uint64))
 
 
 def weigh(
@@ -64,18 +76,20 @@ def weigh(
     values: Floats,
     total: int,
     rows: Whole | None = None,
+    wanted: Mask | None = None,
 ) -> Weights:
-    """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows` alone.
+    """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows`, or `wanted`, alone.
 
     The choices of the first axis are the first columns, and for each choice the outcomes of a flip follow one another.
-    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, *cells, groups), is what a vote
-    against the class adds to the logarithm of capital; `quiet`, shape (stakes,), what all votes for it add together;
-    `values`, shape (*cells, groups), what a vote says about the attacked object. `total` counts all votes. A row has
-    the numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
+    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, rivals, *cells, groups), is what a
+    vote against the class adds to the logarithm of the capital against each rival; `quiet`, shape (stakes,), what all
+    votes for it add together; `values`, shape (rivals, *cells, groups), what a vote says about the attacked object. An
+    attack has the least capital of all rivals, and the largest estimate. `total` counts all votes. A row has the
+    numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
-    cells, groups = prod(shape), len(columns.votes)
+    cells, groups = prod(shape), len(columns.groups) - 1
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
     for number, axis in enumerate(axes):
@@ -87,21 +101,26 @@ def weigh(
         for number, axis in enumerate(axes)
     ]
     number = n_attacks(axes) if rows is None else len(rows)
-    capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
+    capital, estimate = np.zeros(number, dtype=np.int64), np.zeros(number)
     _weigh(
         columns.words,
         columns.groups,
-        columns.votes,
+        columns.full,
         _starts(choices),
         _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
         np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
         np.array([axis.outcomes for axis in axes], dtype=np.int64),
         steps,
         np.concatenate(owners).astype(np.int64),
-        np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
+        np.ascontiguousarray(seen.reshape(len(seen), len(values), cells * groups).transpose(1, 2, 0)),
         quiet,
-        np.ascontiguousarray(values.reshape(cells * groups)),
-        (capital, estimate, np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows)),
+        np.ascontiguousarray(values.reshape(len(values), cells * groups)),
+        (
+            capital,
+            estimate,
+            np.empty((0, 0), np.int64) if rows is None else np.ascontiguousarray(rows),
+            np.ones(number, dtype=np.bool_) if wanted is None else wanted,
+        ),
     )
     return Weights(capital, estimate / total)
 
@@ -162,13 +181,13 @@ def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # t
 
 
 @compiled
-def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many bits are set in each row of words, by group."""
+def _bits_by_group(words, full, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes are set in each row of words, by group."""
     for row in range(words.shape[0]):
         for group in range(starts.size - 1):
             found[row, group] = 0
             for w in range(starts[group], starts[group + 1]):
-                found[row, group] += _bits(words[row, w])
+                found[row, group] += _bits(words[row, w] & full[w])
 
 
 @compiled
@@ -209,22 +228,18 @@ def _next_row(rows, done, choices):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    capital, estimate, rows = found
+def _weigh(words, starts, full, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
+    capital, estimate, rows, wanted = found
     listed = rows.size > 0
-    groups, n_words, last = votes.size, words.shape[1], axes.size - 1
-    cells = values.size // groups
+    groups, n_words, last = starts.size - 1, words.shape[1], axes.size - 1
+    cells = values.shape[1] // groups
     choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
     for d in range(axes.size):
         choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
-    full = np.zeros(n_words, np.uint64)  # the bits that are votes
-    for group in range(groups):
-        for vote in range(votes[group]):
-            full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
     known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
     inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
     flipped = np.empty((words.shape[0], groups), np.int64)
-    _bits_by_group(words, starts, flipped)
+    _bits_by_group(words, full, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
     own = axes[last]
     own_steps = steps[own]
@@ -239,22 +254,27 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
             columns[d] = first_columns[axes[d]] + (choices[d] - firsts[axes[d]]) * outcomes[axes[d]]
         if not twice:
             _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
-            _bits_by_group(known, starts, inside)
+            _bits_by_group(known, full, starts, inside)
             for number in range(first, end):
                 choice = rows[number, last] if listed else number
                 choices[last] = choice
                 if _takes_again(choices, owners, last):
                     continue
-                column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
-                here = slice(column, column + outcomes[own])
-                _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
-                logarithms[:] = quiet
-                guess = 0.0
-                for index in range(counts.size):
-                    if counts[index]:
-                        guess += counts[index] * values[index]
-                        for stake in range(quiet.size):
-                            logarithms[stake] += counts[index] * seen[stake, index]
-                capital[done], estimate[done] = capital_of(logarithms), guess
+                if wanted[done]:
+                    column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
+                    here = slice(column, column + outcomes[own])
+                    _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
+                    for rival in range(values.shape[0]):
+                        logarithms[:] = quiet
+                        guess = 0.0
+                        for index in range(counts.size):
+                            if counts[index]:
+                                guess += counts[index] * values[rival, index]
+                                for stake in range(quiet.size):
+                                    logarithms[stake] += counts[index] * seen[rival, index, stake]
+                        won = capital_of(logarithms)
+                        if rival == 0 or won < capital[done]:
+                            capital[done] = won
+                        estimate[done] = max(estimate[done], guess)
                 done += 1
         more = done < capital.size if listed else _move_on(choices, axes, firsts)

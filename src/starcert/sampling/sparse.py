@@ -84,19 +84,17 @@ class SparseSites(SiteSampler):
         self._pools = [pool for pool in pools if pool.n_sites and pool.p > 0]
         self._taken = [_taken_by_others(pool) for pool in self._pools]
         self._flips = sum(pool.flips for pool in pools)
-        self._offsets = np.array([first for first, _ in regions])
-        self._first_laws = np.cumsum([0, *(law.alphabet for _, law in regions)])
-        self._shown_laws = [_law_of_flips(law, value) for _, law in regions for value in range(law.alphabet)]
+        self._values = ShownValues(regions) if regions else None
 
     @override
     def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
-        if self._shown_laws:
+        if self._values is not None:
             return FlippedDraw.joined(list(self._blocks(stream, samples, samples)))
         return self._drawn([stream] * len(self._pools), samples)
 
     @override
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
-        if self._shown_laws:
+        if self._values is not None:
             yield from self._blocks(stream, samples, wanted)
             return
         most = max(1, int(MAX_BYTES / (FLIP_BYTES * (1 + self._flips))))
@@ -130,10 +128,24 @@ class SparseSites(SiteSampler):
         rows = max(1, int(BLOCK_FLIPS / (1 + self._flips)))
         for start in range(0, max(1, wanted), rows):
             drawn = self._drawn([stream] * len(self._pools), min(rows, samples - start))
-            regions = np.searchsorted(self._offsets, drawn.positions, side="right") - 1
-            laws = self._first_laws[regions] + drawn.clean_at(drawn.positions)
-            shown = DenseValues(self._shown_laws, laws).draw_values(stream, 1)[0]
-            yield FlippedDraw(drawn.n_sites, drawn.nonzero, drawn.starts, drawn.positions, shown)[: wanted - start]
+            assert self._values is not None
+            yield self._values.draw(stream, drawn)[: wanted - start]
+
+
+class ShownValues:
+    """Draws what flips show where sites have more than two values: `regions` as in `SparseSites`."""
+
+    def __init__(self, regions: Sequence[tuple[int, Law]]) -> None:
+        self._offsets = np.array([first for first, _ in regions])
+        self._first_laws = np.cumsum([0, *(law.alphabet for _, law in regions)])
+        self._laws = [_law_of_flips(law, value) for _, law in regions for value in range(law.alphabet)]
+
+    def draw(self, stream: WordStream, drawn: FlippedDraw) -> FlippedDraw:
+        """The same flips, each with a value."""
+        regions = np.searchsorted(self._offsets, drawn.positions, side="right") - 1
+        laws = self._first_laws[regions] + drawn.clean_at(drawn.positions)
+        shown = DenseValues(self._laws, laws).draw_values(stream, 1)[0]
+        return FlippedDraw(drawn.n_sites, drawn.nonzero, drawn.starts, drawn.positions, shown)
 
 
 def _law_of_flips(law: Law, value: int) -> Sequence[Fraction]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from starcert.classifiers import base
 from starcert.classifiers.base import MIN_BATCH, Classifier, DrawsItself, Scores
 from starcert.math.flips import FlipRecord, Flips, ShownFlips
+from starcert.math.joint import JointVotes
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.binding import axes_of_sites
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, flips_of
@@ -161,6 +162,7 @@ class _Counter:
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
         self._labels = None if chunk.against is None else np.atleast_1d(chunk.against)
+        self._joint_sites = job.joint_sites.get(chunk.graph)
         self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips] = []
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
@@ -204,7 +206,8 @@ class _Counter:
             self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
         if self._labels is not None:
             with stage(self._recording, self.device):  # a copy is fetched once for all targets that it is against
-                against = np.flatnonzero(((wanted != self._labels) & (self._labels != NOT_RECORDED)).any(axis=1))
+                kept = (wanted != self._labels) & (self._labels != NOT_RECORDED) | (self._joint_sites is not None)
+                against = np.flatnonzero(kept.any(axis=1))
                 self._answers.append(wanted[against])
                 self._flips.append(flips_of(batch, against + first))
         self._n_counted += len(answers)
@@ -214,24 +217,30 @@ class _Counter:
         if self._like_probabilities:
             base.refuse_probabilities(self._n_drawn)
         add_votes(self._chunk.samples)
+        if self._labels is None:
+            return Tally(self._chunk, self._counts)
         with stage(self._recording, self.device):
-            return Tally(self._chunk, self._counts, () if self._labels is None else self._records(self._labels))
+            return self._recorded(self._labels)
 
-    def _records(self, labels: npt.NDArray[np.int64]) -> tuple[FlipRecord | None, ...]:
+    def _recorded(self, labels: npt.NDArray[np.int64]) -> Tally:
         noise, n_sites, flips = self._job.noise, self._sites.n_sites, self._flips
         if not noise.is_valued:
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
         answers = np.concatenate(self._answers)
         everything = FlipRecord.of_chunk(int(labels[0]), n_sites, self._chunk.samples, answers[:, 0], flips)
+        joint = None
+        if self._joint_sites is not None:
+            joint = JointVotes.of_chunk(self._joint_sites, everything, answers)
         too_large = len(everything) * n_sites > 8 * MAX_CHUNK_BYTES and everything.flip_bytes > MAX_CHUNK_BYTES
         if self._chunk.by_axis or too_large:
             everything = everything.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
-        if len(labels) == 1:
-            return (everything,)
-        return tuple(
-            None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
-            for target, label in enumerate(labels.tolist())
-        )
+        records: tuple[FlipRecord | None, ...] = (everything,)
+        if len(labels) > 1 or joint is not None:
+            records = tuple(
+                None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
+                for target, label in enumerate(labels.tolist())
+            )
+        return Tally(self._chunk, self._counts, records, joint)
 
 
 def _is_checked(job: Job, chunk: Chunk) -> bool:

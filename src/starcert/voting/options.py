@@ -59,13 +59,26 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
+        each_class: whether the class has to beat every other one by itself, rather than all of them together: with
+            more than two classes that certifies more, the clean answer too.
+        collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
+            `Certificates.at_most_changed` needs them.
+        deep_samples: the most deep votes on each graph, for levels that the plain votes leave open: copies of the clean
+            graph with more flips than noise makes, so that they show what two or three flips do where noise is small.
+            By default none.
     """
 
     own_samples: int | None = None
+    each_class: bool = False
+    collective: bool = False
+    deep_samples: int = 0
 
     def __post_init__(self) -> None:
+        whole_number("deep_samples", self.deep_samples, 0)
         if self.own_samples is not None:
             whole_number("own_samples", self.own_samples, 0)
+        if not isinstance(self.each_class, bool):
+            raise InvalidParameterError("each_class", "be True or False", self.each_class)
 
     @classmethod
     def of(cls, given: object) -> Evidence | None:

@@ -14,8 +14,8 @@ for a number of votes fixed in advance do not hold for them, and are refused.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -24,7 +24,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
-from starcert.math.flips import FlipRecord
+from starcert.math.flips import FlipRecord, Integers
+from starcert.math.joint import JointVotes
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
@@ -63,6 +64,7 @@ class Tally(NamedTuple):
     chunk: Chunk
     counts: Counts
     records: tuple[FlipRecord | None, ...] = ()
+    joint: JointVotes | None = None  # those of all targets side by side, where the job wants them
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Job:
     seed: int  # of all streams
     chunk_size: int = CHUNK_SIZE  # samples drawn for a chunk, whether or not all of them are used
     batch_size: int | None = None  # the most graphs that the classifier sees at once; None: as many as it wants
+    # by graph the sites whose flips are kept for all targets together, where flips are recorded: see `JointVotes`
+    joint_sites: Mapping[int, Integers] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import NamedTuple
@@ -16,7 +17,8 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
 from starcert.math.confidence import Votes
-from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, flip_bytes
+from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
+from starcert.math.joint import JointVotes
 from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
@@ -33,8 +35,16 @@ from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 class VotingRun:
     """What one call draws votes with: the job, and how; nothing is counted yet."""
 
-    def __init__(self, base: Classifier, problem: Problem, seed: int, voting: Voting) -> None:
-        self.job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
+    def __init__(
+        self,
+        base: Classifier,
+        problem: Problem,
+        seed: int,
+        voting: Voting,
+        joint_sites: Mapping[int, Integers] | None = None,
+    ) -> None:
+        job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
+        self.job = job if joint_sites is None else replace(job, joint_sites=joint_sites)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         plans.check_memory(self.job)
@@ -128,6 +138,7 @@ class _Count:
             for i, n in enumerate(self._n_targets)
             if record and not why_no_evidence(job.sites[i], job.noise)
         }
+        self._joint: dict[int, dict[int, JointVotes]] = {}  # by graph and chunk
         for graph in range(len(job.sites)):
             self._look(graph)
 
@@ -147,6 +158,7 @@ class _Count:
             targets=np.arange(len(objects)) - self._firsts[objects],
             history="stopped" if self._looked else "fixed" if fixed else "looked",
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
+            joint=tuple(map(self._joint_votes, range(len(self._n_targets)))) if self._joint else (),
         )
 
     def chunks(self) -> Iterator[Chunk]:
@@ -186,6 +198,8 @@ class _Count:
         if chunk.against is not None:
             for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
                 recording.add(chunk.number, record)
+        if tally.joint is not None:
+            self._joint.setdefault(chunk.graph, {})[chunk.number] = tally.joint
         self._advance(chunk.samples)
 
     def _close(self, graph: int) -> None:
@@ -241,6 +255,10 @@ class _Count:
             return (None,) * self._n_targets[graph]
         return tuple(recording.record() for recording in self._recordings[graph])
 
+    def _joint_votes(self, graph: int) -> JointVotes | None:
+        parts = self._joint.get(graph, {})
+        return JointVotes.joined([parts[number] for number in sorted(parts)]) if parts else None
+
     def _recorded(self, graph: int) -> Recorded:
         if graph not in self._recordings:
             return Recorded(None)
@@ -259,8 +277,11 @@ class _Count:
             )
 
     def _stored(self, graph: int, purpose: Purpose, recorded: Recorded) -> dict[int, Tally]:
-        """The stored chunks of a graph by number; where flips are to be recorded, those that have them."""
-        if self._store is None:
+        """The stored chunks of a graph by number; where flips are to be recorded, those that have them.
+
+        A store keeps no joint votes: where they are wanted, all chunks are counted again.
+        """
+        if self._store is None or (recorded.against is not None and graph in self._job.joint_sites):
             return {}
         stored = {
             number: Tally(Chunk(graph, purpose, number, samples, *recorded), votes)
@@ -342,7 +363,7 @@ class _Recording:
         return flip_bytes(self._votes, flips, n_sites) > MAX_FLIP_BYTES
 
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
-        return record.by_numbers(self._axes, len(self._noise.axes))
+        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
 
     @cached_property
     def _axes(self) -> npt.NDArray[np.uint16]:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_two_ways_win_the_same_with_own_votes():
                         continue
                     bins = again.engine.bins(first.axes, np.concatenate([each.numbers for each in tallies]))
                     votes = sum(int(each.counts.sum()) for each in tallies)
-                    mine = first.capital(votes, np.bincount(bins, minlength=len(first.limits))) / SCALE
+                    mine = first.capital(votes, np.bincount(bins, minlength=len(first.limits)), len(bins)) / SCALE
                     assert mine - 1e-9 <= float(second.capital(tallies).log()) <= mine + 1e-5
                     compared += 1
     assert compared > 10
@@ -99,7 +100,8 @@ def test_the_second_way_needs_all_of_the_capital_and_no_more(name, flips_known):
 def test_the_second_way_looks_after_every_chunk():
     """Own votes that win for three chunks and lose the fourth."""
     tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
-    bet = checking._OwnBet(None, (), None, None)
+    checker = SimpleNamespace(label=0, engine=SimpleNamespace(each_class=False))
+    bet = checking._OwnBet(checker, (), *[None] * 4)
     capitals = [bet.capital(tallies[:look]) for look in range(1, 5)]
     assert max(map(float, capitals)) == float(capitals[2])
     for factor, passes in ((1.001, True), (0.999, False)):

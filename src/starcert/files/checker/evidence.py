@@ -29,8 +29,10 @@ from flint import arb, ctx
 
 from starcert.files.checker.arithmetic import (
     Ball,
+    anytime_limit_holds,
     flip_outcomes,
     half_mixture,
+    limit_holds,
     log_gains,
     mean_of_exponentials,
     pooled_outcomes,
@@ -40,7 +42,7 @@ from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
-from starcert.math.bets import RESERVE, sizes_of_stakes
+from starcert.math.bets import RESERVE, class_and_rival, sizes_of_stakes
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.flips import FlipRecord
 from starcert.math.limits import AlphaShares
@@ -83,7 +85,7 @@ class EvidenceChecker:
         choices: Callable[[int], FlipEvidence],
     ) -> None:
         record = graph.record
-        self.graph, self.axes, self._label = graph, axes, label
+        self.graph, self.axes, self.label = graph, axes, label
         self.alpha = AlphaShares.of(alpha).certified
         self.pools = pools_of(axes)
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
@@ -108,6 +110,13 @@ class EvidenceChecker:
         """Proves certified and broken levels of a graph with this name; an ArithmeticError if that fails."""
         proofs = {level: self._certifies(level) for level in certified}
         return _summary(proofs, {each.level: self._breaks(each) for each in broken}, f"level {{}} of {name}")
+
+    def check_clean_answer(self, *, fixed: bool, name: str) -> None:
+        """Proves that the class beats each other one at the graph itself; an ArithmeticError if that fails."""
+        record, holds = self.graph.record, limit_holds if fixed else anytime_limit_holds
+        mine, others = int(record.samples.sum()) - len(record), np.bincount(record.classes, minlength=1)
+        if not all(holds(each, mine + each, Fraction(1, 2), self.alpha) for each in others.tolist()):
+            raise ArithmeticError(f"two proofs disagree about the answer for {name}: please report this as a bug")
 
     def check_sizes(
         self, certified: int, broken: Sequence[BrokenLevel], by_counts: Collection[Level], name: str
@@ -178,7 +187,7 @@ class EvidenceChecker:
                 return None  # the engine has left out attacks, or some open one has no votes of its own
             few = ([engine.attack((size,), scheme, each)] for each in _nearest(weighed))
             rest = index.by_level([np.array(attack) for attack in few])
-        plain = _OwnBet(self, (), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        plain = _OwnBet(self, (), *[np.empty(0, dtype=np.int64)] * 4)
         again = settled = 0
         with LOCK, ctx.workprec(PRECISION):
             for level, parts in rest.items():
@@ -220,8 +229,8 @@ class EvidenceChecker:
         votes, sums = broken.votes, np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
         if list(votes) not in sums.tolist():
             return False
-        mine = votes[self._label]
-        others = [count for label, count in enumerate(votes) if label != self._label]
+        mine = votes[self.label]
+        others = [count for label, count in enumerate(votes) if label != self.label]
         with LOCK, ctx.workprec(PRECISION):
             capital = sum((half_mixture(mine, mine + each) for each in others), arb(0)) / len(others)
             return bool(capital * exact_number(Fraction(broken.delta)) >= 1)
@@ -278,6 +287,8 @@ class _SharedBet(NamedTuple):
     seen: Whole  # what such a vote adds to the logarithm of capital, shape (stakes, numbers of outcomes and groups)
     steps: list[Whole]  # for each listed axis and outcome the distance between its numbers in `seen`
     quiet: Whole  # what all votes for the class add
+    half: Whole  # what a vote adds, as in `seen`, that counts half
+    classes: Whole  # of each vote, where the others are weighed one by one; else all are one class
 
     @classmethod
     def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _SharedBet | None:
@@ -291,15 +302,17 @@ class _SharedBet(NamedTuple):
         stages = checker.stages if pooled else np.zeros_like(checker.stages)
         own = [[ratio for ratio, _, _ in flip_outcomes(checker.axes[axis].law, level[axis])] for axis in scheme.listed]
         ratios = [prod(parts, start=arb(1)) for parts in product(*own)]
-        seen, quiet = [], np.zeros(0, dtype=np.int64)
+        seen, half, quiet = list[Whole](), list[Whole](), np.zeros(0, dtype=np.int64)
         for stage, votes in enumerate(n_votes):
             wager = checker.before[stage].wager(level, scheme, stage)
             if wager is None:
                 return None
             limits = wager.limits.tolist()
             theta = checker.theta(level, range(len(level)), pooled, limits)
-            gains = log_gains(wager.sizes, theta, [ratio * arb(limit) for ratio in ratios for limit in limits])
-            seen.append(gains.reshape(len(gains), -1, n_bins))
+            for found, part in ((seen, 1), (half, 2)) if checker.engine.each_class else ((seen, 1),):
+                values = [ratio * arb(limit) / part for ratio in ratios for limit in limits]
+                gains = log_gains(wager.sizes, theta, values)
+                found.append(gains.reshape(len(gains), -1, n_bins))
             lost = int((stages == stage).sum())
             quiet = (votes - lost) * log_gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
         steps: list[Whole] = []
@@ -309,17 +322,22 @@ class _SharedBet(NamedTuple):
             steps.insert(0, np.array([0, *reversed(lengths)]))
             step = lengths[-1] * (level[axis] + 1)
         shown = [checker.shown[axis] for axis in scheme.listed] if checker.shown is not None else []
-        gained = np.concatenate(seen, axis=-1)
-        return cls(shown, stages * n_bins + bins, gained.reshape(len(gained), -1), steps, quiet)
+        whole, halved = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, half or seen))
+        classes = checker.graph.record.classes.astype(np.int64) * checker.engine.each_class
+        return cls(shown, stages * n_bins + bins, whole, steps, quiet, halved, classes)
 
     def capital(self, attack: Chosen) -> Ball:
-        """At least the capital against one attack: votes are counted by group and by what they show at its sites."""
+        """At least the least capital of an attack: votes are counted by class, group and what they show there."""
         cells = self.groups.copy()
         for shown, steps, chosen in zip(self.shown, self.steps, attack, strict=True):
             for number in chosen:
                 cells += steps[shown[number]]
         counts = np.bincount(cells, minlength=self.seen.shape[1])
-        return mean_of_exponentials(self.quiet + self.seen @ counts)
+        least: Ball = arb("inf") if len(cells) else mean_of_exponentials(self.quiet)
+        for rival in np.unique(self.classes):
+            mine = np.bincount(cells[self.classes == rival], minlength=len(counts))
+            least = least.min(mean_of_exponentials(self.quiet + self.seen @ mine + self.half @ (counts - mine)))
+        return least
 
 
 class _OwnBet(NamedTuple):
@@ -329,6 +347,8 @@ class _OwnBet(NamedTuple):
     axes: tuple[int, ...]
     gains: Whole
     quiet: Whole
+    half: Whole  # as `gains`, for votes that count half
+    order: Whole  # the bins, those with the largest λ first
 
     @classmethod
     def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _OwnBet | None:
@@ -338,26 +358,34 @@ class _OwnBet(NamedTuple):
             return None
         nothing = np.empty(0, dtype=np.int64)
         if not bet.axes:
-            return cls(checker, (), nothing, nothing)
+            return cls(checker, (), nothing, nothing, nothing, nothing)
         limits = bet.limits.tolist()
         theta = checker.theta(level, bet.axes, bet.axes, limits)
         sizes = sizes_of_stakes(bet.theta, bet.limits)
         gains = log_gains(sizes, theta, [arb(limit) for limit in limits])
-        return cls(checker, bet.axes, gains, log_gains(sizes, theta, [arb(0)])[:, 0])
+        half = log_gains(sizes, theta, [arb(limit) / 2 for limit in limits])
+        order = np.argsort(-bet.limits, kind="stable")
+        return cls(checker, bet.axes, gains, log_gains(sizes, theta, [arb(0)])[:, 0], half, order)
 
     def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
         """Whether the capital, times what there is already, was 1 or more after any chunk."""
         return any(bool(already * self.capital(votes[:end]) >= 1) for end in range(len(votes), 0, -1))
 
     def capital(self, votes: Sequence[tuple[Whole, Whole]]) -> Ball:
-        """The capital after these chunks."""
-        total = sum(int(counts.sum()) for counts, _ in votes)
+        """The capital after these chunks against the strongest other class, at least."""
         numbers = np.concatenate([each for _, each in votes])
+        mine, rival = class_and_rival(np.sum([counts for counts, _ in votes], axis=0), self.checker.label)
+        if not self.checker.engine.each_class:
+            rival = len(numbers)
         if not self.axes:
-            return half_mixture(len(numbers), total)
+            return half_mixture(rival, mine + rival)
         bins, n_bins = self.checker.bins(self.axes, numbers)
         counts = np.bincount(bins, minlength=n_bins)
-        return mean_of_exponentials(self.quiet * (total - len(numbers)) + self.gains @ counts)
+        whole = np.zeros_like(counts)
+        for place in self.order:  # where votes for the rival cost most
+            whole[place] = min(rival, counts[place])
+            rival -= whole[place]
+        return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.half @ (counts - whole))
 
 
 def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
