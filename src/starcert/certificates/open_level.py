@@ -1,0 +1,221 @@
+"""A level that the votes on the clean object leave open: votes at attacked objects break it, or settle what is open.
+
+An attack is harmless once the capital of the shared votes times that of its own shows it; one whose own votes are for
+another class breaks the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.attack_axes import first_choices
+from starcert.certificates.certificate import FoundAttack, Verdict
+from starcert.certificates.deep import AnyEvidence, by_weighing
+from starcert.certificates.votes import AttackVotes
+from starcert.math.attacked_sites import describe_attack
+from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
+from starcert.math.evidence import Level, Weighed
+from starcert.math.pooling import Scheme
+from starcert.sampling.sampler import OWN_CHUNK, Attack
+
+# An attack that is not settled after 2¹⁰ chunks is too close to call.
+N_LOOKS = 11
+LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
+BATCH = 512  # attacks that have votes of their own at a time
+GIVE_UP = 5.0  # standard deviations by which another class has more votes, where an attack is not harmless
+HOPELESS = -4.0  # the same, where an attack breaks nothing
+DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
+SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
+CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
+
+Whole = npt.NDArray[np.int64]
+
+
+class OpenLevel:
+    """A level that the votes on the clean object leave open, and votes at attacked objects.
+
+    `known` keeps attacks by scheme, counts and number: many levels share them.
+    """
+
+    def __init__(
+        self,
+        evidence: AnyEvidence,
+        level: Level,
+        own: AttackVotes,
+        label: int,
+        known: dict[tuple[object, ...], Attack],
+    ) -> None:
+        self._evidence, self._level, self._own, self._label, self._known = evidence, level, own, label, known
+        self._left = own.left
+        self._search_ahead = 0
+
+    def find_breaking_attack(self, weighed: Weighed, alpha: Fraction) -> Verdict | None:
+        """The level broken by one of its most dangerous attacks, or None.
+
+        After 1, 2, 4, … chunks of votes, the half with the most votes against the class goes on. The attack of rank i
+        has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the votes on the clean object, which are others.
+        """
+        attacks = self._dangerous(weighed)
+        ranks = list(range(len(attacks)))
+        for look in range(N_LOOKS):
+            if not ranks:
+                return None
+            if not self._own.draw([attacks[rank] for rank in ranks], 2**look):
+                self._search_ahead = ceil(SEARCH * len(attacks))
+                return None
+            counts = [self._own.counts(attack) for attack in attacks]
+            for rank in ranks:
+                delta = alpha / ((rank + 1) * (rank + 2))
+                if _capital_against_class(counts[rank], self._label) >= needed(delta):
+                    votes = tuple(counts[rank].tolist())
+                    why = f"by {sum(votes):,} votes at an attacked object"
+                    sites, values = describe_attack(self._evidence.axes, attacks[rank])
+                    return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
+            excess = {rank: self._excess(attacks[rank]) for rank in ranks}
+            # Where the class has far more votes than any other, nothing breaks.
+            hopeful = [rank for rank in ranks if excess[rank] >= HOPELESS]
+            ranks = sorted(hopeful, key=lambda rank: -excess[rank])[: max(1, len(ranks) // 2)]
+        return None
+
+    def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
+        """The level certified by votes at all attacks that are open, by whichever scheme seems to need the fewest."""
+        plans = []
+        for each in weighed:
+            bet = self._evidence.own_bet(self._level, each.scheme)
+            if bet is not None and each.scheme.listed:
+                plans.append((_chunks_needed(each, bet), each, bet))
+        verdict = Verdict("open", "no votes of their own can settle its attacks")
+        for chunks, each, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
+            price = self._price(each, chunks)
+            if price > self._own.left:
+                number = f"{len(each.rest):,} of {each.scheme.n_attacks:,}"
+                more = max(price, _votes_needed(each, bet, each.rest) + OWN_CHUNK * self._search_ahead)
+                return Verdict(
+                    "open",
+                    f"{number} attacks need about {more:,} more votes of their own, and fewer are left (own_samples)",
+                    more_votes=more,
+                )
+            still_open = self._draw_until_harmless(each, bet)
+            if still_open is None:
+                own = f"{len(each.rest):,} of them with {self._left - self._own.left:,} votes of their own"
+                return Verdict("certified", f"{by_weighing(each.scheme.n_attacks)}, {own}")
+            verdict = still_open
+        return verdict
+
+    def _draw_until_harmless(self, weighed: Weighed, bet: OwnBet) -> Verdict | None:
+        """None once all open attacks of a scheme are shown to be harmless; otherwise the level, open."""
+        for start in range(0, len(weighed.rest), BATCH):
+            rest = {
+                self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
+                for index in weighed.rest[start : start + BATCH]
+            }
+            for chunks in LOOKS:
+                if not self._own.draw(list(rest), chunks):
+                    why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
+                    more = max(self._own.missing(list(rest), chunks), self._predicted(rest, weighed.needed, bet))
+                    later = _votes_needed(weighed, bet, weighed.rest[start + BATCH :])
+                    return Verdict("open", why, more_votes=more + later)
+                capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
+                if any(self._excess(attack) > GIVE_UP for attack in rest):
+                    return Verdict("open", f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}")
+                rest = {attack: rest[attack] for attack, capital in capitals.items() if capital < weighed.needed}
+                if not rest:
+                    break
+            if rest:
+                return Verdict("open", f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call")
+        return None
+
+    def _excess(self, attack: Attack) -> float:
+        """By how many standard deviations another class has more votes than this one."""
+        mine, rival = self._votes_for(attack)
+        return (rival - mine) / sqrt(max(mine + rival, 1))
+
+    def _votes_for(self, attack: Attack) -> tuple[int, int]:
+        """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
+        mine, rival = class_and_rival(self._own.counts(attack), self._label)
+        return mine, rival if self._evidence.each_class else self._own.total(attack) - mine
+
+    def _price(self, weighed: Weighed, chunks: int) -> int:
+        """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
+        own = self._own
+        least = len(weighed.rest) * OWN_CHUNK * chunks - (own.most - own.left)
+        if least > own.left:  # even if all votes that there are were at these attacks
+            return least
+        return own.missing([self._attack(weighed.scheme, int(index)) for index in weighed.rest], chunks)
+
+    def _predicted(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
+        """About how many more votes settle these attacks (with their shared capital), if capitals go on as before."""
+        votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST), 1.0)
+        for attack, shared in rest.items():
+            gained = self._capital(attack, shared, bet) - shared
+            speed = max(gained / max(self._own.total(attack), 1), slowest)
+            votes += min((needed - shared - gained) / speed, LOOKS[-1] * OWN_CHUNK)
+        return ceil(votes)
+
+    def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
+        """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
+        total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
+        mine, rival = self._votes_for(attack)
+        if mine < total:
+            numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
+            against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
+        return shared + bet.capital(total, against, rival)
+
+    def _dangerous(self, weighed: Weighed) -> list[Attack]:
+        """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
+
+        def any_will_do(axis: int) -> bool:  # it has one attack alone, or attacks that cannot be distinguished
+            one, number = self._evidence.axes[axis], self._level[axis]
+            return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
+
+        if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
+            order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
+            return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
+        sites: list[int] = []
+        for axis in range(len(self._level)):
+            ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
+            sites += first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
+        return [tuple(sorted(sites))]
+
+    def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
+        """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
+        key = scheme.listed, self._level if whole else tuple(self._level[axis] for axis in scheme.listed), index, whole
+        if key not in self._known:
+            sites = list(self._evidence.attack(self._level, scheme, index))
+            axes = self._evidence.axes
+            for axis, number in enumerate(self._level) if whole else ():
+                if axis not in scheme.listed:
+                    sites += first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
+            self._known[key] = tuple(sorted(sites))
+        return self._known[key]
+
+
+def _capital_against_class(votes: Whole, label: int) -> int:
+    """The logarithm of the capital against "the class has more than any other": it is shared between the others."""
+    mine = int(votes[label])
+    others = [count_capital(mine, mine + int(each)) for other, each in enumerate(votes) if other != label]
+    return int(capital_of(np.array(others)))
+
+
+def _chunks_needed(weighed: Weighed, bet: OwnBet) -> int:
+    """About how many chunks of votes settle an attack that is open, if such attacks fail as often as all do."""
+    failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
+    missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
+    return ceil(min(missing / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
+
+
+def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
+    """About how many votes settle these attacks, each by how often it seems to fail.
+
+    This is more than `_price`: attacks close to one half need many times the votes that an average one does.
+    """
+    failures = np.linspace(0, CLOSEST, 48)
+    speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)
+    speed = np.interp(weighed.weights.estimate[attacks], failures, speeds)
+    missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE
+    return OWN_CHUNK * int(np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum())
