@@ -14,8 +14,16 @@ import numpy.typing as npt
 from starcert.certificates.certificate import FoundAttack, Verdict
 from starcert.certificates.questions import NO_ATTACK, Question
 from starcert.classifiers.base import Classifier, checked_answers
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, describe_attack, n_attacks, pools_of
-from starcert.math.evidence import Level, shown_outcomes
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    attacks_of,
+    describe_attack,
+    n_attacks,
+    pools_of,
+    shown_outcomes,
+)
+from starcert.math.evidence import Level
 from starcert.math.flips import FlipRecord
 from starcert.math.frontier import levels_of
 from starcert.objects import Sites

@@ -34,7 +34,7 @@ from starcert.voting.store import VoteStore
 AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 
 MAX_FORECAST = 100  # times the deep votes that there are; if more are needed, nothing is said
-MAX_AUDITED = 64  # attacks in the place of deep votes that an audit is told of
+MAX_AUDITED = 64  # deep votes that an audit asks again, as if they were attacks
 
 
 class _Piece(NamedTuple):

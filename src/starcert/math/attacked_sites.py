@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.channels import Outcome, merge_outcomes
+from starcert.math.flips import FlipRecord
 
 Whole = npt.NDArray[np.int64]
 Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
@@ -289,3 +290,15 @@ def _combination(size: int, length: int, moves: int, index: int) -> list[int]:
         chosen.append(moves * at + move)
         at += 1
     return chosen
+
+
+def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+    """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
+    if axis.moves is None:
+        return flips.matrix(axis.sites)
+    shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)
+    value = np.where(shown < 0, clean, shown)[:, :, None]
+    outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
+    numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
+    shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
+    return shows.reshape(len(shown), axis.n_choices * len(numbers))

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from flint import ctx
 
 from starcert.math.arithmetic import LOCK, float_at_least, upper_end
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of
+from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, shown_outcomes
 from starcert.math.bets import NOTHING, stakes
 from starcert.math.deep import DeepLaw, Pools, covered, weights_of
-from starcert.math.evidence import shown_outcomes
 from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED
 from starcert.math.weighing import Columns, columns_of, weigh

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from starcert.math.attacked_sites import (
     pools_of,
     ratio_of,
     shares_of,
+    shown_outcomes,
     sites_by_pool,
 )
 from starcert.math.bets import (
@@ -49,13 +50,11 @@ from starcert.math.bets import (
     stakes,
     with_reserve,
 )
+from starcert.math.deep_votes import DeepVotes
 from starcert.math.flips import FlipRecord
 from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
-
-if TYPE_CHECKING:
-    from starcert.math.deep_votes import DeepVotes
 
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
@@ -387,18 +386,6 @@ class FlipEvidence:
 def parts_against(rivals: int) -> Floats:
     """How much of a vote for each class counts against each rival, shape (rivals, classes): half, for itself all."""
     return (1 + np.eye(rivals)) / 2
-
-
-def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
-    """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
-    if axis.moves is None:
-        return flips.matrix(axis.sites)
-    shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)
-    value = np.where(shown < 0, clean, shown)[:, :, None]
-    outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
-    numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
-    shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
-    return shows.reshape(len(shown), axis.n_choices * len(numbers))
 
 
 def below(x: float) -> float:

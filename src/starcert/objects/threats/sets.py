@@ -6,6 +6,7 @@ A `SiteThreat` allows some changes, and an attack of size r is any set of r of t
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from math import comb
 from typing import NamedTuple
@@ -56,9 +57,9 @@ class SiteThreat(Threat):
 
     symmetric = True
 
+    @abstractmethod
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
         """Which changes may be part of an attack."""
-        raise NotImplementedError
 
     def budgets(self, sites: Sites, moves: Moves) -> Limits | None:
         """The limits on sets of these changes; None: there are none."""
