@@ -131,3 +131,11 @@ def test_what_can_fail_fails_before_the_first_vote(threat, message, plan):
             smoothed.certify([PATH, large], **how_to(samples=100, seed=1, threat=threat, plan=plan, evidence=evidence))
     with pytest.raises(sc.InvalidParameterError, match=message):
         smoothed.undefended([PATH, large], threat)
+
+
+def test_sizes_are_certified_by_levels_from_below():
+    asked = question("deletions:2 + additions:1")  # (deletions, additions)
+    assert [sorted(levels) for levels in asked.levels] == [[(0, 1), (1, 0)], [(1, 1), (2, 0)], [(2, 1)]]
+    assert asked.certified_by(lambda level: True) == 3
+    assert asked.certified_by(lambda level: level != (2, 0)) == 1
+    assert asked.certified_by(lambda level: level != (0, 1)) == 0
