@@ -18,7 +18,6 @@ from starcert.certificates import evidence as module
 from starcert.math.attacked_sites import ListedAxis, attack_number
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
-from starcert.system.errors import InvalidParameterError
 from starcert.voting.store import VoteStore
 
 NOISE = sc.Noise(ring=0.1, rest=0.15)
@@ -181,13 +180,13 @@ def test_without_votes_of_their_own_attacks_stay_open(smoothed, graphs):
     )
 
 
-def test_an_abstention_has_no_verdicts(smoothed):
+def test_after_an_abstention_all_is_open(smoothed):
     base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() % 2), n_classes=2)
     coin = sc.SmoothedClassifier(base, sc.Noise(all=0.5))
     (one,) = coin.certify([sc.Graph(4, [])], samples=500, seed=1, evidence=True)
     assert one.abstained
-    assert one.verdicts.levels == {}
-    assert one.verdict(1) == "open"
+    assert [verdict.kind for verdict in one.verdicts.levels.values()] == ["open"]
+    assert one.verdict(0) == one.verdict(1) == "open"
 
 
 @pytest.mark.parametrize(("plan", "samples"), [("fixed", 800), ("decided", 1_500)])
@@ -202,10 +201,10 @@ def test_an_answer_without_a_majority_is_certified_class_by_class_and_proved_aga
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.45))
     voting = sc.Voting(selection_samples=500, plan=plan)
     certify = partial(smoothed.certify, graphs, samples=samples, seed=1, voting=voting)
-    each_class = sc.Evidence(own_samples=50_000, each_class=True)
-    before = certify(evidence=True, threat="flips:1")
-    after = certify(evidence=each_class, threat="flips:1")
-    listed = certify(evidence=each_class, threat="additions:1")
+    weighing = sc.Evidence(own_samples=50_000)
+    after = certify(evidence=weighing, threat="flips:1")
+    before = after.by_p_A
+    listed = certify(evidence=weighing, threat="additions:1")
     assert before.abstained.sum() > after.abstained.sum()
     for one, narrow in zip(after, listed, strict=True):
         assert one.abstained == narrow.abstained
@@ -216,11 +215,6 @@ def test_an_answer_without_a_majority_is_certified_class_by_class_and_proved_aga
     assert all("by weighing" in after[i].why(0) for i in gained)
     assert all(after[i].frontier.radii for i in gained)
     assert all(after[i].verdict(1) == "certified" == listed[i].verdict("additions:1") for i in gained)
-
-
-def test_options_of_evidence_are_checked():
-    with pytest.raises(InvalidParameterError, match="'each_class' must be True or False"):
-        sc.Evidence(each_class="yes")
 
 
 def test_three_classes(graphs):

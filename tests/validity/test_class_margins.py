@@ -50,7 +50,7 @@ def most_often(runs, alpha=float(ALPHA)):
 def evidence_on(world, votes, level):
     """All of alpha is for this level."""
     alpha = ALPHA / level_weight(level, level)
-    return FlipEvidence(votes, world.axes, alpha=alpha, failure=0.1, box=level, each_class=True)
+    return FlipEvidence(votes, world.axes, alpha=alpha, failure=0.1, box=level)
 
 
 def certifies(world, votes, level):

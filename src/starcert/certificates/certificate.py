@@ -96,7 +96,6 @@ class Verdicts:
     incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
     sizes: Mapping[int, Verdict] = field(default_factory=dict)
-    each_class: bool = False  # whether the class had to beat every other one by itself
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""

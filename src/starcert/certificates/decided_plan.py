@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import ClassVar, Self
 
 from typing_extensions import override
@@ -63,7 +63,6 @@ class DecidedPlan(Plan):
     max_radius: Level | None = None  # the radius to certify; None: all that an attacker can flip
     max_flips: int | None = None  # the largest number of flips in all to certify; None: any number
     questions: Sequence[Question] | None = None  # of a threat that lists its attacks, for each object
-    each_class: bool = False  # whether evidence weighs every other class by itself
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -78,7 +77,6 @@ class DecidedPlan(Plan):
         max_radius: Level | None = None,
         max_flips: int | None = None,
         questions: Sequence[Question] | None = None,
-        each_class: bool = False,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
 
@@ -86,7 +84,7 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions, each_class)
+        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions)
         if selection_samples is None:
             limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
@@ -131,7 +129,7 @@ class DecidedPlan(Plan):
         if largest and all(map(holds_by_counts, largest)):
             return True
         limit, against, of = self._failure_limit(graph, evidence=by_evidence), lost, total
-        if by_evidence and self.each_class:  # votes for third classes say nothing
+        if by_evidence:  # votes for third classes say nothing
             against, of = rival, mine + rival
         most = max(of + 1, self.most.estimation * of // total)
         if _is_futile(against, of, limit, most=most, share=self.shares.counts):
@@ -139,8 +137,7 @@ class DecidedPlan(Plan):
         nothing = (0,) * len(self.problem.noise.axes)
         if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
             return False
-        weigh = partial(evidence_of, alpha=self.shares.certified, box=self.max_radius, each_class=self.each_class)
-        evidence = weigh(votes, axes())
+        evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=self.max_radius)
         if self.questions is not None:
             return self._proves_listed(self.questions[graph].attacks, evidence, holds_by_counts)
         left = _levels_within(largest, holds_by_counts)

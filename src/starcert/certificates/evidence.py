@@ -48,7 +48,6 @@ def with_evidence(
     most: int,
     deep: int = 0,
     max_flips: int | None = None,
-    each_class: bool = False,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -57,7 +56,7 @@ def with_evidence(
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
     versions of a graph, and at most `deep` deep ones, shared evenly by its targets; levels of more than `max_flips`
-    flips in all are not looked at. For `each_class` see `FlipEvidence`.
+    flips in all are not looked at.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -73,7 +72,7 @@ def with_evidence(
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             if deep_share := deep // job.n_targets(one.object):
                 further = DeepSource(job, one, axes, most=deep_share, store=store, executor=executor)
-            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, each_class=each_class)
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
             verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
             if further is not None and further.votes is not None:
                 drawn += further.most
@@ -101,23 +100,22 @@ def verdicts_of(
     deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
-    each_class: bool = False,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
     zero, levels = (0,) * len(axes), {}
-    if each_class and one.abstained:
+    if one.abstained:
         levels[zero] = _clean_verdict(votes, one.label, shares.certified)
     answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
     box = one.max_radius if asked is None else None
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box, each_class=each_class)
+    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box)
     find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
         frontier = one.frontier_by_p_A
         if levels and answered:
             frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
         found = find(evidence, frontier, max_flips=max_flips)
-        return replace(found, levels=levels | dict(found.levels), each_class=each_class)
+        return replace(found, levels=levels | dict(found.levels))
     listed = ListedEvidence(evidence, asked.attacks, one.proves)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
@@ -125,7 +123,7 @@ def verdicts_of(
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     grounds = found.grounds._replace(attacks=asked.attacks)
-    return replace(found, levels=levels, sizes=sizes, grounds=grounds, each_class=each_class)
+    return replace(found, levels=levels, sizes=sizes, grounds=grounds)
 
 
 def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
@@ -137,15 +135,13 @@ def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
     return Verdict("open", "its votes are too few to show that its class is the likeliest")
 
 
-def evidence_of(
-    votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None, each_class: bool = False
-) -> FlipEvidence:
+def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
     """One row of votes with their flips, ready to be weighed: `alpha` is the share for what evidence certifies."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
     failure = 1 - selection[0].max() / selection[0].sum()
-    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, each_class=each_class)
+    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box)
 
 
 def find_verdicts(

@@ -136,9 +136,8 @@ class OpenLevel:
         return (rival - mine) / sqrt(max(mine + rival, 1))
 
     def _votes_for(self, attack: Attack) -> tuple[int, int]:
-        """The own votes for the class, and for the strongest other one; or for all others, where they count as one."""
-        mine, rival = class_and_rival(self._own.counts(attack), self._label)
-        return mine, rival if self._evidence.each_class else self._own.total(attack) - mine
+        """The own votes for the class, and for the strongest other one."""
+        return class_and_rival(self._own.counts(attack), self._label)
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""

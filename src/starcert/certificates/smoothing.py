@@ -187,7 +187,7 @@ class SmoothedClassifier(SmoothedEstimator):
         questions = None
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
-        weighed, each_class = weighing is not None, weighing is not None and weighing.each_class
+        weighed = weighing is not None
         deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
@@ -211,7 +211,6 @@ class SmoothedClassifier(SmoothedEstimator):
                 max_radius=limits,
                 max_flips=max_flips,
                 questions=questions,
-                each_class=each_class,
             )
         look: dict[str, object] = {
             "selection": drawing.most.selection,
@@ -258,7 +257,6 @@ class SmoothedClassifier(SmoothedEstimator):
                     most=max_own,
                     deep=deep,
                     max_flips=max_flips,
-                    each_class=each_class,
                     store=store,
                     executor=run.executor,
                     advance=advance,

@@ -93,9 +93,7 @@ def _evidence(
     field: Field, path: Path, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], *, needed: bool, n_graphs: int
 ) -> tuple[GraphEvidence | None, ...]:
     """The content of the side file that a field describes; one that is missing may not be needed."""
-    entry = field.members("file", "bytes", "sha256", optional=("each_class",))
-    if "each_class" in entry:
-        entry["each_class"].check(entry["each_class"].value is True, "be true, or not there")
+    entry = field.members("file", "bytes", "sha256")
     nothing = (None,) * n_graphs
     if entry["file"].value is None:
         return nothing
@@ -194,7 +192,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         together=together,
         all_classes="margins" not in top,  # version 0.1.0 took the multi-class margin everywhere, and said nothing
         evidence=evidence,
-        each_class="evidence" in top and "each_class" in top["evidence"].mapping(),
         nodes=_all_or_none(indices, "node"),
         bound=bound,
         stated=stated,

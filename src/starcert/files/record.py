@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +76,6 @@ class Archive:
     # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
-    each_class: bool = False  # whether evidence weighs every other class by itself
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -210,7 +209,6 @@ class Archive:
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
-            each_class=any(each is not None and each.each_class for each in verdicts),
         )
         if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates.numbered  # with what was proved already
@@ -277,8 +275,8 @@ class Archive:
             return None
         votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        how = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, each_class=self.each_class)
-        return how(one, votes, graph.axes(self.noise), own=own, asked=one.asked)
+        axes, flips = graph.axes(self.noise), graph.max_flips
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=flips, asked=one.asked)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.

@@ -214,7 +214,7 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
     def choices(chunks: int) -> FlipEvidence:
         votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
         share = AlphaShares.of(alpha).certified
-        return evidence_of(votes, axes, alpha=share, box=box, each_class=archive.each_class)
+        return evidence_of(votes, axes, alpha=share, box=box)
 
     alpha = Fraction(archive.alpha) / archive.together
     return EvidenceChecker(graph, axes, label=certificate.label, alpha=alpha, box=box, choices=choices)

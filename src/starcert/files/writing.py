@@ -98,12 +98,11 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
     """Writes the side file, if anything belongs in it, and returns the JSON file's entry about it."""
     if archive.evidence is None:
         return {}
-    how = {"each_class": True} if archive.each_class else {}
     if not any(archive.evidence):
-        return {"evidence": {"file": None, "bytes": 0, "sha256": "", **how}}
+        return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
     data, side = pack(archive.evidence, archive.votes.objects.tolist()), path.with_name(f"{path.stem}{SIDE}")
     write_whole(side, [data])
-    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest(), **how}}
+    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
 
 
 def exact(value: float) -> str:

@@ -72,7 +72,7 @@ class Weighed(NamedTuple):
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
-    failure: Floats  # the estimates with all other classes as one: ranks are by these, with `each_class` or without
+    failure: Floats  # the estimates with all other classes as one: ranks are by these
     least: Floats | None = None  # what the estimate of each attack is at least, by copies that were all asked
 
     @property
@@ -91,8 +91,7 @@ class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level. With `each_class` the
-    class has to beat every other one by itself, otherwise all others together.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
     """
 
     nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
@@ -106,7 +105,6 @@ class FlipEvidence:
         failure: float,
         box: Level | None = None,
         max_attacks: int = MAX_ATTACKS,
-        each_class: bool = False,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
@@ -114,7 +112,6 @@ class FlipEvidence:
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
-        self.each_class = each_class
         self.n_votes = int(flips.samples.sum())
         self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
@@ -186,7 +183,7 @@ class FlipEvidence:
         whole = self.weights(level, scheme, rows)
         shared, estimate = with_reserve(whole.capital), whole.estimate
         short = shared < goal
-        if self.each_class and short.any() and len(self._rivals) > 1:
+        if short.any() and len(self._rivals) > 1:
             by_class = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
             shared = np.where(short, with_reserve(by_class.capital), shared)
             estimate = np.where(short, by_class.estimate, estimate)

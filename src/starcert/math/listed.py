@@ -99,7 +99,7 @@ class ListedEvidence:
 
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
-        self.each_class, self.n_votes = votes.each_class, votes.n_votes
+        self.n_votes = votes.n_votes
         self.box = (len(attacks),)
         self.groups = [
             [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks

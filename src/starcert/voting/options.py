@@ -59,8 +59,6 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
-        each_class: whether the class has to beat every other one by itself, rather than all of them together: with
-            more than two classes that certifies more, the clean answer too.
         collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
             `Certificates.at_most_changed` needs them.
         deep_samples: the most deep votes on each graph, for levels that the plain votes leave open: copies of the clean
@@ -69,7 +67,6 @@ class Evidence:
     """
 
     own_samples: int | None = None
-    each_class: bool = False
     collective: bool = False
     deep_samples: int = 0
 
@@ -77,8 +74,6 @@ class Evidence:
         whole_number("deep_samples", self.deep_samples, 0)
         if self.own_samples is not None:
             whole_number("own_samples", self.own_samples, 0)
-        if not isinstance(self.each_class, bool):
-            raise InvalidParameterError("each_class", "be True or False", self.each_class)
 
     @classmethod
     def of(cls, given: object) -> Evidence | None:

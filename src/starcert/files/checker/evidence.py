@@ -288,7 +288,7 @@ class _SharedBet(NamedTuple):
     steps: list[Whole]  # for each listed axis and outcome the distance between its numbers in `seen`
     quiet: Whole  # what all votes for the class add
     half: Whole  # what a vote adds, as in `seen`, that counts half
-    classes: Whole  # of each vote, where the others are weighed one by one; else all are one class
+    classes: npt.NDArray[np.integer]  # of each vote
 
     @classmethod
     def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _SharedBet | None:
@@ -309,7 +309,7 @@ class _SharedBet(NamedTuple):
                 return None
             limits = wager.limits.tolist()
             theta = checker.theta(level, range(len(level)), pooled, limits)
-            for found, part in ((seen, 1), (half, 2)) if checker.engine.each_class else ((seen, 1),):
+            for found, part in ((seen, 1), (half, 2)):
                 values = [ratio * arb(limit) / part for ratio in ratios for limit in limits]
                 gains = log_gains(wager.sizes, theta, values)
                 found.append(gains.reshape(len(gains), -1, n_bins))
@@ -322,9 +322,8 @@ class _SharedBet(NamedTuple):
             steps.insert(0, np.array([0, *reversed(lengths)]))
             step = lengths[-1] * (level[axis] + 1)
         shown = [checker.shown[axis] for axis in scheme.listed] if checker.shown is not None else []
-        whole, halved = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, half or seen))
-        classes = checker.graph.record.classes.astype(np.int64) * checker.engine.each_class
-        return cls(shown, stages * n_bins + bins, whole, steps, quiet, halved, classes)
+        whole, halved = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, half))
+        return cls(shown, stages * n_bins + bins, whole, steps, quiet, halved, checker.graph.record.classes)
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the least capital of an attack: votes are counted by class, group and what they show there."""
@@ -375,8 +374,6 @@ class _OwnBet(NamedTuple):
         """The capital after these chunks against the strongest other class, at least."""
         numbers = np.concatenate([each for _, each in votes])
         mine, rival = class_and_rival(np.sum([counts for counts, _ in votes], axis=0), self.checker.label)
-        if not self.checker.engine.each_class:
-            rival = len(numbers)
         if not self.axes:
             return half_mixture(rival, mine + rival)
         bins, n_bins = self.checker.bins(self.axes, numbers)

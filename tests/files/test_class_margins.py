@@ -9,7 +9,6 @@ import pytest
 import starcert as sc
 from starcert.math import bets
 from starcert.math import evidence as engine
-from starcert.system.errors import ArchiveError
 
 WEIGHTS = np.random.default_rng(1).integers(1, 1_000, (6, 6))
 GRAPHS = [sc.Graph.from_networkx(nx.gnm_random_graph(6, edges, seed=edges)) for edges in (3, 8)]
@@ -29,7 +28,7 @@ def certified(noise, regions=None, *, plan="fixed", threat="flips:1", own_sample
         seed=3,
         threat=threat,
         voting=sc.Voting(selection_samples=500, plan=plan),
-        evidence=sc.Evidence(own_samples=own_samples, each_class=True),
+        evidence=sc.Evidence(own_samples=own_samples),
     )
 
 
@@ -62,17 +61,6 @@ def test_what_classes_show_one_by_one_is_proved_again(asked, tmp_path):
     assert [one.verdicts.sizes for one in again] == [one.verdicts.sizes for one in result]
     kinds = [each.kind for one in result for each in (*one.verdicts.levels.values(), *one.verdicts.sizes.values())]
     assert "certified" in kinds
-
-
-def test_a_file_that_does_not_say_so_is_not_proved(tmp_path):
-    path = written(certified(sc.Noise(all=0.45), own_samples=0), tmp_path)
-    text = path.read_text(encoding="utf-8")
-    assert text.count(', "each_class": true') == 1
-    path.write_text(text.replace(', "each_class": true', ""), encoding="utf-8")
-    assert sc.archive.verify(path).verdict == "refuted"
-    path.write_text(text.replace('"each_class": true', '"each_class": false'), encoding="utf-8")
-    with pytest.raises(ArchiveError, match="each_class' must be true, or not there"):
-        sc.archive.verify(path)
 
 
 @pytest.mark.parametrize("mistake", ["third classes count nothing", "own votes of third classes count for the class"])
