@@ -13,9 +13,10 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
+from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.certificates.values import SmoothedRegressor, ValueCertificate, ValueCertificates, ValueInterval
+from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import Anytime, Bound, ClopperPearson

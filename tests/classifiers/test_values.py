@@ -110,7 +110,9 @@ def test_every_base_may_give_numbers(name):
 
 def test_nodes_have_an_output_each():
     base = from_node_function(lambda graph: [degree / 3 for _, degree in graph.degree], outputs=UNIT)
-    result = sc.SmoothedRegressor(base, sc.Noise(all=0.1)).certify([sc.Graph(4, [(0, 1), (1, 2)])], samples=1_000, seed=1)
+    result = sc.SmoothedRegressor(base, sc.Noise(all=0.1)).certify(
+        [sc.Graph(4, [(0, 1), (1, 2)])], samples=1_000, seed=1
+    )
     assert [one.estimate for one in result] == pytest.approx([0.1 + 0.8 * d / 3 for d in (1, 2, 1, 0)], abs=0.03)
     assert [one.target for one in result] == [0, 1, 2, 3]
 

@@ -90,7 +90,12 @@ def test_stakes_grow_with_theta_and_never_lose_everything():
 
 def test_what_the_clean_object_never_shows():
     axes = WORLDS["one way"].axes
-    assert [unseen_at(axes, level) for level in ((0, 0), (1, 0), (0, 1), (1, 2))] == [0, 0, Fraction(3, 8), Fraction(39, 64)]
+    assert [unseen_at(axes, level) for level in ((0, 0), (1, 0), (0, 1), (1, 2))] == [
+        0,
+        0,
+        Fraction(3, 8),
+        Fraction(39, 64),
+    ]
 
 
 def test_by_radius_it_is_the_sum_of_rho_over_thresholds():

@@ -89,7 +89,11 @@ def random_outputs(rng, n_copies, n):
     """Outputs that are often close together, and sometimes 0, 1, or at the edges of steps."""
     kind = rng.integers(3)
     found = rng.beta(8, 4, n_copies) if kind == 0 else rng.random(n_copies)
-    return np.ceil(found * n) / n if kind == 1 else np.where(rng.random(n_copies) < 0.1, rng.integers(2, size=n_copies), found)
+    return (
+        np.ceil(found * n) / n
+        if kind == 1
+        else np.where(rng.random(n_copies) < 0.1, rng.integers(2, size=n_copies), found)
+    )
 
 
 def bits(laws, sizes):

@@ -90,7 +90,9 @@ def test_rho_over_all_thresholds_bounds_the_mean_at_every_attacked_object(name):
         for level in levels_up_to(2, len(world.axes)):
             radius = (*level, *[0] * (len(noise.axes) - len(level)))
             bound = sum(
-                (threshold - before) / world.n * sc.rho_upper(noise, radius, min(1.0, world.clean @ (tops >= threshold)))
+                (threshold - before)
+                / world.n
+                * sc.rho_upper(noise, radius, min(1.0, world.clean @ (tops >= threshold)))
                 for tops in [np.ceil(world.outputs * world.n)]
                 for threshold, before in [(1, 0), *thresholds_of(np.arange(1, world.n + 1))]
             )
@@ -136,14 +138,14 @@ def test_intervals_miss_no_more_often_than_alpha(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
-def test_intervals_miss_no_more_often_than_alpha_in_a_thousand_worlds(name):
+def test_intervals_miss_no_more_often_than_alpha_in_many_worlds(name):
     rng, missed = np.random.default_rng(4), 0
-    for run in range(1000):
+    for run in range(300):
         world = world_of(name, rng)
         drawn = rng.choice(len(world.copies), size=800, p=world.clean)
         above = None if run % 3 else rng.random()
-        missed += misses(world, drawn, levels_up_to(1, len(world.axes)), (25, 50, 100, 200, 400, 800), above)
-    assert missed <= 1000 * ALPHA
+        missed += misses(world, drawn, levels_up_to(1, len(world.axes)), (50, 200, 800), above)
+    assert missed <= 300 * ALPHA
 
 
 def test_intervals_are_no_wider_than_they_must_be():
@@ -182,13 +184,13 @@ def test_forgetting_what_is_never_seen_errs_on_real_votes(monkeypatch):
 
 
 def running_capitals(votes, theta, ratio, largest):
-    """The capital after each vote of many runs, shape (runs, votes): votes are outputs, with a likelihood ratio each."""
+    """The capital after each vote of many runs, shape (runs, votes); votes are outputs, each with a ratio."""
     won = (theta - votes) / (1 - theta) * ratio / largest
     return np.mean([np.exp(np.cumsum(np.log1p(fraction * won), axis=1)) for fraction in FRACTIONS], axis=0)
 
 
 def test_alpha_must_be_halved_between_the_ends():
-    """A negative control, and what is honest beside it: outputs 0 or 1, both ends at the edge, looked at all the time."""
+    """A negative control beside what is honest: outputs 0 or 1, both ends at the edge, looked at all the time."""
     rng = np.random.default_rng(8)
     votes = rng.integers(2, size=(2_000, 400)).astype(float)
     up, down = (running_capitals(each, 0.5, 1.0, 1.0).max(axis=1) for each in (votes, 1 - votes))
@@ -219,7 +221,7 @@ def test_the_better_of_both_arguments_errs():
 
 
 def test_each_attack_at_its_own_best_time_costs_nothing():
-    """Of one worst attack it is Ville's inequality: so ends of several looks may be intersected, unlike collective k."""
+    """Of one worst attack it is Ville's inequality: so the ends of several looks may be intersected."""
     rng = np.random.default_rng(10)
     votes = rng.integers(2, size=(2_000, 400)).astype(float)
     best = running_capitals(votes, 0.5, 1.0, 1.0).max(axis=1)

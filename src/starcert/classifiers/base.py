@@ -56,7 +56,7 @@ class Scores(NamedTuple):
 
 
 def value_scores(values: ValueRange, outputs: npt.ArrayLike, rounding: float) -> Scores:
-    """Outputs that are numbers as answers: their steps. Where one is close to the edge of a step, so are two answers."""
+    """Numbers as answers: the steps that they lie in. Where one is close to the edge of a step, so are two answers."""
     return Scores(values.steps_of(outputs), values.numbers_of(outputs), rounding)
 
 

@@ -188,7 +188,9 @@ class SklearnValues(CallableClassifier):
 
     @override
     def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        found: npt.ArrayLike = self.function(rows_of(graphs) if isinstance(graphs, NoisyVectors) else [*graphs.copies()])
+        found: npt.ArrayLike = self.function(
+            rows_of(graphs) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
+        )
         return found
 
 
@@ -223,11 +225,15 @@ def from_sklearn(
         check_is_fitted(estimator)
     except (NotFittedError, TypeError):
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
-    if checked_range(outputs) is not None:
-        return SklearnValues(estimator, 256 if batch_size is None else whole_number("batch_size", batch_size, 1), outputs)
+    if (values := checked_range(outputs)) is not None:
+        return SklearnValues(
+            estimator, 256 if batch_size is None else whole_number("batch_size", batch_size, 1), values
+        )
     if len(getattr(estimator, "classes_", ())) < 2:
         hint = "For a regressor, say what range its outputs have: outputs=ValueRange(low, high)."
-        raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None), hint)
+        raise InvalidParameterError(
+            "estimator", "have two classes_ at least", getattr(estimator, "classes_", None), hint
+        )
     kind = SklearnClassifier
     # A class derived from one of these may answer in another way.
     if type(estimator) is KernelSVM and isinstance(estimator.kernel_, GraphKernel):

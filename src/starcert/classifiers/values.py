@@ -46,7 +46,7 @@ class ValueRange:
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not abs(value) <= 1e300:
+            if not isinstance(value, Real) or not abs(float(value)) <= 1e300:
                 raise InvalidParameterError(name, "be a number", value)
             object.__setattr__(self, name, float(value))
         object.__setattr__(self, "steps", whole_number("steps", self.steps, 2, MAX_STEPS))

@@ -60,8 +60,13 @@ def centred_stakes(odds: Floats, low: Floats, high: Floats, unseen: Fraction) ->
     """
     never = math.nextafter(float(unseen), math.inf) if unseen else 0.0
     won = np.where(odds > 0, np.multiply.outer(low, odds), np.multiply.outer(high, odds)) - never
-    largest = max(float(high.max(initial=0.0)) + never, math.ulp(0.0))
-    return _whole(np.log1p(FRACTIONS.reshape(-1, *[1] * won.ndim) * (won / largest)))
+    sizes = sizes_of_centred_stakes(float(high.max(initial=0.0)), unseen)
+    return _whole(np.log1p(sizes.reshape(-1, *[1] * won.ndim) * won))
+
+
+def sizes_of_centred_stakes(largest: float, unseen: Fraction) -> Floats:
+    """The stake g for each of the fractions, as `centred_stakes` uses it, with the largest likelihood ratio."""
+    return FRACTIONS / ((1 + 2.0**-40) * (largest + float(unseen)) + math.ulp(0.0))
 
 
 def sizes_of_stakes(theta: float, values: Floats) -> Floats:

@@ -73,12 +73,23 @@ class ValueEvidence:
 
         `tops` has the number k for each answer: the value of f is k/n. Capitals are logarithms, as in `bets`.
         """
-        column = self._answers[:, target]
-        found, at = np.unique(column, return_inverse=True), 0
-        outputs = _Outputs(found[1].reshape(-1), tops[found[0]], n)
+        outputs, at = self._outputs(target, tops, n), 0
         for some in attacks:
             at = ENDS if at == ENDS else self._raised(outputs, some, needed, at)
         return at
+
+    def largest_ratio(self, level: Level, listed: tuple[int, ...]) -> float:
+        """At least the largest likelihood ratio of an attack: stakes are chosen by it."""
+        return float(self._copies.ratios(level, listed).max())
+
+    def nearest(self, target: int, tops: Whole, n: int, attacks: Attacks, at: int, most: int) -> Whole:
+        """The numbers of those attacks whose capital against a mean of at/ENDS or more is least."""
+        capital = self._weights(self._outputs(target, tops, n), attacks, at).capital
+        return np.sort(np.argsort(capital, kind="stable")[:most])
+
+    def _outputs(self, target: int, tops: Whole, n: int) -> _Outputs:
+        answers, groups = np.unique(self._answers[:, target], return_inverse=True)
+        return _Outputs(groups.reshape(-1), tops[answers], n)
 
     def _raised(self, outputs: _Outputs, attacks: Attacks, needed: int, at: int) -> int:
         """An end, raised until the capitals against all of these attacks are as needed."""

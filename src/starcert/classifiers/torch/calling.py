@@ -241,7 +241,9 @@ def logits_of(returned: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes:
     elif found.shape != (rows, n_classes):
         what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
         hint = _hint(found, rows, other_rows, n_classes, of_nodes=of_nodes)
-        wanted = "logits of shape {} for {} and {} classes" if n_classes > 1 else "outputs of shape {} for {}, not one each"
+        wanted = (
+            "logits of shape {} for {} and {} classes" if n_classes > 1 else "outputs of shape {} for {}, not one each"
+        )
         raise ValueError(f"it gave {wanted.format(tuple(returned.shape), what, n_classes)}{hint}")
     return found.view(n_copies, n_nodes, -1) if of_nodes else found
 
