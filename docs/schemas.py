@@ -26,6 +26,7 @@ from unittest.mock import patch
 
 from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.certificates.questions import Question
+from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import reading, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
@@ -108,6 +109,8 @@ def _of_type(hint: Any) -> Schema:  # noqa: ANN401  (types have no common one)
         return {"type": "array", "items": _any_of(_of_type(inside[0]), *null)}
     if hint is Noise:
         return {"type": "object", "additionalProperties": _LAW, "minProperties": 1}
+    if hint is ValueRange:
+        return {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
     return {} if hint is object else {"type": _PLAIN.get(hint, "string")}
 
 
@@ -154,7 +157,7 @@ def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False)
     found = {}
     for key, setting in known.items():
         form = _of_type(types[key])
-        if form.get("type") == "array":
+        if form.get("type") == "array" and "minItems" not in form:
             form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
         limits, default = _limits(setting), defaults[key]
         help_, shown = setting.help, setting.shown

@@ -30,7 +30,7 @@ from starcert.math.evidence import MAX_ATTACKS
 from starcert.math.flips import Integers
 from starcert.math.frontier import levels_of
 from starcert.math.listed import group_attacks
-from starcert.math.values import ENDS, Attacks, ValueEvidence, Whole, upper_by_radius
+from starcert.math.values import ENDS, AttackGroup, ValueEvidence, Whole, upper_by_radius
 from starcert.objects import Sites
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise, RadiusLike
@@ -192,23 +192,23 @@ class ValueCertificates(Sequence["ValueCertificate"]):
                 found.append(max(ends))
         return ENDS - found[0], found[1]
 
-    def attacks(self, number: int, claim: Claim) -> list[Attacks] | None:
+    def attacks(self, number: int, claim: Claim) -> list[AttackGroup] | None:
         """The attacks on an object that are weighed, and none at all as one of them; None: they are too many to list.
 
         That does not depend on votes.
         """
-        kept, clean = self.kept[number], Attacks((0,) * len(self.noise.axes))
+        kept, clean = self.kept[number], AttackGroup((0,) * len(self.noise.axes))
         if kept is None or (claim.threat is not None and not kept.whole):
             return None
         if claim.threat is None:
             blocks = () if self.asked is None else self.asked[number].attacks[: claim.size]
             groups = (group for each in blocks for group in group_attacks(kept.axes, each))
-            return [clean, *(Attacks(group.level, group.rows) for group in groups)]
+            return [clean, *(AttackGroup(group.level, group.rows) for group in groups)]
         levels = list(islice(levels_within(claim.threat, self.noise, self.capacities[number]), MAX_LEVELS + 1))
         total = (
             sum(count_attacks(kept.axes, level) for level in levels) if len(levels) <= MAX_LEVELS else MAX_ATTACKS + 1
         )
-        return [clean, *map(Attacks, levels)] if total <= MAX_ATTACKS else None
+        return [clean, *map(AttackGroup, levels)] if total <= MAX_ATTACKS else None
 
     def largest(self, number: int, claim: Claim) -> Iterator[tuple[int, ...]]:
         """The largest radii that a claim is about: all other attacks on an object lie within one of them."""
@@ -307,6 +307,6 @@ def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:
     return n_attacks([ListedAxis(len(axis.sites), each, axis.law.moves, pool=pool) for axis, each, pool in listed])
 
 
-def count_attacks_in(axes: Sequence[AttackAxis], attacks: Attacks) -> int:
+def count_attacks_in(axes: Sequence[AttackAxis], attacks: AttackGroup) -> int:
     """How many attacks are weighed together."""
     return count_attacks(axes, attacks.level) if attacks.rows is None else len(attacks.rows)

@@ -52,7 +52,7 @@ class IntervalVerification:
             return f"{self.path}: refuted. Of {what}, {quantity(false, 'end')} cannot be proved.{premise}"
         wider = len(self.mismatches)
         less = f" {quantity(wider, 'end')} could be closer." if wider else ""
-        how = f"from the outputs, where their flips fell, and the noise; attacks were weighed again {self.weighed:,} times"
+        how = f"from the outputs, their flips and the noise; attacks were weighed again {self.weighed:,} times"
         return f"{self.path}: proved. {what[0].upper()}{what[1:]} follow {how}.{less}{premise}"
 
 

@@ -66,7 +66,7 @@ def centred_stakes(odds: Floats, low: Floats, high: Floats, unseen: Fraction) ->
 
 def sizes_of_centred_stakes(largest: float, unseen: Fraction) -> Floats:
     """The stake g for each of the fractions, as `centred_stakes` uses it, with the largest likelihood ratio."""
-    return FRACTIONS / ((1 + 2.0**-40) * (largest + float(unseen)) + math.ulp(0.0))
+    return FRACTIONS / (largest + float(unseen) + math.ulp(0.0))
 
 
 def sizes_of_stakes(theta: float, values: Floats) -> Floats:

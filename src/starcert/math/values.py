@@ -48,7 +48,7 @@ LOWERED = 1 - 2.0**-20  # more than all relative errors of a likelihood ratio, o
 Whole = npt.NDArray[np.int64]
 
 
-class Attacks(NamedTuple):
+class AttackGroup(NamedTuple):
     """Attacks that change the same number of sites on each axis: all of them, or those in `rows` (see `weigh`)."""
 
     level: Level
@@ -68,7 +68,7 @@ class ValueEvidence:
         self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
         self._answers = votes.answers
 
-    def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[Attacks], needed: int) -> int:
+    def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], needed: int) -> int:
         """The least end j found with capitals against a mean of j/ENDS or more, of all attacks, that are as needed.
 
         `tops` has the number k for each answer: the value of f is k/n. Capitals are logarithms, as in `bets`.
@@ -82,7 +82,7 @@ class ValueEvidence:
         """At least the largest likelihood ratio of an attack: stakes are chosen by it."""
         return float(self._copies.ratios(level, listed).max())
 
-    def nearest(self, target: int, tops: Whole, n: int, attacks: Attacks, at: int, most: int) -> Whole:
+    def nearest(self, target: int, tops: Whole, n: int, attacks: AttackGroup, at: int, most: int) -> Whole:
         """The numbers of those attacks whose capital against a mean of at/ENDS or more is least."""
         capital = self._weights(self._outputs(target, tops, n), attacks, at).capital
         return np.sort(np.argsort(capital, kind="stable")[:most])
@@ -91,7 +91,7 @@ class ValueEvidence:
         answers, groups = np.unique(self._answers[:, target], return_inverse=True)
         return _Outputs(groups.reshape(-1), tops[answers], n)
 
-    def _raised(self, outputs: _Outputs, attacks: Attacks, needed: int, at: int) -> int:
+    def _raised(self, outputs: _Outputs, attacks: AttackGroup, needed: int, at: int) -> int:
         """An end, raised until the capitals against all of these attacks are as needed."""
         weights = self._weights(outputs, attacks, at)
         fails = weights.capital < needed
@@ -108,7 +108,7 @@ class ValueEvidence:
                 fails &= self._weights(outputs, attacks, at, wanted=fails).capital < needed
         return at
 
-    def _rows(self, attacks: Attacks, numbers: Whole) -> Whole:
+    def _rows(self, attacks: AttackGroup, numbers: Whole) -> Whole:
         if attacks.rows is not None:
             return attacks.rows[numbers]
         axes = self._copies.listed(attacks.level, _scheme(attacks))
@@ -117,7 +117,7 @@ class ValueEvidence:
         return np.array([[first + choice for first, own in each for choice in own] for each in chosen])
 
     def _weights(
-        self, outputs: _Outputs, attacks: Attacks, at: int, wanted: npt.NDArray[np.bool_] | None = None
+        self, outputs: _Outputs, attacks: AttackGroup, at: int, wanted: npt.NDArray[np.bool_] | None = None
     ) -> Weights:
         """The capital against a mean of at/ENDS or more for each attack, and an estimate of the mean."""
         copies, listed = self._copies, attacks.listed
@@ -149,7 +149,7 @@ class _Outputs:
         return self._columns[listed]
 
 
-def _scheme(attacks: Attacks) -> Scheme:
+def _scheme(attacks: AttackGroup) -> Scheme:
     return Scheme(attacks.listed, 0, Fraction(1))
 
 

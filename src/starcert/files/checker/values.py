@@ -37,7 +37,7 @@ from starcert.math.evidence import Level
 from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
 from starcert.math.margins import Tradeoff
-from starcert.math.values import ENDS, Attacks, ValueEvidence
+from starcert.math.values import ENDS, AttackGroup, ValueEvidence
 
 Whole = npt.NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class ValueChecker:
         self._shown = [shown_outcomes_of(votes.flips, axis) for axis in numbered]
 
     def holds(
-        self, target: int, tops: Whole, n: int, attacks: Iterable[Attacks], at: int, delta: Fraction
+        self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], at: int, delta: Fraction
     ) -> int | None:
         """How many attacks were weighed to prove that the mean of f is at most at/ENDS; None: it is not proved."""
         weighed = 0
@@ -64,7 +64,7 @@ class ValueChecker:
                         return None
         return weighed
 
-    def _chosen(self, target: int, tops: Whole, n: int, some: Attacks, at: int) -> Iterator[Chosen]:
+    def _chosen(self, target: int, tops: Whole, n: int, some: AttackGroup, at: int) -> Iterator[Chosen]:
         """The attacks that are weighed again: all, or those nearest to failing."""
         listed, pools = self._listed(some.level), some.listed
         number = n_attacks(listed) if some.rows is None else len(some.rows)
