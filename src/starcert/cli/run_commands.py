@@ -254,7 +254,7 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, or all."
+_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, or all."
 
 
 @app.command()
