@@ -137,7 +137,7 @@ class Clipped(GINE):
     """A GINE whose outputs stay in their range."""
 
     @override
-    def forward(self, x: Any, edge_index: Any, edge_attr: Any, batch: Any) -> torch.Tensor:  # type: ignore[override]  # noqa: ANN401
+    def forward(self, x: Any, edge_index: Any, edge_attr: Any, batch: Any) -> torch.Tensor:  # type: ignore[override]
         return super().forward(x, edge_index, edge_attr, batch).clamp(OUTPUTS.low, OUTPUTS.high)
 
 
