@@ -31,12 +31,12 @@ def result_of(kind):
     if kind == "typed":
         noise = sc.Noise(all=sc.Edges(delete=0.2, add=0.1, change=0.2, types=2))
         return sc.SmoothedRegressor(base, noise).certify([TYPED], threat="changes:1", **samples)
-    smoothed = sc.SmoothedRegressor(base, sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
-    threat = {"listed": "deletions:2", "radius": "flips:1", "none": None}[kind]
+    smoothed = sc.SmoothedRegressor(base, sc.Noise(all=sc.Flip(delete=0.2, add=0.0 if kind == "one way" else 0.1)))
+    threat = {"listed": "deletions:2", "none": None}.get(kind, "flips:1")
     return smoothed.certify([RING, STAR], threat=threat, family="all" if kind == "listed" else "each", **samples)
 
 
-KINDS = ("listed", "radius", "none", "typed", "nodes")
+KINDS = ("listed", "radius", "none", "typed", "nodes", "one way")
 MORE = {
     "listed": [("flips:2", None), ("deletions:1", 0.3)],
     "radius": [((1, 0), 0.4), ((3, 4), None)],
@@ -91,7 +91,7 @@ def test_intervals_by_radius_alone_need_no_side_file(monkeypatch, tmp_path):
     assert verify_intervals(tmp_path / "a.json").verdict == "proved"
 
 
-@pytest.mark.parametrize("kind", ["listed", "radius"])
+@pytest.mark.parametrize("kind", ["listed", "radius", "one way"])
 @pytest.mark.parametrize("end", [0, 1])
 def test_an_interval_that_says_more_is_refuted_and_one_that_says_less_is_weaker(changed, kind, end):
     """Half of a step closer cannot be proved."""

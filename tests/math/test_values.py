@@ -10,6 +10,7 @@ from scipy.stats import beta
 from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_to, random_outputs
 
 import starcert as sc
+from starcert.math import values
 from starcert.math.bets import SCALE, centred_stakes, needed
 from starcert.math.margins import Tradeoff
 from starcert.math.values import ENDS, AttackGroup, _Outputs, thresholds_of, unseen_at, upper_by_radius
@@ -50,8 +51,11 @@ def test_capitals_are_those_of_one_vote_at_a_time(name):
             assert all(a <= b for a, b in zip(sorted(found), sorted(plain), strict=True))
 
 
+@pytest.mark.parametrize("few", [1, 64])
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_end_is_the_least_at_which_all_attacks_pass(name):
+def test_the_end_is_the_least_at_which_all_attacks_pass(name, few, monkeypatch):
+    """However many attacks an end is searched for at once."""
+    monkeypatch.setattr(values, "FEW", few)
     rng = np.random.default_rng(2)
     world = world_of(name, rng)
     drawn = rng.choice(len(world.copies), size=2000, p=world.clean)
