@@ -170,3 +170,12 @@ def test_edges_decide_exactly_what_is_above():
     ):
         low, high = module.bounds_of_steps(outputs, above)
         assert (low.tolist(), high.tolist()) == (certain, possible)
+
+
+def test_nothing_to_attack_and_sites_that_never_flip():
+    """Without sites an attacker can do nothing; where noise never moves a site, votes say nothing about its attack."""
+    alone = SMOOTHED.certify([sc.Graph(1, [])], samples=300, seed=1)[0]
+    assert alone.interval("flips:1").ends == alone.clean.ends
+    still = sc.SmoothedRegressor(SMOOTHED.base, sc.Noise(all=0.0)).certify([RING], samples=300, seed=1)[0]
+    assert still.clean.width < 0.1
+    assert (still.interval("flips:1").low, still.interval("flips:1").high) == (0, 1)
