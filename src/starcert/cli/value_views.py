@@ -18,10 +18,9 @@ def value_view(outcome: ValueRun) -> list[RenderableType]:
     archive = outcome.archive
     heads = ("interval", "mean width", "true inside", "mean worst error")
     figures = [
-        (archive.title(each.claim), f"{each.mean_width:.4g}", "–" if each.inside is None else f"{each.inside:.1%}",
-         "–" if each.worst_error is None else f"{each.worst_error:.4g}")
-        for each in value_figures(archive)
-    ]  # fmt: skip
+        (title, f"{width:.4g}", "–" if inside is None else f"{inside:.1%}", "–" if reach is None else f"{reach:.4g}")
+        for title, width, inside, reach in value_figures(archive)
+    ]
     columns = (archive.word, "true", "estimate", *map(archive.title, archive.claims))
     rows = [
         (name, "–" if label is None else f"{label:.4g}", f"{one.estimate:.4g}",

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from starcert.certificates.regression import SmoothedRegressor
-from starcert.certificates.values import Claim
 from starcert.files import IntervalArchive, write_intervals
 from starcert.pages.interval_page import write_interval_page
 from starcert.runs.inputs import TriedModel
@@ -34,16 +33,6 @@ class ValueRun:
     def report(self) -> Path:
         """The page to show."""
         return self.folder / REPORT
-
-
-@dataclass(frozen=True)
-class ValueFigures:
-    """How wide the intervals of a claim are, and how they lie to the true numbers, where these are known."""
-
-    claim: Claim
-    mean_width: float
-    inside: float | None = None  # the share of true numbers in their intervals
-    worst_error: float | None = None  # the mean of how far an interval reaches from the true number
 
 
 def check_value_settings(settings: RunSettings, labels: Sequence[str]) -> None:
@@ -94,18 +83,19 @@ def write_values(folder: Path, archive: IntervalArchive, title: str) -> None:
     write_interval_page(folder / REPORT, archive, title)
 
 
-def value_figures(archive: IntervalArchive) -> list[ValueFigures]:
-    """What is to be said about each claim."""
-    found = []
+def value_figures(archive: IntervalArchive) -> list[tuple[str, float, float | None, float | None]]:
+    """Of each claim its title, the mean width of its intervals and, where true numbers are known, how these lie to it.
+
+    That is the share of them inside, and how far an interval reaches from the true number, on average.
+    """
+    found: list[tuple[str, float, float | None, float | None]] = []
     known = [row for row, label in enumerate(archive.labels) if label is not None]
     truth = np.array([archive.labels[row] for row in known], dtype=float)
-    for place, claim in enumerate(archive.claims):
-        ends = np.array([row[place] for row in archive.intervals])
-        width = float((ends[:, 1] - ends[:, 0]).mean())
-        if not known or claim.above is not None:
-            found.append(ValueFigures(claim, width))
-            continue
-        low, high = ends[known].T
-        inside = float(((low <= truth) & (truth <= high)).mean())
-        found.append(ValueFigures(claim, width, inside, float(np.maximum(high - truth, truth - low).mean())))
+    for claim, ends in zip(archive.claims, np.array(archive.intervals).transpose(1, 2, 0), strict=True):
+        inside = reach = None
+        if known and claim.above is None:
+            low, high = ends[:, known]
+            inside = float(((low <= truth) & (truth <= high)).mean())
+            reach = float(np.maximum(high - truth, truth - low).mean())
+        found.append((archive.title(claim), float((ends[1] - ends[0]).mean()), inside, reach))
     return found
