@@ -197,8 +197,9 @@ def intervals_figure(column: Mapping[str, Floats]) -> Figure:
     figure = new_figure(PAGE, 3.2)
     ax, order = figure.subplots(), np.argsort(column["estimate"])
     for number, name in enumerate(("by_radius", "certified", "brute")):
-        ends = ((column[f"{name}_{end}"] - column["estimate"])[order] for end in ("low", "high"))
-        ax.vlines(np.arange(len(order)), *ends, color=colour_of(number), lw=1 + 1.5 * number, label=INTERVALS[name])
+        low, high = ((column[f"{name}_{end}"] - column["estimate"])[order] for end in ("low", "high"))
+        colour, label = colour_of(number), INTERVALS[name]
+        ax.vlines(np.arange(len(order)), low, high, color=colour, lw=1 + 1.5 * number, label=label)
     ax.plot((column["log_p"] - column["estimate"])[order], "k_", ms=6, label="log P")
     ax.set(xlabel="test molecules, by the smoothed network's estimate", ylabel="difference from the estimate")
     figure.legend(ncols=4, frameon=False, loc="outside upper center")
