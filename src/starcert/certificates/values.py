@@ -114,6 +114,7 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         default=None, repr=False
     )  # the index of the node of each row, where it is one
     _found: dict[tuple[int, Claim, Fraction], ValueInterval] = field(default_factory=dict, init=False, repr=False)
+    _ready: dict[int, ValueEvidence] = field(default_factory=dict, init=False, repr=False)  # by object
 
     def __len__(self) -> int:
         return len(self.votes)
@@ -221,7 +222,9 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         kept, votes = self.kept[number], self.votes.joint[number]
         assert kept is not None
         assert votes is not None
-        return ValueEvidence(votes, kept.axes)
+        if number not in self._ready:
+            self._ready[number] = ValueEvidence(votes, kept.axes)
+        return self._ready[number]
 
     def _shown(self, row: int, claim: Claim, ends: tuple[int, int], alpha: float) -> ValueInterval:
         number, (low, high) = int(self.votes.objects[row]), self.numbers(ends, claim.above)
