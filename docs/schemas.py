@@ -26,6 +26,7 @@ from unittest.mock import patch
 
 from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.certificates.questions import Question
+from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import reading, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
@@ -56,6 +57,10 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 _PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 _LAW = {"$ref": "#/$defs/law"}
+_FORMS: dict[type, Schema] = {
+    Noise: {"type": "object", "additionalProperties": _LAW, "minProperties": 1},
+    ValueRange: {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3},
+}
 _OUTSIDE = {
     "type": "object",
     "properties": {"law": {"type": "string", "description": "The name of a law that another package adds."}},
@@ -106,8 +111,8 @@ def _of_type(hint: Any) -> Schema:  # noqa: ANN401  (types have no common one)
     if origin in (tuple, Sequence):
         null = [{"type": "null"}] if NoneType in get_args(inside[0]) else []
         return {"type": "array", "items": _any_of(_of_type(inside[0]), *null)}
-    if hint is Noise:
-        return {"type": "object", "additionalProperties": _LAW, "minProperties": 1}
+    if hint in _FORMS:
+        return dict(_FORMS[hint])
     return {} if hint is object else {"type": _PLAIN.get(hint, "string")}
 
 
@@ -154,7 +159,7 @@ def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False)
     found = {}
     for key, setting in known.items():
         form = _of_type(types[key])
-        if form.get("type") == "array":
+        if form.get("type") == "array" and "minItems" not in form:
             form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
         limits, default = _limits(setting), defaults[key]
         help_, shown = setting.help, setting.shown

@@ -50,9 +50,11 @@ NEEDS = {
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
+    "regression-results": (),
     "threats": (),
     "threats-results": (),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
+    "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,

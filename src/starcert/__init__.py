@@ -13,9 +13,12 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
+from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
 from starcert.classifiers.base import Classifier
+from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import Anytime, Bound, ClopperPearson
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.frontier import Frontier
@@ -38,8 +41,9 @@ __version__ = "0.1.0"
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
            "Edges", "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
-           "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "StarcertError", "StoreError", "Threat",
-           "Votes", "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels",
+           "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError",
+           "StoreError", "Threat", "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes",
+           "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels",
            "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages",
            "threats", "transforms"]  # fmt: skip
 

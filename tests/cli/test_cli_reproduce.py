@@ -184,6 +184,7 @@ def test_help_has_examples():
         "bonds",
         "arcs",
         "cora",
+        "regression",
         "all",
     ):
         assert name in said

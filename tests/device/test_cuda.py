@@ -223,3 +223,20 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
         np.testing.assert_equal(*(each if each is None else asdict(each) for each in (one, other)))
     if device == "cuda":
         assert max(asked) == (4 * 700 if record else 4 * 800)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_outputs_that_are_numbers_have_intervals_wherever_they_are_drawn(device):
+    """The intervals of a device and of the CPU are of the same means, so they meet."""
+    graph, outputs = chain(18), sc.ValueRange(-60, 60)
+    torch.manual_seed(1)
+    model = GCN(7, 1, layers=2).eval()
+    found = []
+    for place in dict.fromkeys(("cpu", device)):
+        base = from_pyg(deepcopy(model).to(place), outputs=outputs)
+        one = sc.SmoothedRegressor(base, DENSE).certify([graph], samples=4_000, seed=1, threat="deletions:1")[0]
+        assert one.clean.width < one.interval().width < 10
+        found.append(one)
+    low, high = max(one.clean.low for one in found), min(one.clean.high for one in found)
+    assert low < high
+    assert all(one.interval().low <= low and high <= one.interval().high for one in found)

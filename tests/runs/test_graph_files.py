@@ -8,6 +8,7 @@ from starcert.datasets import Dataset
 from starcert.objects import Graph
 from starcert.runs.graph_files import read_edge_list, read_folder, read_graphml
 from starcert.runs.inputs import part_of
+from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError, StarcertWarning
 
 
@@ -121,8 +122,10 @@ def test_whole_numbers_from_zero_are_class_numbers(folder):
 def test_whole_numbers_with_a_point_are_class_numbers_too(folder):
     data = relabelled(folder, ["0.0", "2.0", "1."] * 4)
     assert (tuple(data.labels), data.class_names, data.numbered) == ((0, 2, 1) * 4, ("0", "1", "2"), True)
-    with pytest.raises(StarcertError, match=r"labels.csv: 0.5 is a measurement, not a class; .*give them names"):
-        relabelled(folder, ["0.5", "2.0", ""] * 4)
+    relabelled(folder, ["0.5", "2.0", ""] * 4)
+    with pytest.raises(StarcertError, match=r"0.5 is a measurement, not a class; .*give them names"):
+        load_graphs(folder)
+    assert load_graphs(folder, numbers=True).class_names == ("0.5", "2.0")
 
 
 def test_labels_in_columns_of_other_names(folder):

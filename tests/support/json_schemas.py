@@ -50,6 +50,9 @@ def _broken(word: str, rule: Any, value: Any, schema: Mapping[str, Any], root: M
         case "minimum" | "maximum":
             if number and (value < rule if word == "minimum" else value > rule):
                 yield f": {value!r} is beyond the {word}, {rule}"
+        case "minItems" | "maxItems":
+            if isinstance(value, list) and (len(value) < rule if word == "minItems" else len(value) > rule):
+                yield f": has {len(value)} entries, beyond the {word}, {rule}"
         case "minProperties":
             if isinstance(value, dict) and len(value) < rule:
                 yield f": has fewer than {rule} members"

@@ -131,7 +131,7 @@ def undefended(
             sizes = tuple(len(axis.sites) for axis in axes)
             raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", asked)
     elif asked.by_radius:
-        number, attacks = _attacks_on_levels(axes, _levels_of(asked, noise, sites.capacity(noise)))
+        number, attacks = _attacks_on_levels(axes, list(levels_within(asked, noise, sites.capacity(noise))))
     else:
         blocks = [block for blocks in Question.of(asked, sites, noise).attacks for block in blocks]
         number, attacks = sum(map(len, blocks)), (tuple(row.tolist()) for block in blocks for row in block)
@@ -179,9 +179,14 @@ def _attacks_on_levels(axes: Sequence[AttackAxis], levels: Sequence[Level]) -> t
     return sum(numbers), attacks
 
 
-def _levels_of(threat: Threat, noise: Noise, capacity: Level) -> list[Level]:
+def levels_within(threat: Threat, noise: Noise, capacity: Level) -> Iterator[Level]:
     """All levels of a threat by radius, those with few flips first."""
+    box, most = box_of(threat, noise, capacity)
+    return (level for flips in range(1, most + 1) for level in levels_of(flips, box))
+
+
+def box_of(threat: Threat, noise: Noise, capacity: Level) -> tuple[Level, int]:
+    """The most flips on each axis of a threat by radius, of those that are possible, and the most in all."""
     limits = threat.limits(noise)
     box = capacity if limits is None else tuple(map(min, limits, capacity))
-    most = sum(box) if threat.flips is None else min(threat.flips, sum(box))
-    return [level for flips in range(1, most + 1) for level in levels_of(flips, box)]
+    return box, sum(box) if threat.flips is None else min(threat.flips, sum(box))

@@ -42,14 +42,18 @@ class JointQuestion:
     @classmethod
     def of(cls, asked: Question, sites: Sites, noise: Noise) -> JointQuestion:
         """The question about the object with these sites."""
-        changed = [block.ravel() % max(sites.n_sites, 1) for blocks in asked.attacks for block in blocks]
-        kept = np.unique(np.concatenate([np.empty(0, np.int64), *changed]))
-        axes = []
-        for axis in axes_of(sites, noise):
-            there = np.isin(axis.sites, kept)
-            values = axis.values if axis.moves is None else axis.values[there]
-            axes.append(axis._replace(sites=axis.sites[there], values=values))
-        return cls(asked, kept, tuple(axes), sites.reason)
+        return cls(asked, *changed_sites(asked, sites, noise), sites.reason)
+
+
+def changed_sites(asked: Question, sites: Sites, noise: Noise) -> tuple[Integers, tuple[AttackAxis, ...]]:
+    """The sites that the attacks of a question change, ascending, and the axes with these alone."""
+    changed = [block.ravel() % max(sites.n_sites, 1) for blocks in asked.attacks for block in blocks]
+    kept, axes = np.unique(np.concatenate([np.empty(0, np.int64), *changed])), []
+    for axis in axes_of(sites, noise):
+        there = np.isin(axis.sites, kept)
+        values = axis.values if axis.moves is None else axis.values[there]
+        axes.append(axis._replace(sites=axis.sites[there], values=values))
+    return kept, tuple(axes)
 
 
 def ask_jointly(

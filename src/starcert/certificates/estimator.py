@@ -19,7 +19,7 @@ from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
-from starcert.objects.binding import OWN_KINDS, known_kinds
+from starcert.objects.binding import OWN_KINDS, Problem, Regions, bind_all, known_kinds, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
@@ -65,6 +65,16 @@ def as_object(given: GraphLike, name: str) -> CleanObject:
         requirement = f"be a starcert Graph{added}, a PyG Data or a networkx graph"
         raise InvalidParameterError(name, requirement, type(given).__name__, hint)
     return found
+
+
+def bound_problem(graphs: Sequence[GraphLike] | Problem, noise: Noise, regions: Regions | None) -> Problem:
+    """What is to be certified: graphs and their regions, bound here, or before with the same noise."""
+    if not isinstance(graphs, Problem):
+        return bind_all(as_objects(graphs), noise, regions)
+    if graphs.noise != noise and graphs.noise != noise_for_sites(noise, graphs.sites):
+        hint = "Give problem.under(noise), or graphs."
+        raise InvalidParameterError("graphs", f"be a problem with the noise {noise!r}", graphs, hint)
+    return graphs
 
 
 def _converted(given: object) -> CleanObject | None:

@@ -25,7 +25,7 @@ from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import Collective, ask_jointly
 from starcert.certificates.decided_plan import DecidedPlan
-from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
+from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.old_keywords import with_old_keywords
 from starcert.certificates.questions import Question
@@ -87,6 +87,9 @@ class SmoothedClassifier(SmoothedEstimator):
         seed: int = 0,
     ) -> None:
         super().__init__(base, samples, seed)
+        if isinstance(base, Classifier) and base.values is not None:
+            hint = "Its outputs are numbers: SmoothedRegressor certifies intervals for them."
+            raise InvalidParameterError("base", "answer classes", base.description, hint)
         binding.check_noise_and_regions(noise, regions)
         check_alpha(alpha)
         self.noise, self.regions, self.alpha = noise, regions, alpha
@@ -95,20 +98,12 @@ class SmoothedClassifier(SmoothedEstimator):
         """The sites of a graph: its partition, bound to it. A rule is called anew each time, see `problem`."""
         return binding.bind(as_object(graph, "graph"), self.noise, self.regions)
 
-    def problem(self, graphs: Sequence[GraphLike]) -> Problem:
+    def problem(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
         """What is to be certified: these graphs and their regions, a rule called once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
-        return binding.bind_all(as_objects(graphs), self.noise, self.regions)
-
-    def _bound(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
-        if not isinstance(graphs, Problem):
-            return self.problem(graphs)
-        if graphs.noise != self.noise and graphs.noise != binding.noise_for_sites(self.noise, graphs.sites):
-            hint = "Give problem.under(noise), or graphs."
-            raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
-        return graphs
+        return bound_problem(graphs, self.noise, self.regions)
 
     @with_old_keywords
     def vote(
@@ -139,10 +134,10 @@ class SmoothedClassifier(SmoothedEstimator):
         if how.plan != "fixed":
             hint = "It stops by what is asked: certify takes it. Here samples may be a Plan."
             raise InvalidParameterError("plan", 'be "fixed" where votes are drawn alone', how.plan, hint)
-        plan = _plan(samples, how.selection_samples)
-        run = VotingRun(self.classifier, self._bound(graphs), seed, how)
+        plan = plan_of(samples, how.selection_samples)
+        run = VotingRun(self.classifier, self.problem(graphs), seed, how)
         with run.opened() as store:
-            return _draw_votes(run, plan, store, record=record)
+            return draw_votes(run, plan, store, record=record)
 
     @with_old_keywords
     def certify(
@@ -183,7 +178,7 @@ class SmoothedClassifier(SmoothedEstimator):
         asked, how, weighing = None if threat is None else read_threat(threat), Voting.of(voting), Evidence.of(evidence)
         by_radius = asked is not None and asked.by_radius
         limits, max_flips = (asked.limits(self.noise), asked.flips) if asked is not None and by_radius else (None, None)
-        problem = self._bound(graphs)  # once: votes and capacities are of the same regions
+        problem = self.problem(graphs)  # once: votes and capacities are of the same regions
         questions = None
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
@@ -192,7 +187,7 @@ class SmoothedClassifier(SmoothedEstimator):
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
-        plan, drawing = how.plan, _plan(samples, how.selection_samples)
+        plan, drawing = how.plan, plan_of(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
         jointly = None
         if weighing is not None and weighing.collective:
@@ -225,7 +220,7 @@ class SmoothedClassifier(SmoothedEstimator):
             look["threat"] = [str(asked), *(each.digest for each in questions)]
         with run.opened() as store:
             # Sample, select and audit.
-            votes = _draw_votes(run, drawing, store, record=weighed, look=look)
+            votes = draw_votes(run, drawing, store, record=weighed, look=look)
             # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
             with stage("certifying"):
                 counts_alpha = float(shares.counts * together)  # of all certificates that share it
@@ -313,11 +308,11 @@ class SmoothedClassifier(SmoothedEstimator):
         """
         asked = read_threat(level) if isinstance(level, Threat | str) else self.noise.radius(level, "level")
         most = whole_number("max_attacks", max_attacks, 1)
-        problem = self._bound(graphs)
+        problem = self.problem(graphs)
         return [undefended(self.classifier, each, problem.noise, asked, max_attacks=most) for each in problem.sites]
 
 
-def _draw_votes(
+def draw_votes(
     run: VotingRun, plan: Plan, store: VoteStore | None, *, record: bool, look: Mapping[str, Any] | None = None
 ) -> Votes:
     """The votes that a plan wants, audited; a store notes which certificate is computed from them (`Look`)."""
@@ -335,7 +330,7 @@ def _draw_votes(
     return votes
 
 
-def _plan(samples: object, selection_samples: int | None) -> Plan:
+def plan_of(samples: object, selection_samples: int | None) -> Plan:
     """A plan as given; a number of votes is a plan that draws them all."""
     if isinstance(samples, Plan):
         if selection_samples is not None:

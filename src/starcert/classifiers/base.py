@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
+from starcert.classifiers.values import ValueRange
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, NoisyGraphs
@@ -54,6 +55,11 @@ class Scores(NamedTuple):
     assumed_logits: bool = False  # the last number of each row is taken for a logit although the user did not say so
 
 
+def value_scores(values: ValueRange, outputs: npt.ArrayLike, rounding: float) -> Scores:
+    """Numbers as answers: the steps that they lie in. Where one is close to the edge of a step, so are two answers."""
+    return Scores(values.steps_of(outputs), values.numbers_of(outputs), rounding)
+
+
 class Classifier(ABC):
     """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 
@@ -75,6 +81,7 @@ class Classifier(ABC):
     n_classes: int  # how many classes there are; answers are 0 … n_classes − 1
     class_names: tuple[str, ...] | None = None  # in the order of their numbers; None: they have none
     class_labels: tuple[Hashable, ...] | None = None  # what it was fitted on, such as (3, 8), in the same order
+    values: ValueRange | None = None  # its outputs are numbers in this range, and its classes are the steps of it
     batch_size: int = 256  # the largest batch that it wants. Answers must not depend on it
     chunk_size: int = CHUNK_SIZE  # samples of a unit of work with a random stream of its own. Votes depend on it
     backend: str = "cpu"  # what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it

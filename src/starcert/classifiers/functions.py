@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import Classifier, named_classes
+from starcert.classifiers.base import Classifier, Scores, named_classes, value_scores
 from starcert.classifiers.identity import identity
+from starcert.classifiers.values import ValueRange
 from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 
+ROUNDING = 1e-6  # by how much numbers of a graph may differ between batches, relative to the largest
 NETWORKX_CALL = 4
 """The `call_cost` of a function that is called copy by copy: most of the cost is in making networkx graphs."""
 
@@ -30,11 +32,13 @@ class CallableClassifier(Classifier):
         description: str | None,
         batch_size: int = Classifier.batch_size,
         class_names: Sequence[str] | None = None,
+        outputs: ValueRange | None = None,
     ) -> None:
         if not callable(function):
             raise InvalidParameterError("function", "be callable", function)
         self.function, self.on, self._description = function, on, description
-        self.class_names, self.n_classes = checked_names(class_names, n_classes)
+        self.values = checked_range(outputs, n_classes=n_classes, class_names=class_names)
+        self.class_names, self.n_classes = checked_names(class_names, outputs.steps if outputs else n_classes)
         self.batch_size = whole_number("batch_size", batch_size, 1)
         if on == "networkx":
             self.call_cost = NETWORKX_CALL
@@ -47,6 +51,7 @@ class CallableClassifier(Classifier):
     def _described(self, suffix: str = "", where: str = "") -> str:
         """The description that was given, or the function's name with its identity as it is now."""
         where += "" if self.class_names is None else f" answering {', '.join(self.class_names)}"
+        where += "" if self.values is None else f" giving {self.values}"
         if self._description:
             return self._description + where
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
@@ -62,12 +67,23 @@ class CallableClassifier(Classifier):
 
     @override
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        found = self._returned(graphs)
+        return numbers_of(found, self.class_names) if self.values is None else self.values.steps_of(found)
+
+    @override
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        if self.values is None:
+            return super().scored(graphs)
+        return value_scores(self.values, self._returned(graphs), ROUNDING)
+
+    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        """What the function gives for all copies."""
         if self.on != "networkx":
-            answers: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
-            return numbers_of(answers, self.class_names)
+            found: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
+            return found
         if not isinstance(graphs, NoisyGraphs):
             raise ValueError("it classifies networkx graphs, and these are plain vectors: write on='vectors'")
-        return numbers_of([self.function(graph) for graph in graphs.networkx()], self.class_names)
+        return [self.function(graph) for graph in graphs.networkx()]
 
 
 def from_callable(
@@ -78,6 +94,7 @@ def from_callable(
     description: str | None = None,
     batch_size: int = 256,
     class_names: Sequence[str] | None = None,
+    outputs: ValueRange | None = None,
 ) -> CallableClassifier:
     """A base classifier from any function.
 
@@ -93,6 +110,8 @@ def from_callable(
             function that holds what has no content: a lock, a connection.
         batch_size: the most copies in a batch. With 1, a function of a batch sees one at a time.
         class_names: what the classes are called, in the order of their numbers; answers may then be names.
+        outputs: the range of what the function returns, where that is a number in place of a class: for
+            `SmoothedRegressor`.
 
     Example:
         >>> from_callable(lambda graph: int(graph.number_of_edges() > 10), description="many edges").n_classes
@@ -105,7 +124,7 @@ def from_callable(
     """
     if on not in ("networkx", "batch", "vectors"):
         raise InvalidParameterError("on", "be 'networkx', 'batch' or 'vectors'", on)
-    return CallableClassifier(function, n_classes, on, description, batch_size, class_names)
+    return CallableClassifier(function, n_classes, on, description, batch_size, class_names, outputs)
 
 
 class NodeFunction(CallableClassifier):
@@ -118,8 +137,9 @@ class NodeFunction(CallableClassifier):
         nodes: str | None,
         description: str | None,
         class_names: Sequence[str] | None = None,
+        outputs: ValueRange | None = None,
     ) -> None:
-        super().__init__(function, n_classes, "networkx", description, class_names=class_names)
+        super().__init__(function, n_classes, "networkx", description, class_names=class_names, outputs=outputs)
         self.call_cost = Classifier.call_cost
         if nodes is not None and not isinstance(nodes, str):
             raise InvalidParameterError("nodes", "be the name of node data, or None for all nodes", nodes)
@@ -143,10 +163,9 @@ class NodeFunction(CallableClassifier):
         return nodes_of(self.nodes, frame)
 
     @override
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         targets = self.target_nodes(graphs.frame)
-        answers = [_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()]
-        return numbers_of(np.array(answers), self.class_names)
+        return np.array([_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()])
 
 
 def from_node_function(
@@ -156,6 +175,7 @@ def from_node_function(
     nodes: str | None = None,
     description: str | None = None,
     class_names: Sequence[str] | None = None,
+    outputs: ValueRange | None = None,
 ) -> NodeFunction:
     """A base classifier of nodes from any function.
 
@@ -166,6 +186,7 @@ def from_node_function(
         nodes: the name of node data of zeros and ones, such as "test_mask": those nodes alone are certified. None: all.
         description: says which classifier it is, for the record; see `from_callable`.
         class_names: what the classes are called, in the order of their numbers; answers may then be names.
+        outputs: the range of what it returns for each node, where that is a number in place of a class.
 
     Example:
         >>> import starcert as sc
@@ -174,7 +195,7 @@ def from_node_function(
         >>> smoothed.predict([sc.Graph(3, [(0, 1), (1, 2)])], samples=1000, seed=1).tolist()
         [0, 1, 0]
     """
-    return NodeFunction(function, n_classes, nodes, description, class_names)
+    return NodeFunction(function, n_classes, nodes, description, class_names, outputs)
 
 
 def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
@@ -194,6 +215,16 @@ def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
     if not isinstance(copies, NoisyVectors):
         raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
     return copies.vectors().astype(np.int64)
+
+
+def checked_range(outputs: object, **classes: object) -> ValueRange | None:
+    """The range of outputs, checked: None, or a `ValueRange` beside which nothing is said about classes."""
+    if not isinstance(outputs, ValueRange | None):
+        raise InvalidParameterError("outputs", "be a ValueRange", outputs, "For example ValueRange(low=0, high=10).")
+    for name, given in classes.items() if outputs else ():
+        if given is not None:
+            raise InvalidParameterError(name, "be left out where outputs are numbers", given)
+    return outputs
 
 
 def checked_names(class_names: Sequence[str] | None, n_classes: int | None) -> tuple[tuple[str, ...] | None, int]:

@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from starcert.classifiers.base import Classifier, Scores
-from starcert.classifiers.functions import rows_of
+from starcert.classifiers.functions import ROUNDING, CallableClassifier, checked_range, rows_of
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
 from starcert.classifiers.kernels.kernel import DEGREE
 from starcert.classifiers.kernels.svm import KernelSVM
+from starcert.classifiers.values import ValueRange
 from starcert.sampling.batch import NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -26,8 +27,6 @@ Rows: TypeAlias = Any
 
 QUICK_CALL, QUICK_CHUNKS = 512, 16
 """`call_cost` and `chunks_per_batch` of a machine that counts no features: it answers faster than a batch begins."""
-
-ROUNDING = 1e-6  # by how much the decisions on a graph may differ between batches, relative to the largest
 
 DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""
@@ -176,7 +175,28 @@ class KernelClassifier(SklearnClassifier):
         return self._collapsed[1:]
 
 
-def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> SklearnClassifier:
+class SklearnValues(CallableClassifier):
+    """A fitted estimator whose `predict` gives numbers. See `from_sklearn`."""
+
+    def __init__(self, estimator: Estimator, batch_size: int, outputs: ValueRange) -> None:
+        super().__init__(estimator.predict, None, "predict", None, batch_size, outputs=outputs)
+        self.estimator = estimator
+
+    @override
+    def content(self) -> object:
+        return self.estimator
+
+    @override
+    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        found: npt.ArrayLike = self.function(
+            rows_of(graphs) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
+        )
+        return found
+
+
+def from_sklearn(
+    estimator: Estimator, *, batch_size: int | None = None, outputs: ValueRange | None = None
+) -> SklearnClassifier | SklearnValues:
     """A base classifier from a fitted scikit-learn estimator on rows or on graphs.
 
     Of `Bits` and `Categories`, any estimator sees noisy copies as an array of whole numbers, shape (copies, columns).
@@ -186,6 +206,7 @@ def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> Skle
     Args:
         estimator: fitted, with `predict` and `classes_`. Its answers are numbered in the order of `classes_`.
         batch_size: the most graphs at once; by default 1,024 where features are compiled, else 256.
+        outputs: the range of what `predict` gives, of a regressor.
 
     Example:
         >>> from starcert.objects import Graph
@@ -204,8 +225,15 @@ def from_sklearn(estimator: Estimator, *, batch_size: int | None = None) -> Skle
         check_is_fitted(estimator)
     except (NotFittedError, TypeError):
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
+    if (values := checked_range(outputs)) is not None:
+        return SklearnValues(
+            estimator, 256 if batch_size is None else whole_number("batch_size", batch_size, 1), values
+        )
     if len(getattr(estimator, "classes_", ())) < 2:
-        raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
+        hint = "For a regressor, say what range its outputs have: outputs=ValueRange(low, high)."
+        raise InvalidParameterError(
+            "estimator", "have two classes_ at least", getattr(estimator, "classes_", None), hint
+        )
     kind = SklearnClassifier
     # A class derived from one of these may answer in another way.
     if type(estimator) is KernelSVM and isinstance(estimator.kernel_, GraphKernel):

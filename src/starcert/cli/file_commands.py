@@ -12,7 +12,7 @@ import typer
 
 from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.files import Verification
+from starcert.files import IntervalVerification, Mismatch, Verification
 from starcert.files import verify as verify_file
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.pages.compare_page import Comparison, write_comparison
@@ -48,6 +48,12 @@ def verify(
 
     starcert verify certificates.json
     """
+    if archives.is_intervals(file):
+        found = archives.verify_intervals(file, progress=None)
+        report(as_json, lambda: _interval_object(found), lambda: _interval_view(found))
+        if found.refuted:
+            raise typer.Exit(1)
+        return
     result = verify_file(file, progress=None)
     report(as_json, lambda: _verification_object(result), lambda: _verification_view(result))
     if result.refuted:
@@ -71,16 +77,47 @@ def _verification_object(result: Verification) -> dict[str, object]:
     }
 
 
+def _interval_object(result: IntervalVerification) -> dict[str, object]:
+    archive = result.archive
+    return {
+        "file": result.path,
+        "verdict": result.verdict,
+        "graphs": len(archive),
+        "intervals": [archive.title(each) for each in archive.claims],
+        "noise": archive.result.noise.to_dict(),
+        "alpha": archive.result.alpha,
+        "together": archive.result.together,
+        "taken_as_stated": TAKEN_AS_STATED,
+        "anchored": sorted({reason for reason in archive.result.anchored if reason}),
+        "mismatches": [asdict(each) for each in result.mismatches],
+    }
+
+
+def _interval_view(result: IntervalVerification) -> list[RenderableType]:
+    kept = result.archive.result
+    whose = "each interval" if kept.together == 1 else f"{kept.together:,} intervals together, for one claim"
+    return [
+        *_mismatches(result.archive.word, sorted(result.mismatches, key=lambda each: each.kind)),
+        str(result),
+        f"Noise {json.dumps(kept.noise.to_dict())}, alpha {at_most(kept.alpha)} for {whose}.",
+        TAKEN_AS_STATED,
+        *anchored_notes(kept.anchored),
+    ]
+
+
+def _mismatches(word: str, found: Sequence[Mismatch]) -> list[RenderableType]:
+    """A table of the claims that are not what can be proved, if there are any."""
+    heads = (word, "name", "claim", "verdict", "claimed", "proved")
+    rows = [(one.graph, one.name, one.field, one.kind, _short(one.claimed), _short(one.proved)) for one in found]
+    return [table("Claims that are not what can be proved", heads, rows, left=heads[1:]), ""] if rows else []
+
+
 def _verification_view(result: Verification) -> list[RenderableType]:
     archive = result.archive
     whose = f"each {archive.word}" if archive.together == 1 else f"all {archive.together:,} {archive.word}s together"
     abstained = sum(each.abstained for each in archive.certificates)
-    heads = (archive.word, "name", "claim", "verdict", "claimed", "proved")
-    found = [*result.refuted, *result.weaker]
-    rows = [(one.graph, one.name, one.field, one.kind, _short(one.claimed), _short(one.proved)) for one in found]
-    mismatches = table("Claims that are not what can be proved", heads, rows, left=heads[1:])
     return [
-        *((mismatches, "") if rows else ()),
+        *_mismatches(archive.word, [*result.refuted, *result.weaker]),
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",

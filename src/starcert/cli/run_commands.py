@@ -9,6 +9,7 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
+from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.runs.certification import certify_run, certify_settings, run_sweep
 from starcert.runs.example import KINDS, write_example
@@ -25,6 +27,7 @@ from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.setting_values import Setting, check_options, option_name
 from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.training_run import train_run, training_settings
+from starcert.runs.value_run import ValueRun
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.processes import available_cores
@@ -111,7 +114,10 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, profile=profile, note=note, before=None if as_json else show)
-    report(as_json, lambda: certified_object(outcome), lambda: certified_view(outcome))
+    if isinstance(outcome, ValueRun):
+        report(as_json, partial(value_object, outcome), partial(value_view, outcome))
+    else:
+        report(as_json, partial(certified_object, outcome), partial(certified_view, outcome))
 
 
 @app.command()
@@ -193,12 +199,12 @@ def _run_file(path: Path | None) -> RunFile:
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """The digests that a run file expects, except of what options change."""
     given = set(options)
-    if given & {"data", "columns", "edge_types", "split", "splits", "split_seed"}:
+    if given & {"data", "columns", "edge_types", "outputs", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
     threat = options.get("threat")
     if given & {"limit", "spare_node"} or (isinstance(threat, Threat) and injected_nodes(threat)):
         given |= {"data", "regions"}
-    if given & {"model", "weights"}:
+    if given & {"model", "weights", "outputs"}:
         given |= {"classifier", "regions"}  # regions may be read off the model
     return {name: digest for name, digest in expected.items() if name not in given}
 
@@ -248,7 +254,7 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, or all."
+_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, or all."
 
 
 @app.command()

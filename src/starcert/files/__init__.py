@@ -2,16 +2,21 @@
 
 Certificates ─► Archive ─► write ─► certificates.json ─► read ─► Archive
                                                       └► verify ─► Verification
+
+ValueCertificates ─► IntervalArchive ─► write_intervals, read_intervals, verify_intervals: the same for numbers
 """
 
 from __future__ import annotations
 
+from starcert.files.interval_verification import IntervalVerification, verify_intervals
+from starcert.files.intervals import IntervalArchive, is_intervals, read_intervals, write_intervals
 from starcert.files.reading import read
 from starcert.files.record import Archive
 from starcert.files.verification import Mismatch, Verification, verify
 from starcert.files.writing import write
 
-__all__ = ["Archive", "Mismatch", "Verification", "read", "verify", "write"]
+__all__ = ["Archive", "IntervalArchive", "IntervalVerification", "Mismatch", "Verification", "is_intervals", "read",
+           "read_intervals", "verify", "verify_intervals", "write", "write_intervals"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

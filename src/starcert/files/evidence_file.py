@@ -27,6 +27,7 @@ from starcert.files.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
+from starcert.math.joint import NO_CLASS
 from starcert.math.listed import AttackList
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
@@ -57,6 +58,9 @@ VALUED = {
 }
 """Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
 
+JOINT = {"answers": "<u2"}  # of each vote what all targets but the first answered
+"""A further array of a file with all votes, whatever they are for, where the targets of a graph share their flips."""
+
 FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
 SITES = ("axes", "values", *LISTED)  # the arrays that all targets of a graph share
 
@@ -79,6 +83,8 @@ class GraphEvidence:
     max_flips: int | None = None  # levels of more flips in all were not looked at; None: all were
     values: Bytes | None = None  # the clean value of every site, where some have more than two
     attacks: AttackList | None = None  # those of a threat, size after size; None: levels were looked at
+    # All votes, against no class: what the targets but the first answered, shape (votes, targets)
+    answers: npt.NDArray[np.uint16] | None = None
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
@@ -118,7 +124,7 @@ class GraphEvidence:
         seen = np.bincount(record.classes, minlength=n_classes)
         if record.label != label or len(seen) > n_classes:
             raise InvalidParameterError(name, f"be of votes against class {label} of {n_classes}", record)
-        seen[label] = record.samples.sum() - len(record)
+        seen[[label] if self.answers is None else []] = record.samples.sum() - len(record)
         if not np.array_equal(seen, counts):
             raise InvalidParameterError(name, f"be of the votes {counts.tolist()}", seen.tolist())
         if len(self.sites) != n_axes:
@@ -175,6 +181,7 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
     found = [graph for graph in evidence if graph is not None]
     arrays = ARRAYS | (VALUED if any(graph.values is not None for graph in found) else {})
     arrays |= LISTED if any(graph.attacks is not None for graph in found) else {}
+    arrays |= JOINT if any(graph.answers is not None for graph in found) else {}
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
     written: set[int] = set()
     for number, graph in enumerate(evidence):
@@ -215,6 +222,7 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     parts += [(name, array) for name, array in arrays.items() if name in ARRAYS or name in VALUED]
     parts += [] if graph.values is None else [("values", graph.values)]
     parts += [] if graph.attacks is None else attack_parts(graph.attacks)
+    parts += [] if graph.answers is None else [("answers", graph.answers)]
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -229,12 +237,15 @@ def unpack(
     noise: Noise,
     objects: Sequence[int] | None = None,
     listed: Sequence[Sequence[int]] | None = None,
+    n_targets: Sequence[int] | None = None,
 ) -> list[GraphEvidence | None]:
     """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits.
 
-    `listed` is how many attacks of each size a threat lists, for each object.
+    `listed` is how many attacks of each size a threat lists, for each object. With `n_targets`, those of each graph,
+    all votes are there.
     """
     wanted = ARRAYS | (VALUED if noise.is_valued else {}) | ({} if listed is None else LISTED)
+    wanted |= {} if n_targets is None else JOINT
     arrays = PackedArrays(side, wanted)
     n_graphs = len(counts)
     numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
@@ -246,7 +257,8 @@ def unpack(
         of_object = number if objects is None else objects[number]
         try:
             sizes = None if listed is None else listed[of_object]
-            found[number] = graph = _graph(arrays, noise, counts[number], by_object.get(of_object), sizes)
+            same, joint = by_object.get(of_object), None if n_targets is None else n_targets[number]
+            found[number] = graph = _graph(arrays, noise, counts[number], same, sizes, joint)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is malformed: {error}") from None
         by_object.setdefault(of_object, graph)
@@ -260,6 +272,7 @@ def _graph(
     counts: Sequence[int],
     same: GraphEvidence | None,
     listed: Sequence[int] | None,
+    n_targets: int | None,
 ) -> GraphEvidence:
     """The evidence that comes next; sites and listed attacks are those of another target of the same graph, if any."""
     n_axes, firsts = len(noise.axes), first_axes(noise)
@@ -269,7 +282,9 @@ def _graph(
     if not known or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
     total = sum(counts)
-    if not (0 <= label < len(counts) and votes == total - counts[label] and 0 <= head["chunks"] <= total):
+    against = total - (counts[label] if 0 <= label < len(counts) else 0)
+    known = 0 <= label < len(counts) if n_targets is None else label == NO_CLASS
+    if not (known and votes == against and 0 <= head["chunks"] <= total):
         raise InvalidParameterError("heads", f"be of the votes {list(counts)}", head)
     sites, values = _sites(unread, noise, n_sites) if same is None else (same.sites, same.values)
     if same is not None and n_sites != same.record.n_sites:
@@ -297,7 +312,10 @@ def _graph(
     record = FlipRecord.from_arrays(arrays)
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
     own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
-    return GraphEvidence(record, sites, most, own, flips, values, attacks)
+    answers = None
+    if n_targets is not None:
+        answers = unread.take("answers", votes * (n_targets - 1)).reshape(votes, n_targets - 1)
+    return GraphEvidence(record, sites, most, own, flips, values, attacks, answers)
 
 
 def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:

@@ -53,6 +53,15 @@ def read(path: str | PathLike[str]) -> Archive:
 
 def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple[Archive, list[Claims]]:
     """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
+    name, top = fspath(path), top_of(path, FORMAT)
+    try:
+        return _archive(top, Path(path), all_of_it=whole)
+    except (MalformedError, InvalidParameterError, PluginError) as error:
+        raise ArchiveError(name, str(error)) from None
+
+
+def top_of(path: str | PathLike[str], wanted: str) -> Field:
+    """The JSON of a file of this format, of the version that is read here."""
     name = fspath(path)
     try:
         with _opened(Path(path), _ADVICE) as file:
@@ -62,15 +71,12 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
     try:
         top = parse(text)
         kind, version = (Field(top.mapping().get(name), name) for name in ("format", "version"))
-        kind.check(kind.value == FORMAT, f"be {FORMAT!r}")
+        kind.check(kind.value == wanted, f"be {wanted!r}")
         known = type(version.value) is int and version.value == VERSION
         version.check(known, f"be {VERSION}, the version that this starcert reads")
     except MalformedError as error:  # some other file
         raise ArchiveError(name, f"{error} {_ADVICE}") from None
-    try:
-        return _archive(top, Path(path), all_of_it=whole)
-    except (MalformedError, InvalidParameterError, PluginError) as error:
-        raise ArchiveError(name, str(error)) from None
+    return top
 
 
 @contextmanager
@@ -89,7 +95,7 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
         raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
 
 
-def _evidence(
+def evidence_from_json(
     field: Field, path: Path, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], *, needed: bool, n_graphs: int
 ) -> tuple[GraphEvidence | None, ...]:
     """The content of the side file that a field describes; one that is missing may not be needed."""
@@ -124,7 +130,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
-    noise = _noise(top["noise"])
+    noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
     many, about = 2 if "together" in top else 1, str(threat or "")
@@ -132,7 +138,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
-    _check_exact(top["alpha_exact"], alpha)
+    check_exact(top["alpha_exact"], alpha)
     classes = tuple(name.text() for name in top["classes"].items())
     top["classes"].check(len(classes) >= 2, "name two classes at least")
     graphs = [_graph(each, noise, len(classes), listed=threat is not None) for each in top["graphs"].items()]
@@ -140,12 +146,12 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     names, labels, counts, chosen, boxes, anchored, claims, placed, indices = zip(*graphs, strict=True)
     selection, places = _all_or_none(chosen, "selection"), _all_or_none(placed, "graph")
     objects = range(len(graphs)) if places is None else [number for number, _ in places]
-    asked = None if threat is None else _questions(top["listed"], threat, len(noise.axes), max(objects) + 1)
+    asked = None if threat is None else questions_from_json(top["listed"], threat, len(noise.axes), max(objects) + 1)
     evidence = None
     if "evidence" in top:
         listed = None if asked is None else [each.counts for each in asked]
         unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
-        evidence = _evidence(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
+        evidence = evidence_from_json(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
@@ -167,7 +173,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         **keys,
         history="stopped" if "bounds" in top else "fixed",  # at the worst: a file does not say
         records=[None if found is None else found.record for found in kept],
-        audit=_audit(top["audit"]) if "audit" in top else None,
+        audit=audit_from_json(top["audit"]) if "audit" in top else None,
     )
     if "margins" in top:
         if not states_margins(votes):
@@ -200,7 +206,8 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     return archive, list(claims)
 
 
-def _questions(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
+def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
+    """What a threat asks about each object, without its attacks."""
     found = [question_from_json(each, threat, n_axes) for each in field.items()]
     field.check(len(found) == n_objects, f"have an entry for each of {n_objects:,} graphs")
     return found
@@ -225,7 +232,8 @@ def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ..
     return known or None
 
 
-def _audit(field: Field) -> Audit:
+def audit_from_json(field: Field) -> Audit:
+    """What an audit found, as a file states it."""
     names = [each.name for each in fields(Audit)]
     inside = field.members(*names, "says")
     audit = Audit(*(inside[name].whole(MAX_VOTES) for name in names))
@@ -238,7 +246,8 @@ def _audit(field: Field) -> Audit:
     return audit
 
 
-def _noise(laws: Field) -> Noise:
+def noise_from_json(laws: Field) -> Noise:
+    """The noise that a file is about."""
     found: dict[str, Law] = {}
     for each in laws.items():
         inside = each.members("region", "exact", optional=tuple(each.mapping()))
@@ -257,12 +266,13 @@ def _noise(laws: Field) -> Noise:
             whose.append(each.name if parameter == "law" else f"{each.name}.{parameter}")
             raise InvalidParameterError(whose[0], requirement, got, hint) from None
         for name, fraction in fractions.members(*law.numbers).items():
-            _check_exact(fraction, law.numbers[name])
+            check_exact(fraction, law.numbers[name])
         found[region.text()] = law
     return Noise(found)
 
 
-def _check_exact(field: Field, value: float) -> None:
+def check_exact(field: Field, value: float) -> None:
+    """Refuses a fraction that is not what a number is exactly."""
     field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 

@@ -98,9 +98,14 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
     """Writes the side file, if anything belongs in it, and returns the JSON file's entry about it."""
     if archive.evidence is None:
         return {}
-    if not any(archive.evidence):
+    return write_side(path, pack(archive.evidence, archive.votes.objects.tolist()) if any(archive.evidence) else None)
+
+
+def write_side(path: Path, data: bytes | None) -> dict[str, object]:
+    """Writes the side file of a file, unless there is nothing in it, and returns the entry about it."""
+    if data is None:
         return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
-    data, side = pack(archive.evidence, archive.votes.objects.tolist()), path.with_name(f"{path.stem}{SIDE}")
+    side = path.with_name(f"{path.stem}{SIDE}")
     write_whole(side, [data])
     return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
 
@@ -129,7 +134,7 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
             noise=archive.noise,
             threat=archive.threat,
         ),
-        "noise": _noise(archive.noise),
+        "noise": noise_to_json(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
@@ -154,7 +159,8 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     yield "\n]\n}\n"
 
 
-def _noise(noise: Noise) -> list[dict[str, object]]:
+def noise_to_json(noise: Noise) -> list[dict[str, object]]:
+    """The laws of a noise as files have them; refused if they would not be read as they are."""
     laws: list[dict[str, object]] = []
     for region in noise:
         law = noise[region]

@@ -52,6 +52,23 @@ def stakes(theta: float, values: Floats) -> Stakes | None:
     return Stakes(_whole(seen), _whole(quiet))
 
 
+def centred_stakes(odds: Floats, low: Floats, high: Floats, unseen: Fraction) -> Whole:
+    """The stakes of a bet that the mean of a function of outputs is below θ: see `math/values.py`.
+
+    `odds` are (θ − f)/(1 − θ) for each output, −1 or more; `low` and `high` are bounds on the likelihood ratios. By how
+    much the logarithm of the capital grows, at least, shape (fractions, *ratios, outputs).
+    """
+    never = math.nextafter(float(unseen), math.inf) if unseen else 0.0
+    won = np.where(odds > 0, np.multiply.outer(low, odds), np.multiply.outer(high, odds)) - never
+    sizes = sizes_of_centred_stakes(float(high.max(initial=0.0)), unseen)
+    return _whole(np.log1p(sizes.reshape(-1, *[1] * won.ndim) * won))
+
+
+def sizes_of_centred_stakes(largest: float, unseen: Fraction) -> Floats:
+    """The stake g for each of the fractions, as `centred_stakes` uses it, with the largest likelihood ratio."""
+    return FRACTIONS / (largest + float(unseen) + math.ulp(0.0))
+
+
 def sizes_of_stakes(theta: float, values: Floats) -> Floats:
     """The stake g for each of the fractions, as `stakes` uses it."""
     return FRACTIONS / (_largest(theta, values) - theta)

@@ -40,7 +40,7 @@ class Training:
     """How a training went."""
 
     best_epoch: int  # the epoch whose weights were kept
-    validation_accuracy: float  # their accuracy on the validation graphs (noisy ones, if there was noise)
+    validation_accuracy: float  # their accuracy on (noisy) validation graphs; 0 where outputs are numbers
     history: list[tuple[float, float, float]] = field(repr=False)  # of each epoch: loss, validation loss and accuracy
 
 
@@ -63,9 +63,10 @@ def fit_with_noise(
     """Trains the module behind a smoothed classifier of graphs in place, and leaves its best version in it.
 
     Args:
-        smoothed: a `SmoothedClassifier` whose base is from `from_pyg`: every epoch sees copies with its noise.
+        smoothed: a `SmoothedClassifier` whose base is from `from_pyg`: every epoch sees copies with its noise. Or a
+            `SmoothedRegressor`: the loss is then the squared error, and the epoch with the least one is kept.
         graphs: training graphs.
-        labels: their classes.
+        labels: their classes, or numbers.
         validation: graphs and classes that decide which epoch's weights are kept.
         noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many.
@@ -80,8 +81,9 @@ def fit_with_noise(
     base = _trainable(smoothed, "graph")
     taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
     tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, VALIDATION_COPIES)
-    classes = _classes(labels, len(taught), "labels", base.device)
-    right = _classes(validation[1], len(tested), "validation", base.device)
+    read = _numbers if base.values else _classes
+    classes = read(labels, len(taught), "labels", base.device)
+    right = read(validation[1], len(tested), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
@@ -93,7 +95,7 @@ def fit_with_noise(
             order, drawn = rng.permutation(len(taught)), drawn + 1
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
             inputs = block_diagonal([taught.copy(i, epoch) for i in part])
-            loss = functional.cross_entropy(base.logits_from(inputs, len(part), 0), classes[part])
+            loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(taught)
@@ -197,7 +199,7 @@ def fit_nodes_with_noise(
     problem = smoothed.problem([graph])
     taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
     tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
-    classes = _classes(labels, graph.n_nodes, "labels", base.device)
+    classes = (_numbers if base.values else _classes)(labels, graph.n_nodes, "labels", base.device)
     learned = _nodes(train, graph.n_nodes, "train", base.device)
     deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
@@ -209,7 +211,7 @@ def fit_nodes_with_noise(
 
     def step(epoch: int) -> float:
         found = logits(taught, copies * epoch, copies, learned)
-        return _descend(optimizer, functional.cross_entropy(found, classes[learned].repeat(copies)))
+        return _descend(optimizer, _loss(found, classes[learned].repeat(copies)))
 
     def evaluate() -> tuple[float, float]:
         found = torch.cat([logits(tested, number, 1, deciding) for number in range(VALIDATION_COPIES)])
@@ -228,8 +230,17 @@ def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
     return loss.item()
 
 
+def _loss(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """The cross entropy of classes, or the squared error of numbers."""
+    if wanted.is_floating_point():
+        return functional.mse_loss(found[:, 0], wanted)
+    return functional.cross_entropy(found, wanted)
+
+
 def _quality(logits: torch.Tensor, classes: torch.Tensor) -> tuple[float, float]:
-    """Accuracy and loss."""
+    """Accuracy and loss; of numbers the loss alone."""
+    if classes.is_floating_point():
+        return 0.0, _loss(logits, classes).item()
     right = (logits.argmax(dim=1) == classes).double().mean().item()
     return right, functional.cross_entropy(logits, classes).item()
 
@@ -318,6 +329,13 @@ def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.de
         hint = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
         raise InvalidParameterError(parameter, "be classes, whole numbers from 0", given[:5].tolist(), hint)
     return torch.as_tensor(given.astype(np.int64), device=device)
+
+
+def _numbers(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
+    given = np.asarray(labels)
+    if given.shape != (count,) or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+        raise InvalidParameterError(parameter, f"be {count} numbers, as the outputs are", labels)
+    return torch.as_tensor(given, dtype=torch.get_default_dtype(), device=device)
 
 
 def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:

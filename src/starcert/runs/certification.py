@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
 from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
+from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import versions, write_whole
 from starcert.system.output import csv_lines, duration
@@ -72,7 +73,7 @@ def certify_run(
     profile: bool = False,
     note: Say = print,
     before: Say | None = None,
-) -> CertifiedRun:
+) -> CertifiedRun | ValueRun:
     """Certifies the graphs of a run and writes its output folder.
 
     A run that was interrupted goes on where it was: its votes are kept.
@@ -89,6 +90,8 @@ def certify_run(
         load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
         ready = _tried(settings, read_inputs(settings), [settings.noise], note)
         data, problem = ready.data, ready.problem
+        if ready.base.values is not None:
+            check_value_settings(settings, data.class_names)
         check_expected(ready.digests, expected or {})
         record = RunRecord(settings, ready.digests)
         place.begin(record)
@@ -99,6 +102,13 @@ def certify_run(
             with unstaged():
                 for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
                     before(sentence)
+        if ready.base.values is not None:
+            with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+                intervals = certify_values(settings, ready, labels, store, executor, _provenance(settings, ready))
+            place.write_run_file(record)
+            write_values(place.kept, intervals, f"Certified intervals: {settings.data_title}")
+            place.finish()
+            return ValueRun(intervals, place.final)
         with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
             certificates = certified(settings, ready, problem, store=store, executor=executor)
         names = [data.names[each] for each in certificates.objects.tolist()]
@@ -215,6 +225,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "objects": None if word == "graph" else f"{word}s",
         "targets": "nodes" if of_nodes else None,
         "nodes": settings.nodes,
+        "outputs": None if settings.outputs is None else list(astuple(settings.outputs)),
         "regions": describe_rule(ready.rule),
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
@@ -242,6 +253,9 @@ def run_sweep(
     with a parameter `noise` is called for each level, and again when a sweep goes on: it must return the same model.
     Arguments as in `certify_run`.
     """
+    if settings.run.outputs is not None:
+        hint = "Certify at one level after the other: starcert certify run.toml --noise …"
+        raise InvalidParameterError("outputs", "be left out in a sweep", settings.run.outputs, hint)
     if settings.run.targets == "nodes":
         hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)

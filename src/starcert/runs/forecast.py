@@ -104,7 +104,7 @@ def forecast_of(
     if work is None:
         return
     names = ready.data.class_names
-    if names != tuple(map(str, range(len(names)))):
+    if names != tuple(map(str, range(len(names)))) and ready.base.values is None:
         yield f"Classes: {named_classes(names)}"
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     objects = quantity(len(problem), words.whole)
@@ -122,7 +122,7 @@ def forecast_of(
     if levels:
         return
     yield from _listed(settings, ready, words)
-    yield from _needed(settings, ready)
+    yield from _needed(settings, ready) if ready.base.values is None else ()
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:

@@ -81,7 +81,7 @@ def _labelled(graphs: Sequence[Graph], names: list[str], rows: Sequence[Row], pa
     """Graphs with the classes and the parts in the rows of a table, as far as it has such columns."""
     given: dict[str, Any] = {}
     if "label" in rows[0][1]:
-        labels, class_names, numbered = number_labels([row["label"] for _, row in rows], str(path))
+        labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
         given = {"labels": labels, "label_names": class_names, "numbered": numbered}
     if "part" in rows[0][1]:
         given["parts"] = [part_named(row["part"], f"{path}, line {number}") for number, row in rows]
@@ -352,11 +352,17 @@ def are_class_numbers(values: Collection[int]) -> bool:
     return min(values) >= 0 and max(values) < max(_MAX_CLASS_NUMBER, len(set(values)))
 
 
-def number_labels(labels: list[str], where: str = "labels") -> tuple[list[int | None], tuple[str, ...], bool]:
+def measurement_in(names: Sequence[str]) -> str | None:
+    """A name of a class that is a number with a fraction, where all of them are numbers; None: they are classes."""
+    numeric = all(map(_NUMBER.fullmatch, names))
+    return next((text for text in names if numeric and math.isfinite(float(text)) and float(text) % 1), None)
+
+
+def number_labels(labels: list[str]) -> tuple[list[int | None], tuple[str, ...], bool]:
     """Classes from labels as text ("": not known), the names of the classes, and whether labels are class numbers.
 
     Labels that are whole numbers from 0, not too far apart, are class numbers (1.0 is 1); others are numbered in their
-    order. Numbers that are not all whole are measurements, and refused.
+    order. Numbers that are not all whole are measurements: `measurement_in` finds one.
 
     Example:
         >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
@@ -365,13 +371,6 @@ def number_labels(labels: list[str], where: str = "labels") -> tuple[list[int | 
     if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
         labels = [label.partition(".")[0] for label in labels]
     texts = sorted({label for label in labels if label}, key=_natural_key)
-    numeric = all(map(_NUMBER.fullmatch, texts))
-    fraction = next((text for text in texts if numeric and math.isfinite(float(text)) and float(text) % 1), None)
-    if fraction is not None:
-        raise StarcertError(
-            f"{where}: {fraction} is a measurement, not a class; there are {len(texts)} different numbers. Divide them "
-            "into classes first, give them names, or choose another column of a table: --columns label=COLUMN."
-        )
     whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= _MAX_DIGITS for text in texts)
     if whole:
         texts.sort(key=int)

@@ -116,11 +116,11 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     rule = None if needs_model(settings.regions) else rule_of(settings.regions)
     of_nodes, seed = settings.targets == "nodes", settings.split_seed
     how: dict[str, Any] = {key: getattr(settings, key) for key in ("columns", "edge_types", "kind")}
-    data = load_graphs(settings.data, of_nodes=of_nodes, **how)
+    data = load_graphs(settings.data, of_nodes=of_nodes, numbers=settings.outputs is not None, **how)
     if settings.splits is not None:
         data = divided(data, settings.splits)
     if of_nodes:
-        data = with_node_labels(data)
+        data = with_node_labels(data, numbers=settings.outputs is not None)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
@@ -224,7 +224,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         if settings.weights is not None:
             put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"
-        base = as_classifier(model, settings.model, inputs.chosen, settings.device, nodes=(of_nodes, settings.nodes))
+        about: dict[str, Any] = {"nodes": (of_nodes, settings.nodes), "outputs": settings.outputs}
+        base = as_classifier(model, settings.model, inputs.chosen, settings.device, **about)
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, model=model) if follows else inputs.rule
@@ -339,6 +340,8 @@ def aligned(data: Dataset, classifier: Classifier) -> Dataset:
 
     An estimator's `classes_` are matched by their names; otherwise class k of the data is answer k.
     """
+    if classifier.values is not None:  # labels are numbers, by their names
+        return data
     n_classes, own, there = classifier.n_classes, classifier.class_names, data.class_names
     names = tuple(map(str, range(n_classes))) if own is None else own
     if not there:
@@ -367,7 +370,8 @@ def clean_answers(classifier: Classifier, reference: Reference, data: Dataset, s
             except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
                 refuse_model(reference, name, each.clean, error, data.class_names)
             advance(1)
-    _say_other_order(answers, data)
+    if classifier.values is None:
+        _say_other_order(answers, data)
     return answers
 
 

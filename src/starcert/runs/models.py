@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.classifiers.functions import from_callable, from_node_function
 from starcert.classifiers.identity import identity
+from starcert.classifiers.values import ValueRange
 from starcert.datasets.dataset import Dataset
 from starcert.objects import CleanObject, Sites
 from starcert.objects.kinds import kind_of
@@ -86,8 +87,9 @@ def as_classifier(
     *,
     nodes: tuple[bool, str | None] = (False, None),
     on_edges: bool = False,
+    outputs: ValueRange | None = None,
 ) -> Classifier:
-    """A base classifier from whatever a model function returned.
+    """A base classifier from whatever a model function returned; with `outputs`, one that gives numbers.
 
     `nodes` says whether nodes are classified, and which. With `on_edges` a module stays in its form on edges, in which
     it is trained, even if it has a dense one.
@@ -101,12 +103,15 @@ def as_classifier(
         if device is not None:
             with _usable(device):
                 model = model.to(device)
-        return _from_module(model, reference, data, nodes, on_edges)
+        return _from_module(model, reference, data, nodes, on_edges, outputs)
     there = str(getattr(model, "device", "cpu")).partition(":")[0]
     if device is not None and device.partition(":")[0] not in ("cpu", there):
         hint = "Only a torch module can be moved; leave the setting out."
         raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
     if isinstance(model, Classifier):
+        if outputs is not None and model.values != outputs:
+            got, hint = str(model.values or "classes"), "Make it with from_pyg(…, outputs=ValueRange(low, high))."
+            raise InvalidParameterError("outputs", f"be what the model of {reference} says itself", got, hint)
         if (model.n_targets(data.graphs[0].frame) is not None) != of_nodes:
             got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
             raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
@@ -116,7 +121,7 @@ def as_classifier(
         return model
     predicts = hasattr(model, "predict") and not inspect.isclass(model)
     if callable(model) and not inspect.isclass(model) and (of_nodes or not predicts):
-        return _from_function(model, reference, data, nodes)
+        return _from_function(model, reference, data, nodes, outputs)
     if of_nodes:
         hint = "Let it return a function from a networkx graph to the class of each node, or a classifier of nodes."
         raise InvalidParameterError("targets", f"be graphs for a {type(model).__name__}", "nodes", hint)
@@ -124,7 +129,7 @@ def as_classifier(
         from starcert.classifiers import from_sklearn  # noqa: PLC0415
 
         with running_user_code(reference.file):
-            return from_sklearn(model)
+            return from_sklearn(model, outputs=outputs)
     raise InvalidParameterError(
         "model",
         "return a starcert classifier, a torch module, a fitted scikit-learn estimator or a function of a graph",
@@ -134,7 +139,11 @@ def as_classifier(
 
 
 def _from_function(
-    function: Callable[..., Any], reference: Reference, data: Dataset, nodes: tuple[bool, str | None]
+    function: Callable[..., Any],
+    reference: Reference,
+    data: Dataset,
+    nodes: tuple[bool, str | None],
+    outputs: ValueRange | None,
 ) -> Classifier:
     try:
         content = identity(function)
@@ -146,9 +155,11 @@ def _from_function(
     name = getattr(function, "__qualname__", type(function).__name__)
     # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
     description = f"{name} of {reference.file.name} {reference.digest} {content}"
-    about: dict[str, Any] = {"description": description, "n_classes": _n_classes(data, reference)}
+    about: dict[str, Any] = {"description": description, "outputs": outputs}
+    if outputs is None:
+        about["n_classes"] = _n_classes(data, reference)
     # It may answer names of classes too, unless the classes are the numbers of whoever made the data.
-    if not data.numbered and len(data.class_names) == about["n_classes"]:
+    if outputs is None and not data.numbered and len(data.class_names) == about["n_classes"]:
         about["class_names"] = data.class_names
     of_nodes, mask = nodes
     if of_nodes:
@@ -170,14 +181,17 @@ def _from_module(
     data: Dataset,
     nodes: tuple[bool, str | None],
     on_edges: bool,
+    outputs: ValueRange | None,
 ) -> Classifier:
     from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: PLC0415
 
     of_nodes, mask = nodes
+    known: dict[str, Any] = {"outputs": outputs} if outputs else {}
     if of_nodes:
-        return from_pyg(module, n_classes=_n_classes(data, reference), targets="nodes", nodes=mask)
+        known = known or {"n_classes": _n_classes(data, reference)}
+        return from_pyg(module, targets="nodes", nodes=mask, **known)
     if not kind_of(*data.graphs).has_nodes:
-        return from_torch(module, n_classes=_n_classes(data, reference))
+        return from_torch(module, **(known or {"n_classes": _n_classes(data, reference)}))
     parameters = list(inspect.signature(module.forward).parameters)
     largest = max(graph.n_nodes for graph in data.graphs)
     if len(parameters) > 1 and parameters[1].startswith("adj"):
@@ -186,6 +200,8 @@ def _from_module(
         make, module = from_dense, module.dense()
     else:
         make = from_pyg
+    if known:
+        return cast(Classifier, make(module, **known))
     # Only the module knows how many columns its logits have: try it on a graph.
     trial = make(module, n_classes=2)
     first = data.graphs[0]

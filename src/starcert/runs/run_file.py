@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
+from starcert.classifiers.values import ValueRange
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
@@ -230,7 +231,7 @@ def _plain(value: object, folder: Path) -> object:
         return _relative(value, folder)
     if isinstance(value, Threat):
         return threat_text(value, lambda file: _relative(file, folder))
-    return value
+    return list(astuple(value)) if isinstance(value, ValueRange) else value
 
 
 def _without_folders(value: object) -> str:

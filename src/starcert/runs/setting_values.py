@@ -7,10 +7,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.objects.laws import law_from_json, law_from_text
@@ -53,6 +54,18 @@ class Setting:
         if isinstance(given, Reference) or (given is None and self.optional):
             return given
         return self.check(given, base, name)
+
+
+_KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text
+
+
+def declared(each: Field[Any]) -> Setting:
+    """The setting of a field: the option has its type, and shows its default unless there are words for it."""
+    about: Setting = each.metadata["setting"]
+    default = "" if each.default is MISSING or each.default is None else each.default
+    shown = f"{default:,}" if type(default) is int else str(default)
+    kind = _KINDS.get(str(each.type).removesuffix(" | None"), str)
+    return replace(about, kind=kind, shown=about.shown or shown, optional=each.default is None)
 
 
 class UnknownSettingError(InvalidParameterError):
@@ -191,6 +204,24 @@ def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[s
         return dict(value)
     text = as_text(value, base, name)
     return Reference.parse(text, base, name) if re.search(r"\.py(:\w*)?$", text) else text
+
+
+def as_outputs(value: object, _base: Path, name: str) -> ValueRange:
+    """The range of a model's outputs: the least and the largest number, and perhaps how many steps it has."""
+    if isinstance(value, ValueRange):
+        return value
+    if not isinstance(value, list | tuple) or len(value) not in (2, 3):
+        hint = "Write outputs = [-4, 8], or --outputs=-4..8."
+        raise InvalidParameterError(name, "be the least and the largest number that the model gives", value, hint)
+    return ValueRange(*value)
+
+
+def parse_outputs(text: str, name: str) -> list[float]:
+    """The range in an option: "-4..8"."""
+    try:
+        return [float(part) for part in text.split("..", 1)]
+    except ValueError:
+        raise InvalidParameterError(name, "be two numbers, LOW..HIGH", text, "For example --outputs=-4..8.") from None
 
 
 def as_noise(value: object, _base: Path, name: str) -> Noise:

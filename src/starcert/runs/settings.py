@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
-from starcert.runs.setting_values import Check, Setting, option_name
+from starcert.runs.setting_values import Check, Setting, declared, option_name
 from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
-_KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
 
@@ -38,15 +38,6 @@ def setting(check: Check, text: str, *, default: object = None, **more: Any) -> 
 
 _of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
 _of_certificates = partial(setting, changes="certificates")
-
-
-def _declared(each: Field[Any]) -> Setting:
-    """The setting of a field: the option has its type, and shows its default unless there are words for it."""
-    about: Setting = each.metadata["setting"]
-    default = "" if each.default is MISSING or each.default is None else each.default
-    shown = f"{default:,}" if type(default) is int else str(default)
-    kind = _KINDS.get(str(each.type).removesuffix(" | None"), str)
-    return replace(about, kind=kind, shown=about.shown or shown, optional=each.default is None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +95,15 @@ class RunSettings:
         "name, such as edge_attr in a PyG file.",
         metavar="NAME",
         shown="edges have no types",
+    )
+    outputs: ValueRange | None = setting(
+        checks.as_outputs,
+        "The least and the largest number that the model gives, where it gives numbers in place of classes: intervals "
+        "for them are certified. Labels are numbers then. In a run file outputs = [-4, 8].",
+        parse=checks.parse_outputs,
+        metavar="LOW..HIGH",
+        shown="it answers classes",
+        in_sweeps=False,
     )
     targets: Literal["graphs", "nodes"] = setting(
         checks.one_of("graphs", "nodes"),
@@ -328,7 +328,7 @@ class RunSettings:
             raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
 
 
-SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(RunSettings)}
+SETTINGS: dict[str, Setting] = {each.name: declared(each) for each in fields(RunSettings)}
 """The settings of a run by their keys."""
 
 CERTIFICATE_SETTINGS = tuple(key for key, each in SETTINGS.items() if each.changes == "certificates")
@@ -393,7 +393,7 @@ _FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "ba
 
 def _declared_for_training(each: Field[Any]) -> Setting:
     for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
-    return replace(_declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
+    return replace(declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
 
 
 TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,14 @@ from starcert.objects.content import is_tensor
 from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
-from starcert.runs.graph_files import Columns, check_edge_types, number_labels, refuse_columns, refuse_edge_types
+from starcert.runs.graph_files import (
+    Columns,
+    check_edge_types,
+    measurement_in,
+    number_labels,
+    refuse_columns,
+    refuse_edge_types,
+)
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.output import say
@@ -41,12 +49,14 @@ def load_graphs(
     columns: Columns | None = None,
     edge_types: str | None = None,
     kind: Reference | None = None,
+    numbers: bool = False,
 ) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
     With `of_nodes` a PyG file of one graph may have a class for each of its nodes: they stay its node data `y`. The
     settings `columns` and `edge_types` say which columns of a table hold what, and which attribute is an edge's type.
-    `kind` is what reads the file, where that does not follow from its name.
+    `kind` is what reads the file, where that does not follow from its name. With `numbers`, labels may be measurements:
+    each different one is a class, by its name.
     """
     if kind is None:
         data = _read(source, of_nodes, columns, edge_types)
@@ -58,7 +68,18 @@ def load_graphs(
         except UnicodeEncodeError:  # file names can hold any bytes
             hint = "Rename the file, the graph or the class: the results name it."
             raise InvalidParameterError("data", "have names that UTF-8 can write", name, hint) from None
-    return data
+    return data if numbers else _with_classes(data, source)
+
+
+def _with_classes(data: Dataset, where: object) -> Dataset:
+    """The data, unless their labels are measurements."""
+    if (fraction := measurement_in(data.class_names)) is None:
+        return data
+    raise StarcertError(
+        f"{where}: {fraction} is a measurement, not a class; there are {len(data.class_names)} different numbers. "
+        "Divide them into classes first, give them names, or choose another column of a table: --columns label=COLUMN. "
+        "A model that gives numbers too has intervals certified: --outputs LOW..HIGH is their range."
+    )
 
 
 def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | None, edge_types: str | None) -> Dataset:
@@ -92,7 +113,7 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
     return _renamed(found := npz(source), names=(found.name,), numbered=True)
 
 
-def with_node_labels(data: Dataset) -> Dataset:
+def with_node_labels(data: Dataset, *, numbers: bool = False) -> Dataset:
     """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
     if len(data) != 1 or not kind_of(*data.graphs).has_nodes:
         what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
@@ -107,8 +128,9 @@ def with_node_labels(data: Dataset) -> Dataset:
     classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
     if all(isinstance(each, float) and each.is_integer() for each in classes):
         classes = [int(each) for each in classes]
-    labels, class_names, numbered = number_labels(list(map(str, classes)), f"{data.names[0]}, node data y")
-    return Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
+    labels, class_names, numbered = number_labels(list(map(str, classes)))
+    found = Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
+    return found if numbers else _with_classes(found, f"{data.names[0]}, node data y")
 
 
 def _renamed(data: Dataset, **changes: Any) -> Dataset:  # noqa: ANN401  (as `replace`)
@@ -175,7 +197,7 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
     if labels is None:
         return Dataset(objects, names=names)
     named = ["" if each is None else str(each) for each in labels]
-    classes, class_names, numbered = number_labels(named, f"the labels of {maker}")
+    classes, class_names, numbered = number_labels(named)
     return Dataset(objects, classes, names=names, label_names=class_names, numbered=numbered)
 
 
@@ -304,10 +326,17 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
     known = sorted({label for label in labels if label is not None})
     if not known:
         return Dataset(graphs, names=names)
-    numbered = texts.are_class_numbers(known)
-    values = range(known[-1] + 1) if numbered else known
+    if any(label % 1 for label in known):  # measurements
+        found, called, _ = number_labels(["" if label is None else str(label) for label in labels])
+        return Dataset(graphs, found, names=names, label_names=called)
+    whole = [int(label) for label in known]
+    if whole[0] < 0:
+        where = places[labels.index(whole[0])]
+        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {whole[0]}.")
+    numbered = texts.are_class_numbers(whole)
+    values = range(whole[-1] + 1) if numbered else whole
     numbers = {value: number for number, value in enumerate(values)}
-    classes = [None if label is None else numbers[label] for label in labels]
+    classes = [None if label is None else numbers[int(label)] for label in labels]
     return Dataset(graphs, classes, names=names, label_names=tuple(map(str, values)), numbered=numbered)
 
 
@@ -331,13 +360,12 @@ def _check_claims(records: Sequence[Any], path: Path) -> None:
                 )
 
 
-def _label(label: Any, where: str) -> int:  # noqa: ANN401  (a tensor, or whatever else stood there)
+def _label(label: Any, where: str) -> int | float:  # noqa: ANN401  (a tensor, or whatever else stood there)
     value: list[object] = [label]
     if is_tensor(label):
         value = label.reshape(-1)[:5].tolist() if str(label.layout) == "torch.strided" else []
     number = value[0] if len(value) == 1 else None
-    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
-    if not whole or number < 0:  # type: ignore[operator]  # a number
+    if not isinstance(number, int | float) or not math.isfinite(number):
         shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
         raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
-    return int(number)  # type: ignore[call-overload,no-any-return]
+    return number if number % 1 else int(number)

@@ -87,6 +87,9 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
 
 
 def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again: bool) -> TrainedRun:
+    if run.outputs is not None:
+        hint = "Train it in Python: starcert.models.fit_with_noise(SmoothedRegressor(…), graphs, numbers, …)."
+        raise InvalidParameterError("outputs", "be left out: starcert train teaches classes", run.outputs, hint)
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)

@@ -78,6 +78,7 @@ class Job:
     batch_size: int | None = None  # the most graphs that the classifier sees at once; None: as many as it wants
     # by graph the sites whose flips are kept for all targets together, where flips are recorded: see `JointVotes`
     joint_sites: Mapping[int, Integers] = field(default_factory=dict)
+    joint_only: bool = False  # nothing else is recorded: votes are for or against no class
 
     @classmethod
     def of(

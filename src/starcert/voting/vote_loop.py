@@ -18,7 +18,7 @@ import numpy.typing as npt
 from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
 from starcert.math.confidence import Votes
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
-from starcert.math.joint import JointVotes
+from starcert.math.joint import NO_CLASS, JointVotes
 from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
@@ -42,9 +42,11 @@ class VotingRun:
         seed: int,
         voting: Voting,
         joint_sites: Mapping[int, Integers] | None = None,
+        *,
+        joint_only: bool = False,
     ) -> None:
         job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
-        self.job = job if joint_sites is None else replace(job, joint_sites=joint_sites)
+        self.job = replace(job, joint_sites=joint_sites or {}, joint_only=joint_only)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         plans.check_memory(self.job)
@@ -136,7 +138,7 @@ class _Count:
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
-            if record and not why_no_evidence(job.sites[i], job.noise)
+            if record and not why_no_evidence(job.sites[i], job.noise) and (i in job.joint_sites or not job.joint_only)
         }
         self._joint: dict[int, dict[int, JointVotes]] = {}  # by graph and chunk
         for graph in range(len(job.sites)):
@@ -145,7 +147,7 @@ class _Count:
     @staged("counting")
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
-        for graph in self._recordings:
+        for graph in {} if self._job.joint_only else self._recordings:
             self._warn_of_unrecorded_targets(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
@@ -195,7 +197,7 @@ class _Count:
     def _add(self, tally: Tally) -> None:
         chunk = tally.chunk
         self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
-        if chunk.against is not None:
+        if chunk.against is not None and not self._job.joint_only:
             for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
                 recording.add(chunk.number, record)
         if tally.joint is not None:
@@ -279,9 +281,11 @@ class _Count:
     def _stored(self, graph: int, purpose: Purpose, recorded: Recorded) -> dict[int, Tally]:
         """The stored chunks of a graph by number; where flips are to be recorded, those that have them.
 
-        A store keeps no joint votes: where they are wanted, all chunks are counted again.
+        A store keeps no joint votes of several targets: where they are wanted, all chunks are counted again.
         """
-        if self._store is None or (recorded.against is not None and graph in self._job.joint_sites):
+        sites = self._job.joint_sites.get(graph)
+        one = self._job.joint_only and isinstance(recorded.against, int)  # its record has all its votes
+        if self._store is None or (recorded.against is not None and sites is not None and not one):
             return {}
         stored = {
             number: Tally(Chunk(graph, purpose, number, samples, *recorded), votes)
@@ -297,13 +301,22 @@ class _Count:
             for number, record in self._store.flips(graph, target).items():
                 alike = (record.label, record.n_sites) == (labels[target], n_sites)
                 same_form = len(labels) == 1 or record.complete != recorded.by_axis
+                same_form &= record.complete or sites is None
                 if alike and same_form and record.samples[0] == stored[number].chunk.samples:
                     records[number][target] = record
-        return {
+        found = {
             number: tally._replace(records=tuple(records[number]))
             for number, tally in stored.items()
             if all(records[number][target] is not None for target in wanted)
         }
+        return found if sites is None else {number: _with_joint(tally, sites) for number, tally in found.items()}
+
+
+def _with_joint(tally: Tally, sites: Integers) -> Tally:
+    """A tally with the joint votes of one target, from the record of all its votes."""
+    (record,) = tally.records
+    assert record is not None
+    return tally._replace(joint=JointVotes.of_chunk(sites, record, record.classes[:, None]))
 
 
 class Recorded(NamedTuple):
@@ -321,6 +334,8 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
     expected to take `MAX_FLIP_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
     """
     labels = selection.argmax(axis=1)
+    if job.joint_only:
+        return Recorded(NO_CLASS if len(labels) == 1 else (NOT_RECORDED,) * len(labels))
     if len(labels) == 1:
         return Recorded(int(labels[0]))
     sites, n_axes = job.sites[graph], len(job.noise.axes)

@@ -114,7 +114,7 @@ def test_what_is_no_probability_is_refused_where_it_was_said_to_be_one():
 
 def test_what_is_said_of_outputs_is_checked_and_part_of_the_description():
     for wrong in ("sigmoid", True, 0):
-        with pytest.raises(InvalidParameterError, match="'outputs' must be 'logit' or 'probability'"):
+        with pytest.raises(InvalidParameterError, match="'outputs' must be 'logit', 'probability' or a ValueRange"):
             base_of("pyg", outputs=wrong)
     with pytest.raises(InvalidParameterError, match="be left out where there are 3 classes"):
         from_torch(Net("rows"), n_classes=3, outputs="logit")

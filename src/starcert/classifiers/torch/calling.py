@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.functions import checked_range
 from starcert.classifiers.identity import compiled_from
+from starcert.classifiers.values import ValueRange
 from starcert.system.errors import InvalidParameterError
 
 Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
@@ -29,7 +31,7 @@ Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 
 Targets: TypeAlias = Literal["graph", "nodes"]
 Nodes: TypeAlias = "str | npt.ArrayLike | None"
-Outputs: TypeAlias = Literal["logit", "probability"] | None
+Outputs: TypeAlias = Literal["logit", "probability"] | ValueRange | None
 """What the one output of a module is; None: taken for a logit unless it looks like a probability."""
 
 INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
@@ -227,25 +229,29 @@ def logits_in(returned: Any, output: str | int | None) -> torch.Tensor:  # noqa:
 def logits_of(returned: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
     """The logits of each copy, shape (copies, columns), or of each of its nodes, shape (copies, nodes, columns).
 
-    There is a column for each class, or a single one that tells two classes apart (`columns_of_classes`). The module
-    returned a row for each copy; or, `of_nodes`, a row for each node of each copy, copy after copy.
+    There is a column for each class, or a single one: it tells two classes apart (`columns_of_classes`), or is a number
+    in place of a class, where `n_classes` is 1. The module returned a row for each copy; or, `of_nodes`, a row for each
+    node of each copy, copy after copy.
     """
     all_nodes = n_copies * n_nodes
     rows, other_rows = (all_nodes, n_copies) if of_nodes else (n_copies, all_nodes)
     found = returned.flatten(0, 1) if of_nodes and returned.shape[:2] == (n_copies, n_nodes) else returned
-    if n_classes == 2 and found.shape in ((rows,), (rows, 1)):
+    if n_classes <= 2 and found.shape in ((rows,), (rows, 1)):
         found = found.reshape(rows, 1)
     elif found.shape != (rows, n_classes):
         what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
-        hint = _hint(found, rows, other_rows, of_nodes=of_nodes)
-        raise ValueError(f"it gave logits of shape {tuple(returned.shape)} for {what} and {n_classes} classes{hint}")
+        hint = _hint(found, rows, other_rows, n_classes, of_nodes=of_nodes)
+        wanted = (
+            "logits of shape {} for {} and {} classes" if n_classes > 1 else "outputs of shape {} for {}, not one each"
+        )
+        raise ValueError(f"it gave {wanted.format(tuple(returned.shape), what, n_classes)}{hint}")
     return found.view(n_copies, n_nodes, -1) if of_nodes else found
 
 
-def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_nodes: bool) -> str:
+def _hint(found: torch.Tensor, rows: int, other_rows: int, n_classes: int, *, of_nodes: bool) -> str:
     """What would fit, if logits of another shape have an obvious cause."""
     columns = found.shape[1] if found.dim() == 2 else 1
-    if found.dim() in (1, 2) and found.shape[0] == rows:
+    if found.dim() in (1, 2) and found.shape[0] == rows and n_classes > 1:
         return f": set n_classes={max(2, columns)}, or let it have a column for each class"
     if found.dim() not in (1, 2) or found.shape[0] != other_rows:
         return ""
@@ -259,7 +265,7 @@ def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
 
     Of a single output the first is 0, or 1 − p for a probability; one outside [0, 1] becomes NaN.
     """
-    if found.shape[-1] > 1:
+    if found.shape[-1] > 1 or isinstance(outputs, ValueRange):
         return found
     if outputs != "probability":
         return torch.cat([torch.zeros_like(found), found], dim=-1)
@@ -267,10 +273,12 @@ def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
     return torch.cat([1 - possible, possible], dim=-1)
 
 
-def checked_outputs(outputs: Outputs, n_classes: int) -> Outputs:
+def checked_outputs(outputs: Outputs, n_classes: int | None, class_names: Sequence[str] | None) -> Outputs:
     """What the one output of a module is, checked."""
+    if isinstance(outputs, ValueRange):
+        return checked_range(outputs, n_classes=n_classes, class_names=class_names)
     if outputs not in (None, "logit", "probability"):
-        raise InvalidParameterError("outputs", "be 'logit' or 'probability'", outputs)
+        raise InvalidParameterError("outputs", "be 'logit', 'probability' or a ValueRange", outputs)
     if outputs is not None and n_classes != 2:
         hint = "Several columns answer the class of the largest, be they logits or probabilities."
         raise InvalidParameterError("outputs", f"be left out where there are {n_classes} classes", outputs, hint)

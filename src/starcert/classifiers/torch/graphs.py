@@ -67,7 +67,7 @@ class TorchClassifier(ModuleClassifier):
     def __init__(
         self,
         model: torch.nn.Module,
-        n_classes: int,
+        n_classes: int | None,
         *,
         dense: bool,
         features: Features,
@@ -157,7 +157,7 @@ class TorchClassifier(ModuleClassifier):
 
     def _checked_call(self, model: torch.nn.Module, inputs: Inputs, n_copies: int, n_nodes: int) -> torch.Tensor:
         found, of_nodes = self._call(model, inputs, n_copies), self.targets == "nodes"
-        return logits_of(found, n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
+        return logits_of(found, n_copies, self._n_columns, n_nodes=n_nodes, of_nodes=of_nodes)
 
     @override
     def _fitting(self, graphs: NoisyGraphs) -> int:
@@ -242,7 +242,7 @@ class TorchClassifier(ModuleClassifier):
 def from_pyg(
     model: torch.nn.Module,
     *,
-    n_classes: int,
+    n_classes: int | None = None,
     features: Features = "x",
     arguments: Arguments = None,
     output: str | int | None = None,
@@ -262,7 +262,8 @@ def from_pyg(
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
-        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
+        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`. Left out where
+            outputs are numbers.
         features: what x is: the name of node data, as noise left them where they are sites; something ready-made from
             `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
             node, called for every noisy copy if it looks at edges or sites; or a tuple of such, side by side.
@@ -277,7 +278,8 @@ def from_pyg(
         description: says which classifier it is; by default its class and a digest of weights, code and features.
         class_names: the names of the columns of its logits, in their order.
         outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
-            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
+            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused. Or a
+            number in place of a class, which lies in a `ValueRange`: for `SmoothedRegressor`.
     """
     return TorchClassifier(
         model,
@@ -299,7 +301,7 @@ def from_pyg(
 def from_dense(
     model: torch.nn.Module,
     *,
-    n_classes: int,
+    n_classes: int | None = None,
     features: Features = "x",
     output: str | int | None = None,
     targets: Targets = "graph",

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import torch
 from typing_extensions import override
 
-from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
+from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores, value_scores
 from starcert.classifiers.functions import checked_names
 from starcert.classifiers.identity import identity
 from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
+from starcert.classifiers.values import ValueRange
 from starcert.objects import Sites
 from starcert.objects.noise import Noise
 from starcert.objects.vectors import VectorFrame
@@ -36,6 +37,8 @@ LAYERS, FITS = 32, 2**33
 
 PORTION = 2**27  # bytes that the features of copies take at a time on a CPU
 
+VALUE_ROUNDING = 1e-4  # by how much outputs that are numbers may differ between batches, relative to the largest
+
 SMALL = 2**20
 """A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""
 
@@ -46,7 +49,7 @@ class ModuleClassifier(DrawsItself):
     def __init__(
         self,
         model: torch.nn.Module,
-        n_classes: int,
+        n_classes: int | None,
         *,
         description: str | None,
         class_names: Sequence[str] | None = None,
@@ -56,8 +59,10 @@ class ModuleClassifier(DrawsItself):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
         self._parameter = next(model.parameters(), None)
-        self.n_classes = whole_number("n_classes", n_classes, 2)
-        self.outputs = checked_outputs(outputs, self.n_classes)
+        self.values = outputs if isinstance(outputs, ValueRange) else None
+        self.n_classes = whole_number("n_classes", n_classes, 2) if self.values is None else self.values.steps
+        self.outputs = checked_outputs(outputs, n_classes, class_names)
+        self._n_columns = 1 if self.values else self.n_classes  # of what the model gives
         self.class_names, _ = checked_names(class_names, n_classes)
         self._description = description
         self.weights = ""  # of weights from a file a digest, which a description that was given ends with
@@ -108,11 +113,15 @@ class ModuleClassifier(DrawsItself):
 
     def _scores(self, found: torch.Tensor) -> Scores:
         precision = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
+        if self.values is not None:
+            return value_scores(self.values, _on_cpu(found.double()[..., 0]), max(VALUE_ROUNDING, 8 * precision))
         numbers = _on_cpu(columns_of_classes(found, self.outputs).double())
         assumed = self.outputs is None and found.shape[-1] == 1
         return Scores(self._answers(found), numbers, max(1e-3, 8 * precision), assumed)
 
     def _answers(self, found: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+        if self.values is not None:
+            return self.values.steps_of(_on_cpu(found.double()[..., 0]))
         logits = columns_of_classes(found, self.outputs)
         if logits.device.type == "cpu":
             answers = _largest(logits)
@@ -206,7 +215,7 @@ def is_out_of_memory(error: Exception) -> bool:
 class TorchRowClassifier(ModuleClassifier):
     """A module on rows. See `from_torch`."""
 
-    def __init__(self, model: torch.nn.Module, n_classes: int, *, one_hot: bool, **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, model: torch.nn.Module, n_classes: int | None, *, one_hot: bool, **options: Any) -> None:  # noqa: ANN401
         if not isinstance(one_hot, bool):
             raise InvalidParameterError("one_hot", "be True or False", one_hot)
         super().__init__(model, n_classes, **options)
@@ -229,7 +238,7 @@ class TorchRowClassifier(ModuleClassifier):
         rows = graphs.vectors_on(self.device)
         if self.one_hot:
             rows = torch.nn.functional.one_hot(rows.long(), graphs.frame.alphabet)
-        return logits_of(self.model(rows.to(self._dtype)), len(graphs), self.n_classes, n_nodes=1, of_nodes=False)
+        return logits_of(self.model(rows.to(self._dtype)), len(graphs), self._n_columns, n_nodes=1, of_nodes=False)
 
     @override
     def _outputs_of(self, graphs: NoisyCopies) -> torch.Tensor:
@@ -241,7 +250,7 @@ class TorchRowClassifier(ModuleClassifier):
 def from_torch(
     model: torch.nn.Module,
     *,
-    n_classes: int,
+    n_classes: int | None = None,
     one_hot: bool = False,
     description: str | None = None,
     class_names: Sequence[str] | None = None,
@@ -252,7 +261,8 @@ def from_torch(
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of
             the shape (copies, columns).
-        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
+        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`. Left out where
+            outputs are numbers.
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is; by default its class and a digest of its weights and its code.
         class_names: the names of the columns of its logits, in their order.

@@ -98,7 +98,7 @@ class EvidenceChecker:
         n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
         known = record.complete and len(record) * n_choices <= MAX_FLIPS
         # For each axis and choice the outcome that each vote against the class shows, 0 where the site did not flip.
-        self.shown = [_shown(record, axis) for axis in axes] if known else None
+        self.shown = [shown_outcomes_of(record, axis) for axis in axes] if known else None
         pools = sites_by_pool(axes)
         by_axis = [record.matrix(sites).sum(axis=1) for sites in pools] if known else None
         # How many sites of each axis flipped in each vote against the class, shape (votes, axes).
@@ -385,8 +385,8 @@ class _OwnBet(NamedTuple):
         return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.half @ (counts - whole))
 
 
-def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
-    """The outcome that each vote shows at each choice of an axis, shape (choices, votes)."""
+def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
+    """The outcome that each vote shows at each choice of an axis, 0 where it did not flip, shape (choices, votes)."""
     if axis.moves is None:
         return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
     found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)

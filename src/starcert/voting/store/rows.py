@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.flips import MAX_RECORDED_SITES, FlipRecord
+from starcert.math.joint import NO_CLASS
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
 from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings
@@ -356,8 +357,10 @@ def _check_counts(blob: bytes, samples: int | None, n_targets: int, n_classes: i
 
 def _check_flips(record: FlipRecord, samples: int, votes: Counts) -> None:
     """Refuses a record that is not of the first `samples` of these votes."""
-    found = np.bincount(record.classes, minlength=max(len(votes), record.label + 1))
-    found[record.label] += samples - len(record)
+    every = record.label == NO_CLASS >= len(votes) and len(record) == samples  # all votes are recorded
+    found = np.bincount(record.classes, minlength=len(votes) if every else max(len(votes), record.label + 1))
+    if not every:
+        found[record.label] += samples - len(record)
     if record.samples.tolist() != [samples] or len(found) > len(votes) or (found > votes).any():
         raise InvalidParameterError("records", f"be of the votes {votes.tolist()} of one chunk", record)
 

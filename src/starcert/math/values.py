@@ -1,0 +1,179 @@
+"""Outputs that are numbers: bounds on their mean at every attacked object, from the outputs on copies of the clean one.
+
+A function f of the output has values in [0, 1]. With L the likelihood ratio of an attack and e what the clean object
+never shows, the mean of f at the attacked object is at most E[f·L] + e. So if it is θ or more,
+
+    E[(θ − f)/(1 − θ)·L] ≤ e,
+
+and a bet on more does not grow on average: start with capital 1, and multiply it with every copy by
+
+    1 + g·((θ − f)/(1 − θ)·L − e),   0 ≤ g < 1/(L_max + e).
+
+The capital increases with θ. So the mean is below every θ at which the capital is 1/δ, up to δ *in all*: if θ is less
+than the mean, the capital at the mean is 1/δ as well. And the mean is below θ at *every* attack once the capital
+against each of them is 1/δ: alpha is divided neither between attacks nor between the θ that are looked at. An outcome
+counts by its distance from θ: outputs that are close together are known better than those that are not.
+
+**Without a list.** f exceeds a threshold with a clean probability that Clopper–Pearson bounds; ρ_up bounds it at every
+attacked object within a radius, and the mean of f is the integral of these probabilities over all thresholds.
+
+Values of f are whole numbers k of n, and ends are multiples of 1/`ENDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ceil, prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.attacked_sites import AttackAxis, attack_number
+from starcert.math.bets import capital_of, centred_stakes
+from starcert.math.evidence import FlipEvidence, Level
+from starcert.math.flips import AnyIntegers
+from starcert.math.joint import JointVotes
+from starcert.math.limits import upper_limit
+from starcert.math.margins import RELATIVE_ERROR, Tradeoff
+from starcert.math.pooling import Scheme
+from starcert.math.weighing import Columns, Weights, columns_of, weigh
+
+ENDS = 2**16
+MAX_VOTES = 2**24  # with at most this many votes, sums of logarithms stay within 64 bits
+FEW = 64  # attacks for which an end is searched at once, those that look worst
+LOWERED = 1 - 2.0**-20  # more than all relative errors of a likelihood ratio, of which `ratios` is at least that
+
+Whole = npt.NDArray[np.int64]
+
+
+class AttackGroup(NamedTuple):
+    """Attacks that change the same number of sites on each axis: all of them, or those in `rows` (see `weigh`)."""
+
+    level: Level
+    rows: Whole | None = None
+
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """The axes that are attacked."""
+        return tuple(axis for axis, number in enumerate(self.level) if number)
+
+
+class ValueEvidence:
+    """The outputs on all copies of one object, ready to be weighed; the axes have those sites that the votes keep."""
+
+    def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis]) -> None:
+        numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
+        self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
+        self._answers = votes.answers
+
+    def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], needed: int) -> int:
+        """The least end j found with capitals against a mean of j/ENDS or more, of all attacks, that are as needed.
+
+        `tops` has the number k for each answer: the value of f is k/n. Capitals are logarithms, as in `bets`.
+        """
+        outputs, at = self._outputs(target, tops, n), 0
+        for some in attacks:
+            at = ENDS if at == ENDS else self._raised(outputs, some, needed, at)
+        return at
+
+    def largest_ratio(self, level: Level, listed: tuple[int, ...]) -> float:
+        """At least the largest likelihood ratio of an attack: stakes are chosen by it."""
+        return float(self._copies.ratios(level, listed).max())
+
+    def nearest(self, target: int, tops: Whole, n: int, attacks: AttackGroup, at: int, most: int) -> Whole:
+        """The numbers of those attacks whose capital against a mean of at/ENDS or more is least."""
+        capital = self._weights(self._outputs(target, tops, n), attacks, at).capital
+        return np.sort(np.argsort(capital, kind="stable")[:most])
+
+    def _outputs(self, target: int, tops: Whole, n: int) -> _Outputs:
+        answers, groups = np.unique(self._answers[:, target], return_inverse=True)
+        return _Outputs(groups.reshape(-1), tops[answers], n)
+
+    def _raised(self, outputs: _Outputs, attacks: AttackGroup, needed: int, at: int) -> int:
+        """An end, raised until the capitals against all of these attacks are as needed."""
+        weights = self._weights(outputs, attacks, at)
+        fails = weights.capital < needed
+        while fails.any() and at < ENDS:
+            open_ones = np.flatnonzero(fails)
+            worst = open_ones[np.argsort(-weights.estimate[open_ones], kind="stable")[:FEW]]
+            few = attacks._replace(rows=self._rows(attacks, worst)) if attacks.listed else attacks
+            low, at = at, ENDS
+            while at - low > 1:
+                middle = (low + at) // 2
+                passed = (self._weights(outputs, few, middle).capital >= needed).all()
+                low, at = (low, middle) if passed else (middle, at)
+            if at < ENDS:
+                fails &= self._weights(outputs, attacks, at, wanted=fails).capital < needed
+        return at
+
+    def _rows(self, attacks: AttackGroup, numbers: Whole) -> Whole:
+        if attacks.rows is not None:
+            return attacks.rows[numbers]
+        axes = self._copies.listed(attacks.level, _scheme(attacks))
+        firsts = np.cumsum([0, *(axis.size * axis.moves for axis in axes)]).tolist()
+        chosen = (zip(firsts, attack_number(axes, int(number)), strict=False) for number in numbers)
+        return np.array([[first + choice for first, own in each for choice in own] for each in chosen])
+
+    def _weights(
+        self, outputs: _Outputs, attacks: AttackGroup, at: int, wanted: npt.NDArray[np.bool_] | None = None
+    ) -> Weights:
+        """The capital against a mean of at/ENDS or more for each attack, and an estimate of the mean."""
+        copies, listed = self._copies, attacks.listed
+        ratios = copies.ratios(attacks.level, listed)
+        odds = (at * outputs.n - outputs.tops * ENDS) / ((ENDS - at) * outputs.n)  # exact, but for one rounding
+        seen = centred_stakes(odds, ratios * LOWERED, ratios, unseen_at(copies.axes, attacks.level))
+        value = np.multiply.outer(ratios, outputs.tops / outputs.n)
+        if not listed:
+            counts = np.bincount(outputs.groups, minlength=len(outputs.tops))
+            estimate = float(value @ counts) / copies.n_votes
+            return Weights(np.array([capital_of(seen @ counts)]), np.array([estimate]))
+        axes, quiet = copies.listed(attacks.level, _scheme(attacks)), np.zeros(len(seen), dtype=np.int64)
+        columns = outputs.columns(copies, listed)
+        return weigh(columns, axes, seen[:, None], quiet, value[None], copies.n_votes, attacks.rows, wanted)
+
+
+class _Outputs:
+    """What the copies answered, by group: copies with the same answer are one, and have the same k of n."""
+
+    def __init__(self, groups: Whole, tops: Whole, n: int) -> None:
+        self.groups, self.tops, self.n = groups, tops, n
+        self._columns: dict[tuple[int, ...], Columns] = {}
+
+    def columns(self, copies: FlipEvidence, listed: tuple[int, ...]) -> Columns:
+        """What the copies show on some axes."""
+        if listed not in self._columns:
+            shown = np.concatenate([copies.matrix(axis) for axis in listed], axis=1)
+            self._columns[listed] = columns_of(shown, self.groups, len(self.tops))
+        return self._columns[listed]
+
+
+def _scheme(attacks: AttackGroup) -> Scheme:
+    return Scheme(attacks.listed, 0, Fraction(1))
+
+
+def unseen_at(axes: Sequence[AttackAxis], level: Level) -> Fraction:
+    """The probability that an object attacked on a level shows what the clean one never does."""
+    shown = ((1 - axis.law.unseen) ** number for axis, number in zip(axes, level, strict=True))
+    return 1 - prod(shown, start=Fraction(1))
+
+
+def thresholds_of(tops: Whole) -> list[tuple[int, int]]:
+    """The numbers k that f takes, each with the one before it, but for the least: f is that, or more, for certain."""
+    different = np.unique(tops).tolist()
+    return list(zip(different[1:], different[:-1], strict=True))
+
+
+def upper_by_radius(
+    counts: AnyIntegers, tops: Whole, n: int, share: Fraction, tradeoff: Tradeoff, radius: Level
+) -> int:
+    """The least end j for which counts of answers show that the mean of f is at most j/ENDS within a radius.
+
+    Of all thresholds together, `share` is the probability that one of their bounds fails.
+    """
+    total, thresholds, bound = int(counts.sum()), thresholds_of(tops), float(tops.min()) / n
+    for threshold, before in thresholds:
+        limit = upper_limit(int(counts[tops >= threshold].sum()), total, share / len(thresholds))
+        bound += (threshold - before) / n * (1.0 if limit >= 1 else tradeoff.upper(radius, limit, 1 - limit))
+    return min(ENDS, ceil(bound * (1 + 2 * RELATIVE_ERROR) * ENDS))
