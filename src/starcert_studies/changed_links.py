@@ -96,7 +96,7 @@ def claim(setting: ChangedLinks, network: Mapping[str, Any], *, cores: int | Non
     with one_torch_thread(), workers as executor:
         smoothed, graph = smoothed_nodes(setting, network["weights"], device), cora().graph
         how: dict[str, Any] = {"samples": setting.samples, "seed": setting.seed, "alpha": ALPHA}
-        voting = sc.Voting(progress=False, executor=executor, selection_samples=max(100, setting.samples // 10))
+        voting = sc.Voting(progress=False, executor=executor, selection_samples=max(10, setting.samples // 10))
         evidence = sc.Evidence(own_samples=0, collective=True)
         with stages() as clock:
             found = smoothed.certify([graph], threat=THREAT, evidence=evidence, voting=voting, **how)
@@ -147,7 +147,7 @@ def delete_link(
         graph = cora().graph
         if link is not None:
             graph = after(smoothed.sites(graph), np.array([link * VALUES])).clean
-        voting = sc.Voting(progress=False)
+        voting = sc.Voting(progress=False, selection_samples=1)  # the answers to compare with are given
         votes = smoothed.vote([graph], samples=setting.attacked_samples, seed=setting.seed + 1, voting=voting).counts
     stated = votes[np.arange(len(votes)), labels]
     others = votes.copy()

@@ -27,7 +27,7 @@ from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.small_noise import FAILURES, Judged, SmallNoise
 from starcert_studies.study import Study
 
-CORES = 2
+CORES, MAX_NODES = 2, 45  # of the comparison; of molecules
 GOALS = {"NCI1": 0.05, "MUTAG": 0.1}
 """The largest shares of open molecules that are aimed at."""
 
@@ -38,7 +38,7 @@ class Tight(Study):
 
     quick: ClassVar = {
         "samples": 2_000, "deep_samples": 20_000, "own_samples": 5_000, "molecules": 2, "mutag_molecules": 2,
-        "plain": 1, "on_cores": 1, "epochs": 2, "node_samples": 100, "few": (60,), "attacked_samples": 30, "links": 2,
+        "plain": 1, "on_cores": 1, "epochs": 2, "node_samples": 50, "few": (60,), "attacked_samples": 30, "links": 2,
         "node_epochs": 20,
     }  # fmt: skip
 
@@ -69,10 +69,11 @@ class Tight(Study):
     @property
     def settings(self) -> dict[str, SmallNoise]:
         """The data sets of molecules, with their noise and votes."""
-        large = SmallNoise("NCI1", 0.05, 0.003, 45, self.molecules, self.samples, self.deep_samples, self.own_samples,
-                           self.epochs, self.seed)  # fmt: skip
-        votes = {"deep_samples": self.deep_samples // 6, "own_samples": self.own_samples // 6}
-        small = replace(large, data="MUTAG", delete=0.01, add=0.01, molecules=self.mutag_molecules, **votes)
+        votes: dict[str, int] = {"deep_samples": self.deep_samples, "own_samples": self.own_samples}
+        large = SmallNoise("NCI1", 0.05, 0.003, MAX_NODES, self.molecules, self.samples, **votes, epochs=self.epochs,
+                           seed=self.seed)  # fmt: skip
+        fewer = {name: number // 6 for name, number in votes.items()}
+        small = replace(large, data="MUTAG", delete=0.01, add=0.01, molecules=self.mutag_molecules, **fewer)
         return ({"NCI1": large} if self.nci1 else {}) | {"MUTAG": small}
 
     @property
