@@ -13,9 +13,8 @@ import sys
 from pathlib import Path
 from textwrap import fill
 
-from threats_page import read_table, table, write_between
-
 from starcert_studies.outcome import Check
+from threats_page import read_table, table, write_between
 
 HERE = Path(__file__).parent
 COLUMNS = {
@@ -30,7 +29,9 @@ COLUMNS = {
         "single_open": "not certified one by one", "by_p_A_open": "by p_A", "votes_a_second": "votes a second",
         "claim_seconds": "weighing, s",
     },
-    "links": {"why": "link", "k": "k", "differ": "answers that differ", "differ_clearly": "by three standard deviations"},
+    "links": {
+        "why": "link", "k": "k", "differ": "answers that differ", "differ_clearly": "by three standard deviations",
+    },
     "abstentions": {
         "votes": "votes", "nodes": "nodes", "counts": "by counts, whole alpha",
         "counts_beside_evidence": "by counts, their share", "evidence": "with evidence",

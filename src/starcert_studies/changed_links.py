@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import starcert as sc
 from starcert.certificates.certify import Certificates, certify
@@ -45,8 +46,14 @@ class ChangedLinks:
     few: tuple[int, ...]  # numbers of votes at which abstentions are counted
     attacked_samples: int  # votes at each attacked graph
     links: int  # attacked graphs: half of them at random
+    nodes: int  # test nodes that are asked about, at most
     epochs: int  # of training at most
     seed: int  # of the split, of training and of all votes
+
+    @property
+    def tested(self) -> npt.NDArray[np.int64]:
+        """The numbers of the test nodes that are asked about."""
+        return split_nodes(cora().labels, self.seed)[2][: self.nodes]
 
 
 def train_nodes(setting: ChangedLinks) -> dict[str, Any]:
@@ -58,7 +65,7 @@ def train_nodes(setting: ChangedLinks) -> dict[str, Any]:
     seconds, base = time.perf_counter() - start, smoothed.classifier
     assert isinstance(base, TorchClassifier)
     labels, words = cora().labels, np.asarray(graph.node_data["x"])
-    train, _, test = split_nodes(labels, setting.seed)
+    train, test = split_nodes(labels, setting.seed)[0], setting.tested
     blind = LogisticRegression(max_iter=1_000).fit(words[train], labels[train]).score(words[test], labels[test])
     majority = float(np.bincount(labels[test]).max() / len(test))
     return {"weights": packed(base.model), "blind": blind, "majority": majority, "seconds": seconds,
@@ -72,8 +79,7 @@ def smoothed_nodes(setting: ChangedLinks, weights: str, device: str) -> sc.Smoot
     features = np.asarray(data.graph.node_data["x"]).shape[1]
     module = unpack(sc.models.NodeGCN(features, data.n_classes, hidden=64), weights, device)
     how: dict[str, Any] = {"features": sparse("x")} if device == "cpu" else {}
-    nodes = split_nodes(data.labels, setting.seed)[2]
-    base = from_pyg(module, n_classes=data.n_classes, targets="nodes", nodes=nodes, **how)
+    base = from_pyg(module, n_classes=data.n_classes, targets="nodes", nodes=setting.tested, **how)
     return sc.SmoothedClassifier(base, NOISE, {region: LAYERS[region] for region in NOISE})
 
 
@@ -105,7 +111,7 @@ def claim(setting: ChangedLinks, network: Mapping[str, Any], *, cores: int | Non
         seconds, times = time.perf_counter() - start, clock.times()
     assert found.votes is not None
     by_p = certify(clopper_pearson(found.votes, alpha=ALPHA, family="all"), NOISE)
-    right = found.labels == cora().labels[split_nodes(cora().labels, setting.seed)[2]]
+    right = found.labels == cora().labels[setting.tested]
     return {
         "k": shown.k, "nodes": shown.n_targets, "links": sum(shown.n_attacks), "votes": setting.samples,
         "claim": str(shown), "right": float(right.mean()), "labels": found.labels.tolist(),

@@ -39,7 +39,7 @@ class Tight(Study):
     quick: ClassVar = {
         "samples": 2_000, "deep_samples": 20_000, "own_samples": 5_000, "molecules": 2, "mutag_molecules": 2,
         "plain": 1, "on_cores": 1, "epochs": 2, "node_samples": 50, "few": (60,), "attacked_samples": 30, "links": 2,
-        "node_epochs": 20,
+        "tested_nodes": 50, "node_epochs": 20,
     }  # fmt: skip
 
     samples: int = 50_000  # plain votes on each molecule
@@ -50,6 +50,7 @@ class Tight(Study):
     plain: int = 12  # of each, how many are asked about by plain votes alone, too
     on_cores: int = 2  # of NCI1, how many are asked about on processor cores, too
     epochs: int = 60  # of training, for molecules
+    tested_nodes: int = 2_530  # of Cora-ML: all
     node_samples: int = 10_000  # votes on Cora-ML that a claim is made from
     few: tuple[int, ...] = (200, 500, 1_000)  # numbers of votes for which abstentions are counted
     attacked_samples: int = 3_000  # votes at each attacked graph
@@ -79,7 +80,8 @@ class Tight(Study):
     @property
     def nodes(self) -> ChangedLinks:
         """The votes on Cora-ML."""
-        return ChangedLinks(self.node_samples, self.few, self.attacked_samples, self.links, self.node_epochs, self.seed)
+        votes = self.node_samples, self.few, self.attacked_samples
+        return ChangedLinks(*votes, self.links, self.tested_nodes, self.node_epochs, self.seed)
 
     @override
     def parts(self) -> list[Part]:
