@@ -161,13 +161,15 @@ def judge(
             verdict = found.verdict(THREAT)
     times = clock.times()
     weighing = times.seconds["certifying"]
-    own, sites = found.verdicts.own_votes if found.verdicts else 0, smoothed.sites(graph)
+    own, levels = (found.verdicts.own_votes, found.verdicts.levels) if found.verdicts else (0, {})
+    left = "; ".join(f"{level}: {one.why}" for level, one in levels.items() if one.kind == "open")
+    sites = smoothed.sites(graph)
     return {
         "number": number, "nodes": graph.n_nodes, "sites": sites.n_sites,
         "attacks": sum(THREAT.count(sites, size) for size in (1, 2)), "truth": truth, "class": found.label,
-        "abstained": found.abstained, "verdict": verdict, "why": found.why(THREAT), "votes": times.votes, "own": own,
-        "seconds": times.elapsed, "weighing": weighing, "votes_a_second": times.votes / (times.elapsed - weighing),
-        "device": name, **forecasts(setting, sites),
+        "abstained": found.abstained, "verdict": verdict, "why": found.why(THREAT), "left": left,
+        "votes": times.votes, "own": own, "seconds": times.elapsed, "weighing": weighing,
+        "votes_a_second": times.votes / (times.elapsed - weighing), "device": name, **forecasts(setting, sites),
     }  # fmt: skip
 
 
