@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.certify import certify
+from starcert.certificates.collective import Collective, ask_jointly
+from starcert.certificates.smoothing import draw_votes, plan_of
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
 from starcert.classifiers.torch.graphs import TorchClassifier
@@ -29,6 +31,7 @@ from starcert.objects.threats import Deletions, after
 from starcert.objects.threats.attacks import VALUES
 from starcert.system.processes import one_torch_thread, worker_processes
 from starcert.system.stages import stages
+from starcert.voting.vote_loop import VotingRun
 from starcert_studies.cora import LAYERS, NOISES, Cora, cora
 from starcert_studies.small_noise import CPU, here, packed, unpack
 from starcert_studies.study import split_nodes
@@ -100,17 +103,19 @@ def claim(setting: ChangedLinks, network: Mapping[str, Any], *, cores: int | Non
     device, name = here() if cores is None else ("cpu", f"{cores} {CPU} cores")
     workers = nullcontext() if cores is None else worker_processes(cores, "Finished parts are kept.")
     with one_torch_thread(), workers as executor:
-        smoothed, graph = smoothed_nodes(setting, network["weights"], device), cora().graph
-        how: dict[str, Any] = {"samples": setting.samples, "seed": setting.seed, "alpha": ALPHA}
-        voting = sc.Voting(progress=False, executor=executor, selection_samples=max(10, setting.samples // 10))
-        evidence = sc.Evidence(own_samples=0, collective=True)
-        with stages() as clock:
-            found = smoothed.certify([graph], threat=THREAT, evidence=evidence, voting=voting, **how)
-        start = time.perf_counter()
-        shown = found.at_most_changed(THREAT)
+        smoothed = smoothed_nodes(setting, network["weights"], device)
+        problem, base = smoothed.problem([cora().graph]), smoothed.classifier
+        voting = sc.Voting(progress=False, executor=executor)
+        # As `certify` with collective evidence, but for verdicts on each node by itself, which take far longer.
+        jointly = ask_jointly(base, problem, THREAT, None, setting.samples)
+        run = VotingRun(base, problem, setting.seed, voting, {0: jointly[0].sites})
+        with stages() as clock, run.opened() as store:
+            votes = draw_votes(run, plan_of(setting.samples, max(10, setting.samples // 10)), store, record=True)
+        start, counted = time.perf_counter(), clopper_pearson(votes, alpha=ALPHA, family="all")
+        found = Collective(jointly, votes, counted.labels, ALPHA)
+        shown = found.at_most_changed(THREAT, None, None)
         seconds, times = time.perf_counter() - start, clock.times()
-    assert found.votes is not None
-    by_p = certify(clopper_pearson(found.votes, alpha=ALPHA, family="all"), NOISE)
+    by_p = certify(counted, NOISE)
     right = found.labels == cora().labels[setting.tested]
     return {
         "k": shown.k, "nodes": shown.n_targets, "links": sum(shown.n_attacks), "votes": setting.samples,
@@ -120,16 +125,14 @@ def claim(setting: ChangedLinks, network: Mapping[str, Any], *, cores: int | Non
     }  # fmt: skip
 
 
-def weighed_links(setting: ChangedLinks, found: Certificates) -> dict[str, Any]:
+def weighed_links(setting: ChangedLinks, found: Collective) -> dict[str, Any]:
     """What the same capitals say: single claims that hold together, each with alpha / nodes; and links to be tried.
 
     Those are the links with the largest k, and others at random: each as its place among the sites, its k, and why.
     """
-    assert found.collective is not None
-    assert found.votes is not None
-    question, joint, n = found.collective.questions[0], found.votes.joint[0], len(found)
+    question, joint, n = found.questions[0], found.votes.joint[0], len(found.labels)
     assert joint is not None
-    evidence = JointEvidence(joint, question.axes, found.collective.labels, found.votes.counts.shape[1])
+    evidence = JointEvidence(joint, question.axes, found.labels, found.votes.counts.shape[1])
     least, changed, links, delta = np.full(n, np.inf), list[int](), list[int](), Fraction(ALPHA)
     for group in (None, *group_attacks(question.axes, question.asked.attacks[0])):
         links += [] if group is None else group.attacks[:, 0].tolist()

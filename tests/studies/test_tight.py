@@ -98,6 +98,11 @@ def test_tables_count_each_molecule_once(folder):
 def test_the_claim_about_all_nodes_stands_beside_single_ones(folder):
     claim, again = worlds.part(folder, "Cora-claim"), worlds.part(folder, "Cora-claim-cores")
     assert claim["k"] == again["k"]
+    network = worlds.part(folder, "network-Cora")
+    smoothed, evidence = changed_links.smoothed_nodes(TINY.nodes, network["weights"], "cpu"), sc.Evidence(0, True)
+    how = {"threat": "deletions:1", "evidence": evidence, "voting": sc.Voting(selection_samples=20)}
+    public = smoothed.certify([cora.cora().graph], samples=200, seed=1, **how)
+    assert str(public.at_most_changed("deletions:1")) == claim["claim"]
     assert claim["clean_k"] <= claim["k"] <= claim["single_open"] <= claim["nodes"]
     assert claim["links"] == len(cora.cora().graph.edges)
     assert max(k for _, k, _ in claim["tried"]) == claim["k"]  # the link with the largest k decides
