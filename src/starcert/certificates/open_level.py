@@ -59,11 +59,11 @@ class OpenLevel:
         """The level broken by one of its most dangerous attacks, or None.
 
         After 16, 32, 64, … votes, attacks that look harmless are left out; from 64 on, the half with the most votes
-        against the class goes on. The attack of rank i has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the votes
-        on the clean object, which are others.
+        against the class goes on. The attack of rank i has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the
+        votes on the clean object, which are others.
         """
         attacks = self._dangerous(weighed)
-        ranks = list(range(len(attacks)))
+        ranks, going = list(range(len(attacks))), len(attacks)
         for look in SEARCH_LOOKS:
             if not ranks:
                 return None
@@ -81,7 +81,10 @@ class OpenLevel:
             excess = {rank: self._excess(attacks[rank]) for rank in ranks}
             # Where the class has far more votes than any other, nothing breaks.
             hopeful = sorted((rank for rank in ranks if excess[rank] > HOPELESS), key=lambda rank: -excess[rank])
-            ranks = hopeful[: max(1, len(ranks) // 2)] if look >= HALVED else hopeful
+            if look >= HALVED:
+                hopeful = hopeful[: max(1, going // 2)]
+                going = len(hopeful)
+            ranks = hopeful
         return None
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
@@ -119,7 +122,9 @@ class OpenLevel:
             }
             # Before the first look that could settle any, if all votes were for the class, there is nothing to see.
             missing = weighed.needed - max(rest.values())
-            first = next((i for i, look in enumerate(LOOKS) if bet.capital(look, nothing, 0) >= missing), len(LOOKS) - 1)
+            first = next(
+                (i for i, look in enumerate(LOOKS) if bet.capital(look, nothing, 0) >= missing), len(LOOKS) - 1
+            )
             for look in LOOKS[first:]:
                 if not self._own.draw(list(rest), look):
                     why = f"{len(rest):,} attacks or more are not settled, and no votes are left"

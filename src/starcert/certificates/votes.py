@@ -61,7 +61,7 @@ class AttackVotes(ABC):
         """The votes of a chunk at each attacked object: `own_chunk` says which."""
 
     def draw(self, attacks: Sequence[Attack], votes: int) -> bool:
-        """Brings these attacks to this many votes, or to the end of a chunk; False if too few are left: none is drawn."""
+        """Brings these attacks to this many votes, in whole chunks; False if too few are left, and none is drawn."""
         if self.missing(attacks, votes) > self.left:
             return False
         chunk, lacking = 0, [attack for attack in attacks if self.total(attack) < votes]
@@ -70,7 +70,10 @@ class AttackVotes(ABC):
             for attack, tally in zip(some, self.count(some, chunk) if some else [], strict=True):
                 number = int(tally.counts.sum())
                 self.left -= number
-                self._counts[attack], self._totals[attack] = self.counts(attack) + tally.counts, self.total(attack) + number
+                self._counts[attack], self._totals[attack] = (
+                    self.counts(attack) + tally.counts,
+                    self.total(attack) + number,
+                )
                 self.tallies.setdefault(attack, []).append(tally)
             chunk, lacking = chunk + 1, [attack for attack in lacking if self.total(attack) < votes]
         return True
@@ -193,7 +196,8 @@ class OwnVotes(AttackVotes):
                 number: OwnTally(counts, numbers)
                 for number, counts, numbers in chunks
                 if counts.sum() == len(own_chunk(number))
-                and len(numbers) == counts.sum() - counts[self._target.label]  # otherwise they are against another class
+                and len(numbers)
+                == counts.sum() - counts[self._target.label]  # otherwise they are against another class
             }
         return self._stored[attack].get(chunk)
 

@@ -147,7 +147,9 @@ class GraphEvidence:
                 lost = int(votes.sum() - votes[label])
                 known = votes.shape == (n_classes,) and OWN_CHUNKS[0] <= votes.sum() <= LANES
                 if not known or numbers.shape != (lost, n_axes):
-                    must = f"have {OWN_CHUNKS[0]} to {LANES} votes in each chunk at an attacked graph, with flip numbers"
+                    must = (
+                        f"have {OWN_CHUNKS[0]} to {LANES} votes in each chunk at an attacked graph, with flip numbers"
+                    )
                     raise InvalidParameterError(name, must, votes.tolist())
                 if (numbers > counted).any():
                     raise InvalidParameterError(name, f"count flips on axes of {counted} sites", numbers.max())

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, chain
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -27,7 +27,7 @@ from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies
-from starcert.sampling.draws import LANES, Draw, FlippedDraw, Method, PackedDraw, Positions, SiteSampler, Values
+from starcert.sampling.draws import LANES, Draw, Method, PackedDraw, Positions, SiteSampler, Values
 from starcert.sampling.sparse import FLIP_BYTES, SparseSites, pools_of
 from starcert.sampling.streams import DenseBits, DenseValues, WordStream
 from starcert.sampling.views import are_bits, shows_graphs, view_of
