@@ -127,11 +127,14 @@ def count_capital(count: int, total: int) -> int:
     Capital is shared between all probabilities v below 1/2 by the law of arcsine: the mean over v of
     vᵐ(1−v)ⁿ⁻ᵐ · 2ⁿ. It is proved in ball arithmetic, and rounded down.
     """
-    with LOCK, ctx.workprec(128):
-        one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
-        below_half = arb(0.5).beta_lower(one, other)  # not regularised: the integral from 0 to 1/2
-        logarithm = below_half.log() + (total + 1) * arb(2).log() - arb.pi().log()
-        return math.floor(float_below((logarithm * SCALE).lower()))
+    for bits in (128, 128 + total):  # thousands of votes that are all 0 take more
+        with LOCK, ctx.workprec(bits):
+            one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
+            below_half = arb(0.5).beta_lower(one, other)  # not regularised: the integral from 0 to 1/2
+            logarithm = below_half.log() + (total + 1) * arb(2).log() - arb.pi().log()
+            if logarithm.is_finite():
+                return math.floor(float_below((logarithm * SCALE).lower()))
+    return NOTHING
 
 
 def capital_against(count: int, total: int, limit: float) -> float:
@@ -184,7 +187,8 @@ def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
 
 def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
     """The votes for a class, and for the strongest other one."""
-    return int(counts[label]), int(np.delete(counts, label).max(initial=0))
+    votes: list[int] = counts.tolist()
+    return votes[label], max(votes[:label] + votes[label + 1 :], default=0)
 
 
 class Wager(NamedTuple):
