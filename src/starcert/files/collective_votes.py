@@ -84,6 +84,20 @@ class KeptClaims:
             "listed": [question_to_json(each) for each in asked],
         }
 
+    def rows(self) -> list[dict[str, object]]:
+        """One row a claim, for a CSV file."""
+        return [
+            {
+                "threat": str(each.threat),
+                "attacks": sum(each.n_attacks),
+                "answers": each.n_targets,
+                "at_most_changed": each.k,
+                "alpha": each.alpha,
+                "says": str(each),
+            }
+            for each in self.claims
+        ]
+
     def content(self, noise: Noise) -> tuple[object, ...]:
         """What is equal where files would be."""
         return self.to_json({}), self.evidence(noise)
