@@ -87,10 +87,10 @@ class CollectiveClaim:
     It is a claim by itself: it fails with probability at most `alpha`, whatever alpha single certificates have.
     """
 
-    threat: Threat
-    k: int
-    n_targets: int
-    alpha: float
+    threat: Threat  # whose attacks, and none at all, are meant
+    k: int  # the most answers that differ
+    n_targets: int  # of how many
+    alpha: float  # the probability that it is false
     n_attacks: tuple[int, ...]  # of each size, from 1 on
     size: int  # all attacks up to this size are shown to change at most k answers; 0: the clean object; −1: none
     several: bool = False  # whether the targets are objects, each attacked by itself

@@ -51,8 +51,15 @@ class KeptClaims:
     claims: tuple[CollectiveClaim, ...]
 
     @classmethod
-    def of(cls, votes: Collective, claims: Sequence[CollectiveClaim] | None) -> KeptClaims:
-        """What an archive keeps: the claims that were made, or the one about the whole threat that was asked about."""
+    def of(cls, votes: Collective | None, claims: Sequence[CollectiveClaim] | None) -> KeptClaims | None:
+        """What an archive keeps: the claims that were made, or the one about the whole threat that was asked about.
+
+        None without votes of all targets together, or if it is not known of any where flips fell.
+        """
+        if votes is None or not any(votes.joint):
+            if claims:
+                raise InvalidParameterError("claims", "be left out without votes of all targets together", claims)
+            return None
         selection = votes.votes.selection
         if selection is None or not np.array_equal(selection.argmax(axis=1), votes.labels):
             must = "be about the classes that selection votes chose"

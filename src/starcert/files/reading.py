@@ -224,9 +224,8 @@ def _collective_side(
 ) -> tuple[GraphEvidence | None, ...] | None:
     """The side file of collective claims; None where it is not there, and not needed."""
     found = evidence_from_json(field, path, unpacked, needed=needed, n_graphs=n_graphs, missing=MISSING_COLLECTIVE)
-    named = field.mapping().get("file") is not None
-    field.check(not (needed and named) or any(found), "name a file with the votes of some graph")
-    return None if named and not any(found) else found
+    field.check(any(found) or not (needed or field.mapping()["file"] is None), "name a file with votes of some graph")
+    return found if any(found) else None
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:

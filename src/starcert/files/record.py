@@ -214,7 +214,7 @@ class Archive:
             bound=by.bound,
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
-            collective=None if (joint := certificates.collective) is None else KeptClaims.of(joint, claims),
+            collective=KeptClaims.of(certificates.collective, claims),
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):

@@ -106,8 +106,8 @@ def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
     """Writes the side file of collective claims, if there are any, and returns the JSON file's entry about them."""
     if archive.collective is None:
         return {}
-    kept = archive.collective.evidence(archive.noise)
-    side = write_side(path.with_name(f"{path.stem}.collective.json"), pack(kept) if any(kept) else None)
+    kept = pack(archive.collective.evidence(archive.noise))
+    side = write_side(path.with_name(f"{path.stem}.collective.json"), kept)
     return {"collective": archive.collective.to_json(side)}
 
 
