@@ -15,9 +15,9 @@ import numpy as np
 
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.questions import Question
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import Classifier, DrawsItself
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.collective import Floats, JointEvidence, changed_at_most
+from starcert.math.collective import Floats, JointEvidence, Matrices, changed_at_most
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
@@ -80,6 +80,15 @@ def ask_jointly(
     return found
 
 
+def matrices_of(base: Classifier) -> Matrices | None:
+    """Matrices on the device of a classifier that draws its noisy copies there; None: here."""
+    if base.backend == "cpu" or not isinstance(base, DrawsItself):
+        return None
+    from starcert.classifiers.torch.matrices import DeviceMatrices  # noqa: PLC0415  (torch is optional)
+
+    return DeviceMatrices(str(base.device))
+
+
 @dataclass(frozen=True)
 class CollectiveClaim:
     """At most `k` of all answers differ from the stated ones under any attack of a threat; proved for some sizes.
@@ -128,6 +137,7 @@ class Collective:
     votes: Votes
     labels: Integers  # the stated answers
     alpha: float  # of a claim, by default
+    matrices: Matrices | None = None  # where votes are counted; None: here
     _found: dict[tuple[int, int | None, float], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
 
     def at_most_changed(self, threat: Threat, k: int | None, alpha: float | None) -> CollectiveClaim:
@@ -195,5 +205,7 @@ class Collective:
         found: list[JointEvidence | None] = []
         for number, (question, votes) in enumerate(zip(self.questions, self.joint, strict=True)):
             labels, n_classes = self.labels[self.votes.objects == number], self.votes.counts.shape[1]
-            found.append(None if votes is None else JointEvidence(votes, question.axes, labels, n_classes))
+            found.append(
+                None if votes is None else JointEvidence(votes, question.axes, labels, n_classes, self.matrices)
+            )
         return tuple(found)
