@@ -33,6 +33,7 @@ from starcert.math.pooling import SUMMED
 
 MAX_CAPITALS = 2**25  # targets × attacks that are held at a time
 MAX_NUMBERS = 2**24  # of a matrix of copies × attacks, or of copies × answers
+MAX_ATTACKS = 2**11  # that are weighed at a time
 MAX_EXACT = 2**24  # floats of single precision hold whole numbers up to this
 MAX_LOGARITHM = 600  # larger capitals count as this one: sums of them stay finite
 ROUNDED = 2.0**-30  # more than the relative errors of all sums here: those of at most 2²⁰ positive terms
@@ -101,7 +102,7 @@ class JointEvidence:
         whole, (copies, targets) = self._clean if group is None else group, self._answers.shape
         value = self._copies.ratios(whole.level, whole.scheme.listed).ravel() * SUMMED
         bet = stakes(below(self._copies.room(whole.level, whole.scheme.listed)), np.multiply.outer(value, [1.0, 0.5]))
-        step = max(1, MAX_NUMBERS // (copies * max(1, len(value) // 8)))
+        step = max(1, min(MAX_NUMBERS // copies, MAX_ATTACKS) // max(1, len(value) // 8))
         held = max(step, MAX_CAPITALS // targets // step * step)
         for start in range(0, len(whole.rows), held):
             rows = whole.rows[start : start + held]
@@ -138,7 +139,7 @@ class JointEvidence:
         shown = [self._matrices.of(cells == cell) for cell in there[1:]]
         gains = np.ascontiguousarray(bet.seen[:, there].transpose(1, 2, 0))  # by cell, whole or half, and stake
         found = np.empty((len(cells), targets))
-        step = max(1, MAX_NUMBERS // copies // self._n_classes)
+        step = max(1, MAX_NUMBERS // max(copies, 4 * len(cells)) // self._n_classes)
         for first, last in pairwise([*range(0, targets, step), targets]):
             answers, labels = self._answers[:, first:last], self._labels[first:last]
             lost = self._count(shown, answers != labels)

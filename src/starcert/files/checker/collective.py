@@ -42,6 +42,7 @@ ROUNDED = 2.0**-30
 MAX_LOGARITHM = 600  # larger capitals count as this one
 EASILY = 1 + 2.0**-16  # a smaller k is proved "easily" with this much more capital than it needs
 MAX_NUMBERS = 2**24  # of a block of copies × attacks, or copies × answers
+MAX_ATTACKS = 2**11  # that are weighed at a time
 MAX_EXACT = 2**24  # floats of single precision hold whole numbers up to this
 
 Whole = npt.NDArray[np.int64]
@@ -75,7 +76,7 @@ class TargetsChecker:
         by_level = by_level if blocks is None else self.index.by_level(blocks)
         for level, places in by_level.items():
             bet = _Bet.of(self, level)
-            step = max(1, MAX_NUMBERS // (len(self._answers) * max(1, bet.n_cells // 8)))
+            step = max(1, min(MAX_NUMBERS // len(self._answers), MAX_ATTACKS) // max(1, bet.n_cells // 8))
             for block in places:
                 for start in range(0, len(block), step):
                     some = _Attacks.of(bet, self._cells(bet, block[start : start + step]))
@@ -94,7 +95,7 @@ class TargetsChecker:
     def _block(self, some: _Attacks, enough: float) -> Floats:
         n_targets = self._answers.shape[1]
         found = np.empty((len(some.cells), n_targets))
-        step = max(1, MAX_NUMBERS // (len(self._answers) * self.n_classes))
+        step = max(1, MAX_NUMBERS // max(len(self._answers), 4 * len(some.cells)) // self.n_classes)
         for start in range(0, n_targets, step):
             targets = np.arange(start, min(start + step, n_targets))
             lost = self._count(some, (self._answers[:, targets] != self.labels[targets])[:, :, None])
