@@ -25,10 +25,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.questions import Question
 from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
-from starcert.files import reading, writing
+from starcert.files import collective_votes, reading, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.record import Archive
 from starcert.files.untrusted import Field
@@ -38,7 +39,8 @@ from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
 from starcert.runs.setting_values import COLUMN_ROLES, Setting
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings, TrainSettings
+from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 
 __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
 
@@ -286,7 +288,7 @@ def _meanings() -> dict[str, Schema]:
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
     }
-    question = _attribute_docs(Question)
+    question, together = _attribute_docs(Question), _attribute_docs(CollectiveClaim)
     graph = {
         "name": archive["names"],
         "true_class": archive["labels"],
@@ -302,6 +304,9 @@ def _meanings() -> dict[str, Schema]:
     parts = {
         "": top,
         "audit.": audit,
+        "collective.": {"says": collective_votes.SAYS, "claims": CollectiveClaim.__doc__, "listed": archive["asked"]},
+        "collective.listed[].": {"levels": question["levels"], "attacks": question["counts"]},
+        "collective.claims[].": {name: together[name] for name in ("threat", "k", "alpha")},
         "listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},

@@ -243,7 +243,7 @@ class Certificates(Sequence[Certificate]):
             alpha: the probability that the claim is false; by default that of `certify`.
         """
         if self.collective is None:
-            hint = "Certify with threat=… and evidence=Evidence(collective=True); files do not keep such votes."
+            hint = "Certify with threat=… and evidence=Evidence(collective=True)."
             raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 

@@ -65,6 +65,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         "",
         *_withstood(archive, words),
         *_verdict_table(archive, words),
+        *([*together, ""] if (together := findings.changed_together(archive)) else []),
         *_reach(archive, words),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
         *anchored_notes(archive.anchored),
@@ -106,6 +107,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
             }
             for row, (name, label, answer, one) in enumerate(rows)
         ],
+        **({} if archive.collective is None else {"collective": archive.collective.rows()}),
         **({} if outcome.times is None else {"profile": outcome.times.to_dict()}),
     }
 

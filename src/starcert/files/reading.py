@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TypeVar
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.listed_attacks import question_from_json, threat_from_json
 from starcert.files.record import MAX_VOTES, Archive
@@ -39,6 +40,10 @@ MAX_BYTES = 2**31  # larger files are refused before they are read
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
 MAX_VALUES = 256  # a value of a site fits in a byte
 
+MISSING = (
+    "What evidence certifies or breaks is proved from {name}, which is not beside the file. Without it, certificates "
+    "are those of the counts of votes (p_A) alone."
+)
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
 
@@ -96,7 +101,13 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
 
 
 def evidence_from_json(
-    field: Field, path: Path, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], *, needed: bool, n_graphs: int
+    field: Field,
+    path: Path,
+    unpacked: Callable[[BinaryIO], list[GraphEvidence | None]],
+    *,
+    needed: bool,
+    n_graphs: int,
+    missing: str = MISSING,
 ) -> tuple[GraphEvidence | None, ...]:
     """The content of the side file that a field describes; one that is missing may not be needed."""
     entry = field.members("file", "bytes", "sha256")
@@ -108,11 +119,10 @@ def evidence_from_json(
     entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
     side = path.with_name(name)
     if not side.exists():
-        missing = f"What evidence certifies or breaks is proved from {name}, which is not beside the file."
+        what, less = (each.replace("{name}", name) for each in missing.split(". ", 1))
         if needed:
-            raise ArchiveError(fspath(path), f"{missing} Put it there.")
-        less = "Without it, certificates are those of the counts of votes (p_A) alone."
-        warnings.warn(f"{path}: {missing} {less}", StarcertWarning, stacklevel=1)
+            raise ArchiveError(fspath(path), f"{what}. Put it there.")
+        warnings.warn(f"{path}: {what}. {less}", StarcertWarning, stacklevel=1)
         return nothing
     with _opened(side, f"It was written together with {path.name}.") as file:
         if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
@@ -127,7 +137,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed"),
+        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed", "collective"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
@@ -202,8 +212,20 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         bound=bound,
         stated=stated,
         asked=None if asked is None else _with_attacks(asked, objects, kept),
-    )
+        collective=None if "collective" not in top else read_collective(
+            top["collective"], partial(_collective_side, path=path, needed=all_of_it), votes, noise, anchored, alpha
+        ),
+    )  # fmt: skip
     return archive, list(claims)
+
+
+def _collective_side(
+    field: Field, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], n_graphs: int, *, path: Path, needed: bool
+) -> tuple[GraphEvidence | None, ...] | None:
+    """The side file of collective claims; None where it is not there, and not needed."""
+    found = evidence_from_json(field, path, unpacked, needed=needed, n_graphs=n_graphs, missing=MISSING_COLLECTIVE)
+    field.check(any(found) or not (needed or field.mapping()["file"] is None), "name a file with votes of some graph")
+    return found if any(found) else None
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:

@@ -20,11 +20,13 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import RecordedVotes
 from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
@@ -76,6 +78,7 @@ class Archive:
     # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
+    collective: KeptClaims | None = None  # how many answers change together, with the votes of all targets
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -162,6 +165,7 @@ class Archive:
         labels: npt.ArrayLike | Sequence[int | None] | None = None,
         class_names: Sequence[str] | None = None,
         settings: Mapping[str, object] | None = None,
+        claims: Sequence[CollectiveClaim] | None = None,
     ) -> Archive:
         """The archive of certificates that were made from votes, for instance by `SmoothedClassifier.certify`.
 
@@ -172,6 +176,8 @@ class Archive:
             labels: the true classes, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default their numbers.
             settings: how the run was made, as JSON values.
+            claims: what `at_most_changed` returned, with `Evidence(collective=True)`; by default the claim about the
+                whole threat with the smallest k that can be shown.
         """
         if not isinstance(certificates, Certificates):
             hint = "Give what SmoothedClassifier.certify or certify returned."
@@ -208,6 +214,7 @@ class Archive:
             bound=by.bound,
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
+            collective=KeptClaims.of(certificates.collective, claims),
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):
@@ -241,7 +248,7 @@ class Archive:
             anchored=self.anchored,
             boxes=self.boxes,
         )
-        return found if self.asked is None else replace(found, asked=self.asked)
+        return replace(found, asked=self.asked, collective=None if self.collective is None else self.collective.votes)
 
     @property
     def threat(self) -> str:
@@ -324,12 +331,13 @@ class Archive:
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        others = ("votes", "capacities", "asked")
+        others = ("votes", "capacities", "asked", "collective")
+        together = None if self.collective is None else self.collective.content(self.noise)
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
         asked = [threat_to_json(each.threat) | question_to_json(each) for each in self.asked or ()]
         history = self.votes.history == "fixed"
-        return self.votes.counts.tolist(), selection, history, self.votes.audit, *keys, asked, *plain
+        return self.votes.counts.tolist(), selection, history, self.votes.audit, *keys, asked, together, *plain
 
 
 def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:

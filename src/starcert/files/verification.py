@@ -10,7 +10,8 @@
    verdict once more;
 4. a claimed radius stands if it lies below a proved one, without the help of a capacity;
 5. of a threat that lists its attacks, each size is proved from the list of the file: all smaller ones are, and each of
-   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own.
+   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own;
+6. of a collective claim, every listed attack is weighed against the answers of all targets, by `checker` alone.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true.
 """
@@ -31,8 +32,10 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS, CellListing, can_list, limit_holds
+from starcert.files.checker.collective import CollectiveCheck
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.claims import BrokenLevel, Claims
+from starcert.files.collective_verification import check_collective, listed_otherwise, sentences
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive
 from starcert.math.confidence import Votes, spends_on_all_classes
@@ -83,6 +86,7 @@ class Verification:
     enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
     evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
     listed_anew: bool = False  # whether the attacks of a threat were compared with those that it lists on the objects
+    collective: tuple[CollectiveCheck, ...] = ()  # what was found about each collective claim
 
     @property
     def premise(self) -> str:
@@ -135,7 +139,8 @@ class Verification:
                     f"{broken:,} broken: proved again, and by another way, from the flips of the votes; {attacks:,} "
                     "attacks were weighed twice."
                 )
-            return f"{text} {self.premise}".rstrip()
+            together = sentences(self.archive.collective, self.collective) if self.archive.collective else ()
+            return " ".join(filter(None, (text, self.premise, *together)))
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else f"stated by {by}" if by else "proved"
@@ -187,7 +192,15 @@ def verify(
             advance(1)
     listed, enclosed = _list_cells(archive, verdicts, progress)
     anew = sites is not None and archive.asked is not None
-    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew)
+    together = [] if archive.collective is None else list(check_collective(archive.collective))
+    for claim, each in zip(archive.collective.claims if archive.collective else (), together, strict=True):
+        if not each.proved or each.smallest < claim.k:
+            kind: Kind = "weaker" if each.proved else "false"
+            what = f"changed under {claim.threat}"
+            mismatches.append(Mismatch(0, f"all {len(archive)} answers", what, kind, claim.k, each.smallest))
+    return Verification(
+        fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew, tuple(together)
+    )
 
 
 def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
@@ -202,6 +215,10 @@ def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[M
         if not same:
             row = objects.index(number)
             yield Mismatch(row, archive.names[row], "listed", "false", asked.counts, anew.counts)
+    if (kept := archive.collective) is not None:
+        for number in listed_otherwise(kept, given, archive.noise):
+            row, counts = objects.index(number), kept.votes.questions[number].asked.counts
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", "false", counts, "others")
 
 
 def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:

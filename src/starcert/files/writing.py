@@ -76,7 +76,8 @@ def says(*, together: int, evidence: bool, bound: str, noise: Noise, threat: str
 def write(path: str | PathLike[str], archive: Archive) -> None:
     """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
 
-    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`.
+    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`. With collective
+    claims, so is `certificates.collective.evidence.npz`.
 
     Example:
         >>> import tempfile
@@ -89,7 +90,7 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         True
     """
     try:
-        write_whole(path, _lines(archive, _write_evidence(Path(path), archive)))
+        write_whole(path, _lines(archive, _write_evidence(Path(path), archive), _write_collective(Path(path), archive)))
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
 
@@ -99,6 +100,15 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
     if archive.evidence is None:
         return {}
     return write_side(path, pack(archive.evidence, archive.votes.objects.tolist()) if any(archive.evidence) else None)
+
+
+def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
+    """Writes the side file of collective claims, if there are any, and returns the JSON file's entry about them."""
+    if archive.collective is None:
+        return {}
+    kept = pack(archive.collective.evidence(archive.noise))
+    side = write_side(path.with_name(f"{path.stem}.collective.json"), kept)
+    return {"collective": archive.collective.to_json(side)}
 
 
 def write_side(path: Path, data: bytes | None) -> dict[str, object]:
@@ -123,7 +133,7 @@ def states_margins(votes: Votes) -> bool:
     return votes.selection is not None and votes.counts.shape[1] > 2
 
 
-def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
+def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -143,6 +153,7 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
         **evidence,
         **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
+        **collective,
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,

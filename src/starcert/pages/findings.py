@@ -147,6 +147,17 @@ def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
             yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, "number-any-flip")
 
 
+def changed_together(archive: Archive) -> list[str]:
+    """How many of all answers an attack changes at most, in sentences; none without collective claims."""
+    if archive.collective is None or not archive.collective.claims:
+        return []
+    meaning = (
+        "That is about all answers together, and beside the certificates: alpha is divided neither between answers nor "
+        "between attacks. The stated answers are those that the selection votes chose, also where it is abstained."
+    )
+    return [*map(str, archive.collective.claims), meaning]
+
+
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
     yield from stated(archive)

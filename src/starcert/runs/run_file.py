@@ -30,8 +30,9 @@ from starcert.classifiers.values import ValueRange
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
 from starcert.runs.threats import threat_text
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
@@ -45,13 +46,13 @@ files of a bound and of a threat that are not starcert's own."""
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
-VOTES, PROFILE = "votes.db", "profile.json"
+VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
 
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")
-_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
+_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples", "collective")}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
 _WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")

@@ -1,4 +1,4 @@
-"""The settings of a run: what is certified, how, and where to; and how a module is trained.
+"""The settings of a run: what is certified, how, and where to.
 
 Each is declared once, as a field. Its key in a run file, its option with help and default, and its check follow.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import choose_bound
@@ -191,6 +191,16 @@ class RunSettings:
         of_sweeps=True,
         sweep_shown="0",
     )
+    collective: bool = _of_certificates(
+        checks.as_flag,
+        "With evidence and a threat, also claim about all answers together that no attack changes more than k of them: "
+        "alpha is divided neither between answers nor between attacks. It takes memory for all votes side by side.",
+        shown="no",
+        panel="Evidence",
+        in_sweeps=False,
+        implied=False,
+        default=False,
+    )
     alpha: float = _of_certificates(
         checks.as_alpha, "The probability that a graph's certificate fails (not the confidence).", default=0.01
     )
@@ -322,6 +332,9 @@ class RunSettings:
             object.__setattr__(self, "max_radius", None)
         if self.threat is not None:
             object.__setattr__(self, "threat", self.threat.for_noise(self.noise))
+        if self.collective and (self.threat is None or not self.evidence):
+            hint = "For example --evidence --collective --threat deletions:1."
+            raise InvalidParameterError("collective", "come with evidence and a threat", self.collective, hint)
         if self.regions is None and len(self.noise.regions) > 1:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
@@ -349,6 +362,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if options.get("evidence") is False and "own_samples" not in options:
         given.pop("own_samples", None)  # a run file has them for evidence
+    if options.get("evidence") is False and "collective" not in options:
+        given.pop("collective", None)
     if given.get("max_radius") is None:
         return RunSettings(**given)
     noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
@@ -358,43 +373,3 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     text = f"{called} is deprecated: write {instead.format(settings.threat)}."
     warnings.warn(text, StarcertWarning, stacklevel=2)
     return settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """How `starcert train` trains a module: its options, and the table [train] of a run file."""
-
-    epochs: int = setting(
-        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
-    )
-    learning_rate: float = setting(
-        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
-    )
-    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
-    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
-    seed: int = setting(
-        checks.whole(0, 2**63 - 1),
-        "The seed of training: of the module's first weights, of noise, order and dropout.",
-        default=0,
-    )
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
-        """The given settings, and the defaults for graphs or for nodes."""
-        if nodes and given.get("batch_size") is not None:
-            requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
-            raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
-        return cls(**{**(_FOR_NODES if nodes else {}), **given})
-
-
-_FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
-"""Defaults where nodes are classified."""
-
-
-def _declared_for_training(each: Field[Any]) -> Setting:
-    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
-    return replace(declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
-
-
-TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
-"""The settings of training by their keys."""
