@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.files import Archive
 from starcert.sampling import deep as sampling
 from starcert.voting.options import Evidence, Voting
 
@@ -79,11 +78,6 @@ def test_a_threat_that_lists_its_attacks_has_deep_votes():
     found = certified(threat=threat)[0]
     assert found.verdict(threat) == "certified"
     assert "deep votes" in found.why(threat)
-
-
-def test_an_archive_refuses_deep_votes():
-    with pytest.raises(sc.InvalidParameterError, match="deep votes"):
-        Archive.from_result(certified())
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "many"])

@@ -47,6 +47,7 @@ class DeepVotes:
         self, axes: Sequence[AttackAxis], law: DeepLaw, asked: FlipRecord | None, drawn: FlipRecord | None
     ) -> None:
         self.law, self._pools, self._axes = law, Pools(axes), tuple(axes)
+        self.asked, self.drawn = asked, drawn
         self.n_asked, self.n_drawn = (0 if each is None else int(each.samples.sum()) for each in (asked, drawn))
         # What a vote weighs depends on its flip numbers, and votes of one weight are a group.
         with LOCK, ctx.workprec(96):
@@ -86,7 +87,7 @@ class DeepVotes:
         estimate = found.copy()
         if self._drawn is not None:
             top = 0.5 - _above(1 - covered(self._pools, level, asked, drawn))
-            values = np.multiply.outer(ratios, self._weights) * self._can_show(listed, choices) * SUMMED
+            values = self._values(listed, choices, ratios)
             columns, steps = self._drawn.columns(axes), np.ceil(found / STEP).astype(np.int64)
             for step in np.unique(steps):
                 theta, here = top - float(step) * STEP, steps == step
@@ -100,6 +101,15 @@ class DeepVotes:
         capital[found + _above(1 - covered(self._pools, level, asked)) < 0.5] = CERTAIN
         capital[least >= 0.5] = NOTHING
         return DeepWeights(capital, estimate, least)
+
+    def largest(self, listed: Sequence[int], choices: Sequence[ListedAxis], ratios: Floats) -> float:
+        """At least what a vote that is drawn can weigh against an attack: the bet stakes no more than it can lose."""
+        return float(self._values(listed, choices, ratios).max(initial=0.0))
+
+    def _values(self, listed: Sequence[int], choices: Sequence[ListedAxis], ratios: Floats) -> Floats:
+        """What votes against the class weigh in each cell and group, shape (*cells, groups)."""
+        values: Floats = np.multiply.outer(ratios, self._weights) * self._can_show(listed, choices) * SUMMED
+        return values
 
     def _can_show(self, listed: Sequence[int], choices: Sequence[ListedAxis]) -> npt.NDArray[np.bool_]:
         """Whether copies of a group can show each cell: one with K flips shows no more of them at attacked sites."""
