@@ -57,9 +57,12 @@ class DeepVotes:
         self._drawn = self._grouped(drawn, law.drawn, self._weights, self._group)
 
     def __str__(self) -> str:
-        flips = " or ".join(sorted({f"{sum(row)}" for row in self.law.asked.tolist()}))
-        asked = f", and all {self.n_asked:,} copies with {flips} flips" if self.n_asked else ""
-        return f"{self.n_drawn:,} deep votes{asked}"
+        flips = sorted(set(self.law.asked.sum(axis=1).tolist()))
+        every = len(flips) > 2 and flips[-1] - flips[0] == len(flips) - 1
+        numbers = f"{flips[0]} to {flips[-1]}" if every else " or ".join(map(str, flips))
+        asked = f"all {self.n_asked:,} copies with {numbers} flips" if self.n_asked else ""
+        drawn = f"{self.n_drawn:,} deep votes" if self.n_drawn or not asked else ""
+        return ", and ".join(filter(None, (drawn, asked)))
 
     def _grouped(self, record: FlipRecord | None, numbers: Whole, values: Floats, groups: Whole) -> _Grouped | None:
         if record is None:
