@@ -173,7 +173,7 @@ def certified(
         alpha=settings.alpha,
         family=settings.family,
         threat=without_folders(settings.threat),
-        evidence=Evidence(settings.own_samples) if settings.evidence else False,
+        evidence=settings.evidence and Evidence(settings.own_samples, deep_samples=settings.deep_samples),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
     ).numbered
@@ -232,6 +232,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "selection_samples": settings.selection_samples,
         "evidence": settings.evidence or None,
         "own_samples": settings.max_own_votes if settings.evidence else None,
+        "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),
