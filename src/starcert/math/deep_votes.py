@@ -26,6 +26,7 @@ CERTAIN = -NOTHING  # the logarithm of the capital against an attack that nothin
 STEP = 2.0**-8  # θ is rounded down by multiples of it
 MAX_WEIGHTS = 256  # different w that votes are distinguished by; where there are more, they are rounded up
 MAX_ENTRIES = 2**27  # of a matrix of votes × choices that is made at a time
+MAX_BITS = 2**33  # of all columns of votes: with more, nothing is bet on deep votes
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -82,6 +83,9 @@ class DeepVotes:
         axes = [self._axes[axis] for axis in listed]
         asked, drawn = self.law.asked, self.law.drawn
         capital, found = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows))
+        n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in choices)
+        if n_columns * sum(len(each) for each in (self.asked, self.drawn) if each is not None) > MAX_BITS:
+            return DeepWeights(capital, found, found)
         if self._asked is not None:
             values = np.multiply.outer(ratios, self._asked.values) * SUMMED
             nothing = np.zeros((1, 1, *values.shape), dtype=np.int64)
