@@ -287,6 +287,7 @@ def _meanings() -> dict[str, Schema]:
         "audit": Audit.__doc__,
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
+        "deep_votes": Archive.deep_votes.__doc__,
     }
     question, together = _attribute_docs(Question), _attribute_docs(CollectiveClaim)
     graph = {

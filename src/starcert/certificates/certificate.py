@@ -72,7 +72,8 @@ class Grounds(NamedTuple):
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
     in all; None: there were to be none), the most flips of a level that was looked at, the attacks of a threat that
-    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes.
+    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes, at most
+    `max_deep`.
     """
 
     axes: tuple[AttackAxis, ...]
@@ -81,6 +82,7 @@ class Grounds(NamedTuple):
     max_flips: int | None = None
     attacks: AttackList | None = None
     deep: DeepVotes | None = None
+    max_deep: int = 0
 
 
 @dataclass(frozen=True)

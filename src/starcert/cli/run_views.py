@@ -182,6 +182,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
         table(title, heads, cells, left=heads[:1], most=len(cells)),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
         *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
+        *findings.deep_votes_used(archive, words),
         *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]

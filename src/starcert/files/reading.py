@@ -137,14 +137,15 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed", "collective"),
+        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed", "collective", "deep_votes"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    many, about = 2 if "together" in top else 1, str(threat or "")
-    sentence = says(together=many, evidence="evidence" in top, bound=bound, noise=noise, threat=about)
+    many, about, deep = 2 if "together" in top else 1, str(threat or ""), "deep_votes" in top
+    whole.check("evidence" in top or not deep, "have 'deep_votes' with evidence alone")
+    sentence = says(together=many, evidence="evidence" in top, bound=bound, noise=noise, threat=about, deep=deep)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
@@ -160,9 +161,12 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     evidence = None
     if "evidence" in top:
         listed = None if asked is None else [each.counts for each in asked]
-        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
+        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed, deep=deep)
         evidence = evidence_from_json(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
+    if deep and any(kept):
+        number = sum(found.deep.total for found in kept if found is not None and found.deep is not None)
+        top["deep_votes"].check(top["deep_votes"].whole(MAX_VOTES) == number, f"be the {number:,} of the side file")
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
@@ -358,10 +362,11 @@ def _claims(claims: Field, noise: Noise, n_classes: int, *, listed: bool) -> Cla
 def _broken(claim: Field, noise: Noise, n_classes: int, *, listed: bool) -> BrokenLevel:
     inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
     values = inside["values"].items() if "values" in inside else []
+    for_certain = inside["votes"].value == [] and inside["delta"].value == 0  # by copies that were asked
     return BrokenLevel(
         (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(len(noise.axes), MAX_RADIUS),
         tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
-        inside["votes"].wholes(n_classes, MAX_VOTES),
+        () if for_certain else inside["votes"].wholes(n_classes, MAX_VOTES),
         inside["delta"].probability(),
         tuple(None if value.value is None else value.whole(MAX_VALUES) for value in values),
     )

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
+from starcert.certificates.deep import RecordedDeep
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.certificates.questions import Question
@@ -132,6 +133,8 @@ class Archive:
         if selection is None:
             raise InvalidParameterError(name, "come with selection votes", None)
         graph.check(name, int(selection[row].argmax()), self.votes.counts[row], self.noise)
+        if graph.deep is not None:
+            graph.deep.check(name, graph.record, graph.axes(self.noise), len(self.class_names))
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
@@ -186,9 +189,6 @@ class Archive:
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
-        if any(each is not None and each.grounds and each.grounds.deep for each in certificates.verdicts or ()):
-            hint = "Write the archive of a result without deep_samples."
-            raise InvalidParameterError("certificates", "rest on votes that archives know", "deep votes", hint)
         n_graphs, n_classes = votes.counts.shape
         by, word = certificates.bounds, certificates.kind.word
         objects = {} if word == "graph" else {"objects": f"{word}s"}
@@ -261,6 +261,12 @@ class Archive:
         return stated_by(self.bound, self.noise)
 
     @property
+    def deep_votes(self) -> int | None:
+        """How many deep votes the verdicts rest on; None if there were to be none."""
+        kept = [graph.deep for graph in self.evidence or () if graph is not None and graph.deep is not None]
+        return sum(each.total for each in kept) if kept else None
+
+    @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
         return counts_alpha(self.alpha, evidence=self.evidence is not None)
@@ -282,8 +288,10 @@ class Archive:
             return None
         votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        axes, flips = graph.axes(self.noise), graph.max_flips
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=flips, asked=one.asked)
+        axes, flips, kept, deep = graph.axes(self.noise), graph.max_flips, graph.deep, None
+        if kept is not None:
+            deep = RecordedDeep(kept.most, len(self.class_names), kept.votes(axes))
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, deep=deep, max_flips=flips, asked=one.asked)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.

@@ -185,7 +185,7 @@ def certified(
         alpha=settings.alpha,
         family=settings.family,
         threat=without_folders(settings.threat),
-        evidence=Evidence(settings.own_samples, settings.collective) if settings.evidence else False,
+        evidence=settings.evidence and Evidence(settings.own_samples, settings.collective, settings.deep_samples),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
     ).numbered
@@ -245,6 +245,7 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "evidence": settings.evidence or None,
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "collective": settings.collective or None,
+        "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),

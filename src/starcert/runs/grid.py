@@ -30,8 +30,9 @@ _CERTIFYING = (
     "samples",
     "selection_samples",
     "own_samples",
+    "deep_samples",
     "collective",
-)  # what a run file says for `certify` above its tables
+)  # in a run file: for `certify`
 _FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."

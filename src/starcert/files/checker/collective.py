@@ -28,8 +28,15 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.files.checker.arithmetic import SCALE, Ball, flip_outcomes, log_gains, mean_of_exponentials
-from starcert.files.checker.evidence import PRECISION, shown_outcomes_of
+from starcert.files.checker.arithmetic import (
+    SCALE,
+    Ball,
+    flip_outcomes,
+    log_gains,
+    mean_of_exponentials,
+    shown_outcomes_of,
+)
+from starcert.files.checker.evidence import PRECISION
 from starcert.files.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis
