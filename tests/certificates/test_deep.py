@@ -55,6 +55,14 @@ def test_an_attack_that_copies_show_to_break_the_class_is_broken_for_certain():
     assert len(attack.sites) == 2
 
 
+def test_a_level_that_few_own_votes_break_draws_no_deep_votes():
+    found, without = (certified(8, noise=0.01, own=20_000, deep=deep)[0] for deep in (20_000, 0))
+    assert found.verdict(1) == "broken"
+    assert found.attack(1).votes
+    assert found.verdicts.grounds.deep is None
+    assert found.attack(1).delta == without.attack(1).delta / 2  # of two searches for a break
+
+
 def test_deep_votes_do_not_depend_on_batches_workers_or_chunks_of_other_graphs():
     one = certified(40, deep=6_000)
     with ThreadPoolExecutor(2) as executor:

@@ -157,7 +157,8 @@ def find_verdicts(
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
 
-    Levels that the votes on the clean object leave open have deep votes next, and then votes at attacked objects.
+    Levels that the votes on the clean object leave open are broken by votes at the most dangerous attacks, or have deep
+    votes next, and then votes at attacked objects.
     `alpha` is the probability that anything certified or broken is not, counts included; `broken` its part for what is
     broken. Without votes at attacked objects (`own`) nothing is broken.
     """
@@ -212,15 +213,19 @@ def _verdict(
         weighed.append(evidence.weighed(level, scheme))
         if weighed[-1].proved:
             return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
-    if deep is not None and (further := deep.weighed()) is not None:
-        weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
-        early = [each.scheme for each in weighed]
-        if (verdict := deep.verdict(further)) is not None:
-            return verdict
+    share = broken / prod((r + 1) * (r + 2) for r in level)
+    if deep is not None:
+        share /= 2  # a break may be sought twice: few votes find most of them, and save the deep ones
+        if search is not None and evidence.deep is None and (found := search.find_breaking_attack(weighed[-1], share)):
+            return found
+        if (further := deep.weighed()) is not None:
+            weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
+            early = [each.scheme for each in weighed]
+            if (verdict := deep.verdict(further)) is not None:
+                return verdict
     if search is None:
         verdict = _left_open(weighed)
     else:
-        share = broken / prod((r + 1) * (r + 2) for r in level)
         verdict = search.find_breaking_attack(weighed[-1], share) or search.settle_open_attacks(weighed)
     for scheme in (each for each in schemes if each not in early):
         if verdict.kind == "open":
