@@ -37,10 +37,6 @@ class ByEdges(sc.classifiers.Classifier):
         return np.minimum(graphs.degrees().sum(axis=1) // 2 // self.step, self.n_classes - 1)
 
 
-def classes_by_edges(graph):
-    return int(graph.number_of_edges() > 5)
-
-
 @pytest.fixture(scope="module")
 def smoothed():
     base = ByEdges(6)

@@ -136,7 +136,7 @@ def test_arcs_and_bits():
 
 @pytest.mark.parametrize("base", [Busy(), Some()])
 def test_nodes_are_decided_one_by_one(base):
-    """Whether a node has more than two neighbours: a hub of four falls after two deletions, a leaf after two additions."""
+    """Whether a node has more than two neighbours: two deletions change the hub, two additions a leaf."""
     graph = named_star()
     found = sc.ExactClassifier(base).certify([graph, graph], threat="flips:2")
     nodes = base.target_nodes(graph.frame).tolist() * 2

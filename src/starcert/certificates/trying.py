@@ -27,7 +27,7 @@ from starcert.classifiers import base
 from starcert.classifiers.base import Classifier, DrawsItself, Scores
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.threats import Threat
-from starcert.sampling.attacked import ShowAttacked, attacked_view, fitting_attacks
+from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
 from starcert.system.errors import ClassifierError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole
