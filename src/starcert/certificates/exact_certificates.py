@@ -61,6 +61,9 @@ class ExactCertificates(Sequence["ExactCertificate"]):
     classes: tuple[Hashable, ...] | None = None  # what labels call the classes
     nodes: TargetNodes | None = None  # of each row, where nodes are classified
     anchored: tuple[str, ...] = ()  # of each object, why its regions are anchored; "" if they are not
+    axes: tuple[str, ...] = ()  # of the noise that names the regions
+    capacities: tuple[tuple[int, ...], ...] = ()  # of each object, how many sites can be changed on each axis
+    n_sites: tuple[int, ...] = ()  # of each object, how many sites its regions have
     seconds: float = 0.0  # that it took, without what earlier calls had tried
 
     @classmethod
@@ -92,6 +95,9 @@ class ExactCertificates(Sequence["ExactCertificate"]):
             job.classifier.class_labels or job.classifier.class_names,
             nodes,
             job.problem.anchored,
+            job.noise.axes,
+            job.problem.capacities,
+            tuple(each.n_sites for each in job.sites),
             seconds,
         )
 

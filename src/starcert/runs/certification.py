@@ -24,6 +24,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
+from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_settings, write_tried
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -42,6 +43,8 @@ from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
 
 Say = Callable[[str], None]  # receives a sentence
+VOTED = ("samples", "selection_samples", "evidence", "own_samples", "plan", "bound", "seed", "chunk_size")
+"""Settings of votes: a run that tries every attack draws none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,11 @@ class CertifiedRun:
 
 def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
     """The settings of a certification from a run file and from options, which override it."""
-    return run_settings({"out": file.folder / "certified", **file.values}, options)
+    values: dict[str, object] = {"out": file.folder / "certified", **file.values}
+    if options.get("exact") and not values.get("exact"):  # beside the votes of the same run file
+        values["out"] = Path(f"{values['out']}-exact")
+    settings = run_settings(values, options)
+    return exact_settings(settings) if settings.exact else settings
 
 
 def certify_run(
@@ -73,7 +80,7 @@ def certify_run(
     profile: bool = False,
     note: Say = print,
     before: Say | None = None,
-) -> CertifiedRun | ValueRun:
+) -> CertifiedRun | ValueRun | ExactRun:
     """Certifies the graphs of a run and writes its output folder.
 
     A run that was interrupted goes on where it was: its votes are kept.
@@ -97,6 +104,14 @@ def certify_run(
         place.begin(record)
         nodes = ready.job.target_nodes
         labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
+        if settings.exact:
+            with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+                about = _provenance(settings, ready)
+                tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
+            place.write_run_file(record)
+            write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
+            place.finish()
+            return ExactRun(tried, place.final)
         store = settings.store or place.kept / VOTES
         if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
             with unstaged():
@@ -238,10 +253,13 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
         "backend": ready.base.backend,
+        "exact": settings.exact or None,
+        "max_attacks": settings.max_attacks if settings.exact else None,
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
     always = {"limit", "nodes"} if of_nodes else {"limit"}
-    return {key: value for key, value in values.items() if value is not None or key in always}
+    without = VOTED if settings.exact else ()
+    return {key: value for key, value in values.items() if (value is not None or key in always) and key not in without}
 
 
 def run_sweep(

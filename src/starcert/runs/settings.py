@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -20,7 +20,8 @@ from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
-from starcert.runs.setting_values import Check, Setting, declared, option_name
+from starcert.runs.exact_settings import ExactSettings
+from starcert.runs.setting_values import Setting, declared, option_name, setting
 from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -30,18 +31,12 @@ MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.file
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
 
-def setting(check: Check, text: str, *, default: object = None, **more: Any) -> Any:  # noqa: ANN401  (as `field`)
-    """A field for a setting: its check, its help, and what else `Setting` has; with an example, it must be given."""
-    about = Setting(check=check, help=text, **more)
-    return field(default=MISSING if about.example else default, metadata={"setting": about})
-
-
 _of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
 _of_certificates = partial(setting, changes="certificates")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(ExactSettings):
     """What a run needs to know; the help of each setting says what it is, and its default in words what None means.
 
     Paths are absolute, and the threat names the axes of the noise; `max_radius` is a part of it.
