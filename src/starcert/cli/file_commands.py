@@ -20,7 +20,7 @@ from starcert.pages.compare_page import Comparison, write_comparison
 from starcert.pages.findings import verdict_heads
 from starcert.runs.exact_run import recount_run
 from starcert.runs.run_file import CERTIFICATES, read_run_file
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
 from starcert.system.output import at_most, plural
 from starcert.voting.store import VoteStore
 
@@ -206,13 +206,23 @@ def compare(
     for name, file in files.items():
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
-    read = {name: archives.read(file).confirmed() for name, file in files.items()}
+    read = {name: _read(file) for name, file in files.items()}
     try:
         found = write_comparison(out, read, threat=threat)
     except InvalidParameterError as error:
         called = "--threat" if error.parameter == "threat" else error.parameter
         raise InvalidParameterError(called, *error.args[1:]) from None
     show(*_comparison_view(found), f"Comparison: {out}")
+
+
+def _read(file: Path) -> archives.Archive | archives.ExactArchive:
+    """What a run has kept, as far as its file alone can show that it holds."""
+    if not archives.is_exact(file):
+        return archives.read(file).confirmed()
+    checked = archives.verify_exact(file)
+    if checked.refuted:
+        raise ArchiveError(str(file), f"does not fit together. starcert verify {file} says where.")
+    return checked.archive
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:
