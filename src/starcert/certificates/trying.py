@@ -52,7 +52,7 @@ class Piece(NamedTuple):
     attacks: AttackRun
 
 
-class Found(NamedTuple):
+class PieceOutcome(NamedTuple):
     """What a piece shows of each target: its answer without attack, where that changes first, and into what."""
 
     clean: Whole
@@ -81,7 +81,7 @@ class Tried:
             return min(limit, int(self.first.max()) + 1)
         return limit
 
-    def add(self, piece: Piece, found: Found) -> None:
+    def add(self, piece: Piece, found: PieceOutcome) -> None:
         """Adds what a piece shows."""
         if not self.begun:
             self.labels, self.answers = found.clean, found.answers
@@ -181,7 +181,7 @@ class Trial:
             if file is not None:
                 file.save(self.tried, now=True)
 
-    def _results(self, executor: Executor | None) -> Iterator[tuple[Piece, Found]]:
+    def _results(self, executor: Executor | None) -> Iterator[tuple[Piece, PieceOutcome]]:
         """All pieces that are needed with what they show; the first one is checked."""
         job, pieces = self.job, self._pieces()
         if (first := next(pieces, None)) is None:
@@ -246,13 +246,13 @@ def show_attacked(classifier: Classifier, sites: Sites, attacks: AttackRun) -> C
         return _shown_by(sites, device_of(classifier))(attacks.starts, attacks.positions, attacks.values)
 
 
-def _try_piece(job: Job, sites: Sites, piece: Piece) -> Found:
+def _try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
     copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
     with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
         return _found(job.classifier, copies, Scores(job.classifier.classify(copies)))
 
 
-def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[Found]:
+def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
     """What each of several pieces shows, perhaps of different objects; all are asked about at once."""
     found = None
     if len(pieces) > 1:
@@ -263,7 +263,7 @@ def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[Found]:
     return iter(found) if found else (_try_piece(job, job.sites[each.object], each) for each in pieces)
 
 
-def _try_checked(job: Job, sites: Sites, piece: Piece) -> Found:
+def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
     """What a piece shows; a few of its copies are asked alone before anything counts."""
     copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
     with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
@@ -276,14 +276,14 @@ def _try_checked(job: Job, sites: Sites, piece: Piece) -> Found:
     return _found(job.classifier, copies, scores)
 
 
-def _found(classifier: Classifier, copies: Copies, scores: Scores) -> Found:
+def _found(classifier: Classifier, copies: Copies, scores: Scores) -> PieceOutcome:
     answers = np.asarray(base.checked_scores(scores, classifier, copies).answers).reshape(len(copies), -1)
     add_votes(len(copies))
     clean, changed = answers[0], answers[1:] != answers[0]
     broken = changed.any(axis=0)
     places = np.where(broken, changed.argmax(axis=0), NEVER) if len(changed) else np.full(len(clean), NEVER)
     there = np.where(broken, answers[places + 1, np.arange(len(clean))], NEVER)
-    return Found(*(each.astype(np.int64) for each in (clean, places, there)))
+    return PieceOutcome(*(each.astype(np.int64) for each in (clean, places, there)))
 
 
 def _name_of(piece: Piece) -> str:

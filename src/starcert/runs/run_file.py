@@ -51,8 +51,8 @@ _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a st
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")
-_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
-"""Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
+_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",), "exact": ("max_attacks",)}
+"""Settings that may stand in a table too; one that is named after a setting means that it is true."""
 _WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
@@ -131,10 +131,10 @@ def _table_in(values: dict[str, Any], name: str, head: str, line: str) -> dict[s
 def _flatten(values: dict[str, Any]) -> None:
     """Settings in the tables of `_GROUPS` are settings like others; a table evidence means that there is evidence."""
     for name, keys in _GROUPS.items():
-        if name == "evidence" and not isinstance(values.get(name), dict):
+        if name in SETTINGS and not isinstance(values.get(name), dict):
             continue
         table = _table_in(values, name, f"[{name}]", f"{keys[0]} = 1000")
-        if name == "evidence":
+        if name in SETTINGS:
             values[name] = True
         for key, value in table.items():
             if key not in keys:
