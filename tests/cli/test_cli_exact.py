@@ -117,6 +117,9 @@ def test_what_will_be_tried_is_said_before(folder, here):
     assert "at most 15 of them, 5 on each" in said
     (folder / "run.toml").write_text(RUN.replace('threat = "flips:2"\n', ""))
     assert "12 attacks (any 1 flip)" in here("certify", "run.toml", "--exact", "--dry-run")[1]
+    status, _, errors = here("certify", "run.toml", "--max-attacks", "5")
+    assert status == 2
+    assert "must be left out without exact" in errors
     status, _, errors = here("certify", "run.toml", "--exact", "--outputs", "0..1")
     assert status == 2
     assert "must be left out where outputs are numbers" in errors

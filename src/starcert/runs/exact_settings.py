@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starcert.certificates.exact import MAX_ATTACKS
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import setting
+from starcert.system.errors import InvalidParameterError
 
 PANEL = "The plain model, exactly"
 
@@ -35,3 +36,8 @@ class ExactSettings:
         changes="nothing",
         default=MAX_ATTACKS,
     )
+
+    def __post_init__(self) -> None:
+        if self.max_attacks != MAX_ATTACKS and not self.exact:
+            hint = "Ask for every attack too: --exact, or exact = true in a run file."
+            raise InvalidParameterError("max_attacks", "be left out without exact", self.max_attacks, hint)

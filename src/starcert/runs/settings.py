@@ -294,6 +294,7 @@ class RunSettings(ExactSettings):
     def __post_init__(self) -> None:
         for key, each in SETTINGS.items():
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
+        super().__post_init__()
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.bound == choose_bound(None, self.plan, 2).name:
