@@ -257,22 +257,59 @@ def test_a_list_that_misses_the_one_attack_that_breaks_certifies_what_is_broken(
 
 
 class Neighbourly(Busy):
-    """Its answers depend on the other graphs of a batch."""
+    """Its answers depend on the other graphs of a batch, or on how often it was asked."""
+
+    def __init__(self, least):
+        self.least, self.asked = least, 0
+
+    def content(self):
+        return "busy"
 
     def classify(self, graphs):
+        self.asked += 1
         return graphs.degrees() > 2 + (len(graphs) > self.least)
 
-    least = 30
+
+class Late(Neighbourly):
+    """Asked alone it is another one, but not yet when it is checked; the audit sees it."""
+
+    def classify(self, graphs):
+        self.asked += 1
+        return graphs.degrees() > 2 + (len(graphs) == 1 and self.asked > self.least)
 
 
-class Early(Neighbourly):
-    least = 2
+class Moving(Neighbourly):
+    """From some call on it is another one."""
+
+    def classify(self, graphs):
+        self.asked += 1
+        return graphs.degrees() > 2 + (self.asked > self.least)
 
 
-@pytest.mark.parametrize("base", [Neighbourly(), Early()])
-def test_answers_that_depend_on_the_batch_are_refused(base):
+@pytest.mark.parametrize("base", [Neighbourly(2), Neighbourly(9), Late(12), Moving(12)])
+def test_answers_that_depend_on_the_batch_or_on_time_are_refused_and_not_kept(base, tmp_path):
+    star, store = sc.Graph.from_networkx(nx.star_graph(3)), tmp_path / "tried.json"
     with pytest.raises(sc.ClassifierError, match="beside it"):
-        sc.ExactClassifier(base).certify([sc.Graph.from_networkx(nx.star_graph(7))], threat="flips:2")
+        sc.ExactClassifier(base).certify([star], threat="flips:2", store=store, batch_size=10)
+    assert not store.exists()
+
+
+class Counting(Busy):
+    """It changes as it answers, which its answers do not show."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def classify(self, graphs):
+        self.calls += 1
+        return super().classify(graphs)
+
+
+def test_a_classifier_that_changes_is_refused_and_nothing_is_kept(tmp_path):
+    store = tmp_path / "tried.json"
+    with pytest.raises(sc.ClassifierError, match="changed while it voted"):
+        sc.ExactClassifier(Counting()).certify([named_star()], threat="flips:1", store=store)
+    assert not store.exists()
 
 
 def test_what_cannot_be_tried_is_refused():

@@ -15,7 +15,7 @@ from pathlib import Path
 from starcert.certificates.estimator import GraphLike, as_objects, bound_problem
 from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.recounting import audit_trial
-from starcert.certificates.trying import Trial, progress_file
+from starcert.certificates.trying import Trial, UnsteadyAnswersError, progress_file
 from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
 from starcert.objects import CleanObject, Sites, binding
 from starcert.objects.binding import Problem, Regions
@@ -25,7 +25,7 @@ from starcert.objects.layers import EDGE_LAYERS, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.sampling.views import clean_copy
-from starcert.system.errors import ClassifierError, InvalidParameterError, whole_number
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
 from starcert.voting.plans import Job
 
@@ -103,11 +103,16 @@ class ExactClassifier:
         file = None if store is None else progress_file(Path(store), job, trial.attacks_on(0).threat)
         unchanged = Unchanged(self.base, lambda: clean_copy(problem.sites[0]))
         title, shown = (progress, None) if isinstance(progress, str) else ("attacks", progress)
-        with progress_bar(title, max(1, sum(trial.limits)), shown=shown) as advance:
-            trial.run(executor, file, advance)
-        audit_trial(trial)
-        if not unchanged.holds():
-            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
+        try:
+            with progress_bar(title, max(1, sum(trial.limits)), shown=shown) as advance:
+                trial.run(executor, file, advance)
+            audit_trial(trial)
+            if not unchanged.holds():
+                raise UnsteadyAnswersError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
+        except UnsteadyAnswersError:
+            if file is not None:
+                file.discard()
+            raise
         return ExactCertificates.of(trial, nodes, time.perf_counter() - begun)
 
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
-from starcert.certificates.trying import NEVER, Trial, Tried, show_attacked
+from starcert.certificates.trying import NEVER, Trial, Tried, UnsteadyAnswersError, show_attacked
 from starcert.classifiers import base
 from starcert.classifiers.base import Classifier
 from starcert.objects import Sites
-from starcert.system.errors import ClassifierError
 from starcert.system.stages import stage
 
 AUDITED = 32  # attacks that are tried again, each alone, after a run
@@ -70,7 +69,7 @@ def audit_trial(trial: Trial) -> None:
         )
         for each in found:
             what = f"attack {each.attack} on graph {number}" if attack != NEVER else f"graph {number}"
-            raise ClassifierError(
+            raise UnsteadyAnswersError(
                 f"The base classifier answers {what} (target {each.target}) with class {each.expected} in a batch, but "
                 f"with class {each.found} alone. What it answers depends on the graphs beside it, or on chance: take "
                 "batch statistics and randomness out of it, or try attacks one by one: batch_size=1."

@@ -44,6 +44,10 @@ FORMAT = "starcert exact progress"
 SAVE_SECONDS = 5.0  # at most this much work is lost when a run is killed
 
 
+class UnsteadyAnswersError(ClassifierError):
+    """A classifier answers one object differently from time to time: what was tried with it counts for nothing."""
+
+
 class Piece(NamedTuple):
     """Attacks on one object: `first` is the number of the first of them."""
 
@@ -88,7 +92,7 @@ class Tried:
             self.first = np.full_like(found.places, NEVER)
         elif (found.clean != self.labels).any():
             target = int((found.clean != self.labels).argmax())
-            raise ClassifierError(
+            raise UnsteadyAnswersError(
                 f"The base classifier answers graph {piece.object} (target {target}) without attack with class "
                 f"{self.labels[target]} in one batch, and with class {found.clean[target]} in another. What it answers "
                 "depends on the graphs beside it, or on chance: take batch statistics and randomness out of it."
@@ -131,6 +135,10 @@ class ProgressFile:
             differences = [f"{name}: {about.get(name)!r}, not {self._about[name]!r}" for name in names]
             raise StoreSettingsError(str(self._path), differences)
         return found
+
+    def discard(self) -> None:
+        """Removes it: what it holds is not what one classifier answers."""
+        self._path.unlink(missing_ok=True)
 
     def save(self, tried: dict[int, Tried], *, now: bool = False) -> None:
         """Writes what was tried, if the last time is a while ago."""
@@ -272,7 +280,10 @@ def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
         base.refuse_probabilities(len(copies))
     for place in base.places_to_check(len(copies), scored=scores.numbers is not None):
         name = f"attack {piece.first + place} on graph {piece.object}" if place else f"graph {piece.object}"
-        base.check_alone(job.classifier, copies, scores, place, name=name)
+        try:
+            base.check_alone(job.classifier, copies, scores, place, name=name)
+        except ClassifierError as error:
+            raise UnsteadyAnswersError(*error.args) from error
     return _found(job.classifier, copies, scores)
 
 
