@@ -111,7 +111,7 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     file = _run_file(run)
     settings = certify_settings(file, options)
     if dry_run:
-        for sentence in exact_forecast(settings) if settings.exact else forecast(settings):
+        for sentence in [exact_forecast(settings)] if settings.exact else forecast(settings):
             show(sentence)
         return
     if file.train and settings.weights is None:

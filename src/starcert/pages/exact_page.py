@@ -37,7 +37,7 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
         "numbers": [
             KeyFigure("0", "alpha: nothing is sampled", "alpha"),
             *_accuracy(archive),
-            *_reached(sizes[-1], word),
+            *_reached(archive, sizes[-1]),
         ],
         "notices": list(_notices(archive)),
         "says": SAYS,
@@ -65,10 +65,10 @@ def _accuracy(archive: ExactArchive) -> list[KeyFigure]:
     return [KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy"), majority]
 
 
-def _reached(last: SizeCounts, word: str) -> list[KeyFigure]:
+def _reached(archive: ExactArchive, last: SizeCounts) -> list[KeyFigure]:
     share = last.n_certified / last.n_rows if last.n_rows else 0.0
-    what = "right and certified" if last.n_right < last.n_rows else "certified"
-    return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_rows, word)} {what}, {last.label}", "certified")]
+    what = "certified" if archive.known is None else "right and certified"
+    return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_rows, archive.word)} {what}, {last.label}", "certified")]
 
 
 def _notices(archive: ExactArchive) -> list[Notice]:

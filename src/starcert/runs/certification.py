@@ -24,7 +24,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
-from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_settings, write_tried
+from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -105,10 +105,13 @@ def certify_run(
         nodes = ready.job.target_nodes
         labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
         if settings.exact:
+            if before is not None:
+                before(exact_forecast(settings, ready))
             with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
                 about = _provenance(settings, ready)
                 tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
             place.write_run_file(record)
+            _write_profile(place, None if clock is None else clock.times())
             write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
             place.finish()
             return ExactRun(tried, place.final)
@@ -140,14 +143,19 @@ def certify_run(
         archives.write(place.kept / CERTIFICATES, kept)
         write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
         times = None if clock is None else clock.times()
-        if times is not None:
-            write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+        _write_profile(place, times)
         title = f"Robustness certificates: {settings.data_title}"
         write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
         place.finish()
         fixed = tuple(each.n_fixed for each in problem.sites)
         words = Words.of(problem.sites, nodes=kept.nodes is not None)
         return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+
+
+def _write_profile(place: OutputFolder, times: StageTimes | None) -> None:
+    """Writes where the time went, of a run with a profile."""
+    if times is not None:
+        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
 
 
 def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:

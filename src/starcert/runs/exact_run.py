@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,15 +45,15 @@ def exact_settings(settings: RunSettings) -> RunSettings:
     return settings if settings.threat is not None else replace(settings, threat=AnyFlips(1))
 
 
-def exact_forecast(settings: RunSettings) -> Iterator[str]:
-    """How many attacks there are, before any is tried."""
-    ready, threat = try_model(settings, read_inputs(settings)), without_folders(settings.threat)
+def exact_forecast(settings: RunSettings, ready: TriedModel | None = None) -> str:
+    """How many attacks there are, before any is tried; the model is made for it, unless it is ready."""
+    ready, threat = ready or try_model(settings, read_inputs(settings)), without_folders(settings.threat)
     assert threat is not None  # `exact_settings` has seen to it
     trial = Trial(ready.job, threat, settings.max_attacks)
     every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
     most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
     objects = quantity(len(trial.ends), ready.problem.kind.word)
-    yield f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
+    return f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
 
 
 def certify_exactly(
@@ -74,11 +74,10 @@ def certify_exactly(
     names = [ready.data.names[number] for number in result.objects.tolist()]
     if result.nodes is not None:
         names = [f"{name}.{node}" for name, node in zip(names, result.nodes.names, strict=True)]
-    numbered = replace(result, classes=None, nodes=None)  # labels are one a row
-    found = ExactArchive.from_result(
+    numbered = replace(result, classes=None)  # so are labels
+    return ExactArchive.from_result(
         numbered, names=names, labels=labels, class_names=ready.data.class_names, settings=about
     )
-    return replace(found, result=replace(found.result, nodes=result.nodes))
 
 
 def write_tried(folder: Path, archive: ExactArchive, problem: Problem, title: str) -> None:
