@@ -319,5 +319,7 @@ def test_what_cannot_be_tried_is_refused():
         sc.ExactClassifier(on_values()).certify([], threat="flips:1")
     with pytest.raises(InvalidParameterError, match="the same with fewer units"):
         sc.ExactClassifier(Busy()).certify([named_star()], threat="flips:1")[0].verdict("flips:2")
+    with pytest.raises(InvalidParameterError, match="at most 10⁴⁰⁰ attacks"):
+        sc.ExactClassifier(on_values()).certify([sc.Bits([0] * 3000)], threat="flips:1000")
     with pytest.raises(InvalidParameterError, match="answers classes"):
         sc.ExactClassifier(len)

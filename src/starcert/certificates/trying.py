@@ -29,7 +29,7 @@ from starcert.objects import NodeFrame, Sites
 from starcert.objects.threats import Threat
 from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
-from starcert.system.errors import ClassifierError, StoreError, StoreSettingsError
+from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import Advance
 from starcert.system.stages import add_votes, stage
@@ -41,6 +41,7 @@ Whole = npt.NDArray[np.int64]
 
 NEVER = -1  # in place of the number of an attack: none was found
 FORMAT = "starcert exact progress"
+MAX_COUNTED = 10**400  # attacks on an object: a file writes the number down
 SAVE_SECONDS = 5.0  # at most this much work is lost when a run is killed
 
 
@@ -168,6 +169,9 @@ class Trial:
         self.job, self.threat = job, threat
         self.attacks_on = lru_cache(8)(lambda number: OrderedAttacks(threat, job.sites[number], job.noise))
         self.ends = [self.attacks_on(number).ends for number in range(len(job.sites))]
+        if max(each[-1] for each in self.ends) > MAX_COUNTED:
+            hint = "Ask about fewer units, or about a narrower threat."
+            raise InvalidParameterError("threat", "have at most 10⁴⁰⁰ attacks on an object", str(threat), hint)
         self.limits = [min(max_attacks, each[-1]) for each in self.ends]
         self.tried = {number: Tried() for number in range(len(job.sites))}
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from starcert.certificates.certificate import FoundAttack
 from starcert.certificates.exact_certificates import ExactCertificates
-from starcert.certificates.trying import NEVER
+from starcert.certificates.trying import MAX_COUNTED, NEVER
 from starcert.files import reading as reads
 from starcert.files import writing as writes
 from starcert.files.listed_attacks import threat_from_json, threat_to_json
@@ -33,7 +33,6 @@ from starcert.system.plugins import PluginError
 FORMAT = "starcert exact"
 BEGINS = re.compile(rf'\s*{{\s*"format"\s*:\s*"{FORMAT}"'.encode())
 MAX_TRIED = 2**62
-MAX_ATTACKS = 10**400  # a count of attacks is a whole number, however large
 SAYS = (
     "Nothing is sampled, so alpha is 0. Without attack the plain classifier answers 'class'. The attacks of the threat "
     "on each object are numbered from 0, those of size 1 first, and were tried in this order, at most 'limit' of them: "
@@ -247,7 +246,7 @@ def _archive(whole: Field) -> ExactArchive:
 
 def _object(field: Field, most: int, n_axes: int) -> tuple[Any, ...]:
     inside = field.members("attacks", "limit", "tried", "sites", "capacity", "anchored")
-    counts = inside["attacks"].wholes(most, MAX_ATTACKS)
+    counts = inside["attacks"].wholes(most, MAX_COUNTED)
     limit, tried = inside["limit"].whole(MAX_TRIED), inside["tried"].whole(MAX_TRIED)
     inside["limit"].check(limit <= sum(counts), f"be at most the number of attacks, {sum(counts):,}")
     capacity = inside["capacity"].wholes(n_axes, MAX_SITES)
