@@ -63,10 +63,12 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/evidence.py
 	$(BIN)/python benchmarks/threats.py
+	$(BIN)/python benchmarks/exact.py
 
 bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a roofline; nothing without one
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/layers.py --device cuda
+	$(BIN)/python benchmarks/exact.py --device cuda
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -199,10 +199,11 @@ def run_file_schema() -> Schema:
         "expected": _object({key: {"type": "string"} for key in run_file.EXPECTED}) | _words(about["expected"]),
     }
     keys = _settings(SETTINGS, RunSettings)
-    grouped = {name: _object({key: keys[key] for key in parts}) for name, parts in run_file._GROUPS.items()}
+    grouped = {name: _object({key: keys[key] for key in parts}) for name, parts in run_file.GROUPS.items()}
     tables["voting"] = grouped["voting"] | _words("The settings selection_samples, plan and store, as a table.")
-    about_evidence = keys["evidence"].pop("description")
-    keys["evidence"] = _any_of(keys["evidence"], grouped["evidence"]) | _words(about_evidence)
+    for name in ("evidence", "exact"):
+        words = keys[name].pop("description")
+        keys[name] = _any_of(keys[name], grouped[name]) | _words(words)
     keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
     return {
         "$schema": _DIALECT,

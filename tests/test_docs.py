@@ -45,6 +45,7 @@ NEEDS = {
     "digits-results": ("sklearn",),
     "evidence": ("grakel",),
     "evidence-results": (),
+    "exact": (),
     "kinds": ("torch_geometric", "rdkit"),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),

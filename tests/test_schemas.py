@@ -85,7 +85,7 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
 
 TABLES = {
     "": (*SETTINGS, "voting", "sweep", "train", "expected"),
-    "voting": run_file._GROUPS["voting"],
+    "voting": run_file.GROUPS["voting"],
     "sweep": ("grid", "best", *(key for key, each in SETTINGS.items() if each.of_sweeps)),
     "train": tuple(TRAIN_SETTINGS),
     "expected": run_file.EXPECTED,

@@ -130,7 +130,7 @@ def test_what_can_fail_fails_before_the_first_vote(threat, message, plan):
         with pytest.raises(sc.InvalidParameterError, match=message):
             smoothed.certify([PATH, large], **how_to(samples=100, seed=1, threat=threat, plan=plan, evidence=evidence))
     with pytest.raises(sc.InvalidParameterError, match=message):
-        smoothed.undefended([PATH, large], threat)
+        sc.ExactClassifier(base, NOISE).certify([PATH, large], threat=threat)
 
 
 def test_sizes_are_certified_by_levels_from_below():

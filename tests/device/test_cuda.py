@@ -14,6 +14,8 @@ from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
 from scipy.stats import binom, chi2
 
 import starcert as sc
+from starcert.sampling import attacked_view
+from starcert.sampling.draws import Method
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import count_chunk
 from starcert.voting.plans import Chunk, Job
@@ -240,3 +242,22 @@ def test_outputs_that_are_numbers_have_intervals_wherever_they_are_drawn(device)
     low, high = max(one.clean.low for one in found), min(one.clean.high for one in found)
     assert low < high
     assert all(one.interval().low <= low and high <= one.interval().high for one in found)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("conv", ["gcn", "gin"])
+def test_every_attack_is_tried_alike_on_a_device(device, conv, monkeypatch):
+    """In double precision, so that no answer hangs on the order of sums; several graphs in one call, and one by one."""
+    graphs = [chain(9), chain(12), chain(7)]
+    base = from_pyg(network(conv, graphs[0], DENSE).double(), n_classes=2)
+    wanted = sc.ExactClassifier(base).certify(graphs, threat="flips:2")
+    assert "broken" in {one.verdict().kind for one in wanted}
+    there = from_pyg(network(conv, graphs[0], DENSE, device).double(), n_classes=2)
+    for how in ({}, {"batch_size": 100}):
+        found = sc.ExactClassifier(there).certify(graphs, threat="flips:2", **how)
+        assert found.rows() == wanted.rows()
+        np.testing.assert_array_equal(found.first, wanted.first)
+    monkeypatch.setattr(type(there), "max_batch_nodes", 2000)  # several pieces in one call, wherever it is
+    for method in (Method.DEVICE_DENSE, Method.DEVICE_SPARSE):
+        monkeypatch.setattr(attacked_view, "attacked_method", lambda *_, method=method: method)
+        assert sc.ExactClassifier(there).certify(graphs, threat="flips:2").rows() == wanted.rows()

@@ -52,7 +52,8 @@ def evidence() -> dict[str, object]:
     ):
         how = {"samples": 2_000, "seed": 1, "evidence": True, "max_flips": 2, "own_samples": 8_000} | changes
         found[name] = weighed(smoothed.certify(graphs(), **how_to(**how)), how["max_flips"])
-    found["undefended"] = [one.kind for one in all_pairs.undefended(graphs(), 1)]
+    alone = sc.ExactClassifier(all_pairs.base, all_pairs.noise).certify(graphs(), threat="flips:1")
+    found["undefended"] = [one.verdict().kind for one in alone]
     return found
 
 

@@ -1,41 +1,25 @@
-"""The axes of a noise on one object, as an attacker finds them; and attacks on the base classifier without noise.
-
-`undefended` samples nothing: an answer that no attack changes is certain, and so is an attack that does.
-"""
+"""The axes of a noise on one object, as an attacker finds them, and how much each of its sites matters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress, islice
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import FoundAttack, Verdict
-from starcert.certificates.questions import NO_ATTACK, Question
-from starcert.classifiers.base import Classifier, checked_answers
 from starcert.math.attacked_sites import (
     AttackAxis,
-    ListedAxis,
-    attacks_of,
     describe_attack,
-    n_attacks,
-    pools_of,
     shown_outcomes,
 )
 from starcert.math.evidence import Level
 from starcert.math.flips import FlipRecord
 from starcert.math.frontier import levels_of
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
+from starcert.objects.binding import axes_of_sites, clean_values
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
-from starcert.sampling.batch import Copies
-from starcert.sampling.draws import FlippedDraw, Method
-from starcert.sampling.sampler import Attack
-from starcert.sampling.views import are_bits, view_of
-from starcert.system.errors import InvalidParameterError
 
 MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
 
@@ -108,75 +92,6 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
             error = np.sqrt(flips @ (ratios - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
             found[some] = np.maximum(found[some], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
     return found
-
-
-def undefended(
-    classifier: Classifier, sites: Sites, noise: Noise, asked: Level | Threat, *, max_attacks: int
-) -> Verdict:
-    """Whether an attack changes the base classifier's answer, of a level exactly or of a threat; no noise is drawn.
-
-    If there are more than `max_attacks`, only that many are tried, the smallest first, and the verdict may be open.
-    """
-    reason = why_no_evidence(sites, noise)
-    if any(layer.alphabet > noise[region].alphabet for region, layer in zip(sites.regions, sites.layers, strict=True)):
-        reason = "the noise leaves it open which type an added edge has"
-    if classifier.n_targets(sites.frame) is not None:
-        reason = "they have several targets"
-    if reason:
-        raise InvalidParameterError("graphs", "be graphs whose attacks can be tried", reason)
-    axes = axes_of(sites, noise)
-    if not isinstance(asked, Threat):
-        number, attacks = _attacks_on_levels(axes, [asked])
-        if not number:
-            sizes = tuple(len(axis.sites) for axis in axes)
-            raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", asked)
-    elif asked.by_radius:
-        number, attacks = _attacks_on_levels(axes, list(levels_within(asked, noise, sites.capacity(noise))))
-    else:
-        blocks = [block for blocks in Question.of(asked, sites, noise).attacks for block in blocks]
-        number, attacks = sum(map(len, blocks)), (tuple(row.tolist()) for block in blocks for row in block)
-    if not number:
-        return Verdict("certified", NO_ATTACK)
-    view, values_before = view_of(sites, Method.SPARSE), clean_values(sites)
-
-    def show(attacks: Sequence[Attack]) -> Copies:
-        changed = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
-        ranks, positions = np.divmod(changed, sites.n_sites)
-        shown = None if are_bits(sites) else (ranks + (ranks >= values_before[positions])).astype(np.uint8)
-        return view(FlippedDraw(sites.n_sites, sites.nonzero, np.cumsum([0, *map(len, attacks)]), positions, shown))
-
-    clean: int | None = None
-    tried: Iterator[Attack] = chain([()], islice(attacks, max_attacks))  # the clean graph first
-    while some := list(islice(tried, max(2, classifier.batch_size))):
-        answers = checked_answers(classifier.classify(show(some)), len(some), classifier.n_classes)
-        clean = int(answers[0]) if clean is None else clean
-        changed = np.flatnonzero(answers != clean)
-        if len(changed):
-            first = int(changed[0])
-            votes = tuple(int(label == answers[first]) for label in range(classifier.n_classes))
-            attacked, values = describe_attack(axes, some[first])
-            found = FoundAttack(attacked, votes, 0.0, values)
-            return Verdict("broken", "by trying attacks on the base classifier", found)
-    if number > max_attacks:
-        return Verdict("open", f"{max_attacks:,} of {number:,} attacks on the base classifier were tried")
-    return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")
-
-
-def _attacks_on_levels(axes: Sequence[AttackAxis], levels: Sequence[Level]) -> tuple[int, Iterator[Attack]]:
-    """How many attacks there are on these levels, and each of them, level by level."""
-    listed = [
-        [
-            ListedAxis(len(axis.sites), number, axis.law.moves, pool=pool)
-            for axis, number, pool in zip(axes, level, pools_of(axes), strict=True)
-        ]
-        for level in levels
-    ]
-    numbers = list(map(n_attacks, listed))
-    attacks = (
-        tuple(sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, each, strict=True))))
-        for each in chain.from_iterable(map(attacks_of, compress(listed, numbers)))
-    )
-    return sum(numbers), attacks
 
 
 def levels_within(threat: Threat, noise: Noise, capacity: Level) -> Iterator[Level]:

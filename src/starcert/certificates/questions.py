@@ -38,12 +38,9 @@ class Question:
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
         """The question about the object with these sites; refused where the threat does not fit it."""
-        threat, seen = threat.for_noise(noise), attackable(sites, noise)
-        whole_number("threat.most", getattr(threat, "most", None), 1, MAX_SIZES)
-        if not isinstance(threat.label, str):
-            raise InvalidParameterError("threat.label", "be a text", threat.label)
-        threat.check(seen)
-        found = [_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
+        seen = attackable(sites, noise)
+        threat = checked_threat(threat, seen, noise)
+        found = [list_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
         levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
         return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
@@ -70,21 +67,21 @@ class Question:
         return next((size for size, holds in enumerate(covered) if not holds), len(self.levels))
 
     def size_of(self, threat: Threat) -> int | None:
-        """The size at which another threat is part of this one: the same threat with fewer units; None: it is not.
-
-        Only of starcert's own threats it is known that the attacks of a size do not depend on how many units there are.
-        """
-        known = self.threat
-        if threat == known:
-            return known.most
-        if type(threat) is not type(known) or type(known) not in THREATS or not threat.most < known.most:
-            return None
-        units = ("most", "edges")
-        others = (each.name for each in fields(known) if each.name not in units)  # type: ignore[arg-type]
-        return threat.most if all(getattr(threat, name) == getattr(known, name) for name in others) else None
+        """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""
+        return size_within(self.threat, threat)
 
 
-def _attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
+def checked_threat(threat: Threat, seen: Sites, noise: Noise) -> Threat:
+    """The threat with the axes of a noise named; refused where it does not fit the object."""
+    threat = threat.for_noise(noise)
+    whole_number("threat.most", getattr(threat, "most", None), 1, MAX_SIZES)
+    if not isinstance(threat.label, str):
+        raise InvalidParameterError("threat.label", "be a text", threat.label)
+    threat.check(seen)
+    return threat
+
+
+def list_attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
     """The attacks of one size; refused unless they are such, and not too many."""
     found = threat.attacks(sites, size)
     blocks = found.blocks if isinstance(found, Attacks) else [None]
@@ -96,3 +93,17 @@ def _attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
     if any(len(block) and not block.shape[1] for block in found.blocks):
         raise InvalidParameterError("threat", f"change something with each attack: {threat.label}", "nothing")
     return Attacks(tuple(block.astype(np.int64, copy=False) for block in found.blocks if len(block)))
+
+
+def size_within(known: Threat, threat: Threat) -> int | None:
+    """The size at which a threat is part of a known one: the same threat with fewer units; None: it is not.
+
+    Only of starcert's own threats it is known that the attacks of a size do not depend on how many units there are.
+    """
+    if threat == known:
+        return known.most
+    if type(threat) is not type(known) or type(known) not in THREATS or not threat.most < known.most:
+        return None
+    units = ("most", "edges")
+    others = (each.name for each in fields(known) if each.name not in units)  # type: ignore[arg-type]
+    return threat.most if all(getattr(threat, name) == getattr(known, name) for name in others) else None

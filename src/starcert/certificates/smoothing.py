@@ -19,9 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.attack_axes import undefended
 from starcert.certificates.auditing import audit_votes
-from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import Collective, ask_jointly, matrices_of
 from starcert.certificates.decided_plan import DecidedPlan
@@ -36,7 +34,7 @@ from starcert.math.confidence import Family, Votes, check_alpha, check_family
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites, binding
 from starcert.objects.binding import Problem, Regions
-from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
@@ -288,30 +286,6 @@ class SmoothedClassifier(SmoothedEstimator):
             voting=voting,
         )
         return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
-
-    def undefended(
-        self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike | Threat | str, *, max_attacks: int = 2**20
-    ) -> list[Verdict]:
-        """What attacks do to the base classifier by itself, without noise: all are tried, the smallest first.
-
-        Args:
-            graphs: the clean graphs, or the problem that they make.
-            level: exactly how many flips there are on each axis of the noise; or a threat, or its text.
-            max_attacks: how many are tried on each graph, at most; where there are more, the verdict may be open.
-
-        Example:
-            >>> import starcert as sc
-            >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
-            >>> smoothed = SmoothedClassifier(base, sc.Noise(all=0.1))
-            >>> [one.kind for one in smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], 1)]
-            ['broken', 'certified']
-            >>> smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)])], "rewire:1")[0].why
-            'by trying all 6 attacks on the base classifier'
-        """
-        asked = read_threat(level) if isinstance(level, Threat | str) else self.noise.radius(level, "level")
-        most = whole_number("max_attacks", max_attacks, 1)
-        problem = self.problem(graphs)
-        return [undefended(self.classifier, each, problem.noise, asked, max_attacks=most) for each in problem.sites]
 
 
 def draw_votes(

@@ -329,6 +329,19 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
     return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 
+def are_tied(scores: Scores) -> npt.NDArray[np.bool_]:
+    """Whether the largest two numbers of each copy, or target, differ by no more than rounding; never without numbers.
+
+    Then either answer may be given.
+    """
+    if scores.numbers is None:
+        return np.zeros(np.shape(scores.answers), dtype=np.bool_)
+    finite = np.abs(scores.numbers[np.isfinite(scores.numbers)])
+    ordered = np.sort(scores.numbers, axis=-1)
+    close = ordered[..., -1] - ordered[..., -2] <= 2 * scores.rounding * float(finite.max(initial=0.0))
+    return np.asarray(close, dtype=np.bool_)
+
+
 def _first_difference(one: Scores, i: int, other: Scores, j: int) -> int:
     """The first target that was answered differently, or whose numbers differ most; 0 where there is only one."""
     apart = np.asarray(np.asarray(one.answers)[i] != np.asarray(other.answers)[j])

@@ -12,13 +12,15 @@ import typer
 
 from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.files import IntervalVerification, Mismatch, Verification
+from starcert.files import ExactVerification, IntervalVerification, Mismatch, Verification
 from starcert.files import verify as verify_file
+from starcert.files.exact_verification import TAKEN_AS_STATED as EXACT_AS_STATED
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.pages.compare_page import Comparison, write_comparison
 from starcert.pages.findings import verdict_heads
-from starcert.runs.run_file import CERTIFICATES
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.runs.exact_run import recount_run
+from starcert.runs.run_file import CERTIFICATES, read_run_file
+from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
 from starcert.system.output import at_most, plural
 from starcert.voting.store import VoteStore
 
@@ -34,20 +36,40 @@ _THREAT = (
 )
 
 
+_MODEL = (
+    "Of a file in which every attack was tried (certify --exact), try attacks again with the model and the data of "
+    "this run file, such as the run.toml beside it."
+)
+_SAMPLE = "With --model, how many attacks that break nothing are tried again, at random."
+
+
 @app.command()
 def verify(
     file: Annotated[Path, typer.Argument(help="A file of certificates, as `starcert certify` writes it.")],
+    model: Annotated[Path | None, typer.Option(help=_MODEL, metavar="RUN.TOML", show_default="none")] = None,
+    sample: Annotated[int, typer.Option(help=_SAMPLE)] = 1000,
     as_json: JsonOption = False,
 ) -> None:
     """Proves the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
 
-    Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if the file cannot
-    be read.
+    Of a file in which every attack was tried, it checks that its numbers fit together; with --model, all attacks that
+    break and some of the others are tried again. Ends with status 0 if every claim is true, given what it takes as
+    stated, 1 if any is refuted, 2 if the file cannot be read.
 
     For example:
 
     starcert verify certificates.json
+
+    starcert verify exact/certificates.json --model exact/run.toml
     """
+    if archives.is_exact(file) or model is not None:
+        checked = (
+            archives.verify_exact(file) if model is None else recount_run(file, read_run_file(model), sample=sample)
+        )
+        report(as_json, lambda: _exact_object(checked), lambda: _exact_view(checked))
+        if checked.refuted:
+            raise typer.Exit(1)
+        return
     if archives.is_intervals(file):
         found = archives.verify_intervals(file, progress=None)
         report(as_json, lambda: _interval_object(found), lambda: _interval_view(found))
@@ -102,6 +124,29 @@ def _interval_view(result: IntervalVerification) -> list[RenderableType]:
         f"Noise {json.dumps(kept.noise.to_dict())}, alpha {at_most(kept.alpha)} for {whose}.",
         TAKEN_AS_STATED,
         *anchored_notes(kept.anchored),
+    ]
+
+
+def _exact_object(found: ExactVerification) -> dict[str, object]:
+    return {
+        "file": found.path,
+        "verdict": found.verdict,
+        "graphs": len(found.archive),
+        "threat": str(found.archive.result.threat),
+        "alpha": 0,
+        "recounted": found.recounted,
+        "taken_as_stated": EXACT_AS_STATED,
+        "anchored": sorted({reason for reason in found.archive.result.anchored if reason}),
+        "mismatches": [asdict(each) for each in found.mismatches],
+    }
+
+
+def _exact_view(found: ExactVerification) -> list[RenderableType]:
+    return [
+        *_mismatches(found.archive.word, found.mismatches),
+        str(found),
+        EXACT_AS_STATED,
+        *anchored_notes(found.archive.result.anchored),
     ]
 
 
@@ -161,13 +206,23 @@ def compare(
     for name, file in files.items():
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
-    read = {name: archives.read(file).confirmed() for name, file in files.items()}
+    read = {name: _read(file) for name, file in files.items()}
     try:
         found = write_comparison(out, read, threat=threat)
     except InvalidParameterError as error:
         called = "--threat" if error.parameter == "threat" else error.parameter
         raise InvalidParameterError(called, *error.args[1:]) from None
     show(*_comparison_view(found), f"Comparison: {out}")
+
+
+def _read(file: Path) -> archives.Archive | archives.ExactArchive:
+    """What a run has kept, as far as its file alone can show that it holds."""
+    if not archives.is_exact(file):
+        return archives.read(file).confirmed()
+    checked = archives.verify_exact(file)
+    if checked.refuted:
+        raise ArchiveError(str(file), f"does not fit together. starcert verify {file} says where.")
+    return checked.archive
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:

@@ -16,10 +16,12 @@ from typing import Annotated, Any
 import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
+from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
 from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.runs.certification import certify_run, certify_settings, run_sweep
+from starcert.runs.exact_run import ExactRun, exact_forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.forecast import forecast
 from starcert.runs.grid import parse_grid, sweep_settings
@@ -103,19 +105,23 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     starcert init && starcert certify run.toml
 
     starcert certify --model model.py:classifier --data MUTAG --noise bonds=0.04/0.2 --limit 20 --out results
+
+    starcert certify run.toml --exact --threat flips:2
     """
     options = check_options(given, SETTINGS)
     file = _run_file(run)
     settings = certify_settings(file, options)
     if dry_run:
-        for sentence in forecast(settings):
+        for sentence in [exact_forecast(settings)] if settings.exact else forecast(settings):
             show(sentence)
         return
     if file.train and settings.weights is None:
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, profile=profile, note=note, before=None if as_json else show)
-    if isinstance(outcome, ValueRun):
+    if isinstance(outcome, ExactRun):
+        report(as_json, partial(exact_object, outcome), partial(exact_view, outcome))
+    elif isinstance(outcome, ValueRun):
         report(as_json, partial(value_object, outcome), partial(value_view, outcome))
     else:
         report(as_json, partial(certified_object, outcome), partial(certified_view, outcome))

@@ -3,11 +3,14 @@
 Certificates ─► Archive ─► write ─► certificates.json ─► read ─► Archive
                                                       └► verify ─► Verification
 
+ExactCertificates ─► ExactArchive ─► write_exact, read_exact, verify_exact: the same where every attack was tried
 ValueCertificates ─► IntervalArchive ─► write_intervals, read_intervals, verify_intervals: the same for numbers
 """
 
 from __future__ import annotations
 
+from starcert.files.exact_archive import ExactArchive, is_exact, read_exact, write_exact
+from starcert.files.exact_verification import ExactVerification, verify_exact
 from starcert.files.interval_verification import IntervalVerification, verify_intervals
 from starcert.files.intervals import IntervalArchive, is_intervals, read_intervals, write_intervals
 from starcert.files.reading import read
@@ -15,8 +18,9 @@ from starcert.files.record import Archive
 from starcert.files.verification import Mismatch, Verification, verify
 from starcert.files.writing import write
 
-__all__ = ["Archive", "IntervalArchive", "IntervalVerification", "Mismatch", "Verification", "is_intervals", "read",
-           "read_intervals", "verify", "verify_intervals", "write", "write_intervals"]  # fmt: skip
+__all__ = ["Archive", "ExactArchive", "ExactVerification", "IntervalArchive", "IntervalVerification", "Mismatch",
+           "Verification", "is_exact", "is_intervals", "read", "read_exact", "read_intervals", "verify", "verify_exact",
+           "verify_intervals", "write", "write_exact", "write_intervals"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

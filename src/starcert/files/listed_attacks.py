@@ -64,7 +64,7 @@ def threat_to_json(threat: Threat) -> dict[str, object]:
 def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
     """The threat that a file is about, as its text describes it, or as the file states it if that cannot be read.
 
-    One that certificates look at by radius is refused unless it lists its attacks for another claim: `by_radius`.
+    One that is asked about by its radii is refused, unless `by_radius` allows it: its attacks are not listed.
     """
     inside = field.members("text", "label", "most")
     text, label, most = inside["text"].text(), inside["label"].text(), inside["most"].whole(MAX_RADIUS)
@@ -73,8 +73,8 @@ def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
         threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
     except (InvalidParameterError, PluginError, RecursionError):
         return StatedThreat(text, most, label)
-    fits = (by_radius or not threat.by_radius) and str(threat) == text
-    inside["text"].check(fits, "be the text of a threat that lists its attacks")
+    fits = str(threat) == text and (by_radius or not threat.by_radius)
+    inside["text"].check(fits, "be the text of a threat" + " that lists its attacks" * (not by_radius))
     inside["most"].check(threat.most == most, f"be {threat.most}, as the text says")
     return threat
 

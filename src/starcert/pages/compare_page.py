@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps, threat_asked
-from starcert.files import Archive
+from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.pages.compared_runs import (
+    AnyArchive,
     ComparedRun,
     DifferenceMap,
     Mask,
@@ -30,7 +30,7 @@ from starcert.pages.compared_runs import (
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
-from starcert.pages.findings import VerdictRow, counted_threat, reasons_of, stated
+from starcert.pages.findings import VerdictRow, reasons_of
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
@@ -67,9 +67,10 @@ class Comparison:
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # the graphs on which answers or radii differ, the most different first
+    origin: tuple[dict[str, list[tuple[str, str]]], ...]  # how each run was made
 
 
-def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) -> Comparison:
+def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
     `threat` is the attacker: any flips, or one that all runs were asked about and that lists its attacks. By default
@@ -82,8 +83,14 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
     among = labelled if known else everything
     hits = [each.right if known else everything for each in found]
     shared = shared_axes(found)
-    attacker = _attacker(runs, threat)
+    attacker = _attacker(found, threat)
     outcomes = [each.outcomes(attacker) for each in found]
+    by_size = not all(each.by_votes for each in found)  # then there are no axes that all of them have
+    columns = ("certified size",) if by_size else tuple(shared)
+    reaches = [
+        [[one.certified for one in of_run]] if by_size else [run.reach[axis] for axis in shared]
+        for run, of_run in zip(found, outcomes, strict=True)
+    ]
     return Comparison(
         names=tuple(runs),
         one=one,
@@ -95,32 +102,31 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
         notices=tuple(_notices(found, attacker, outcomes, shared)),
-        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
-        rows=tuple(_rows(found, shared)),
+        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *columns))),
+        rows=tuple(_rows(found, reaches)),
+        origin=tuple({each.name: list(each.about(SHOWN_SETTINGS))} for each in found),
     )
 
 
-def _attacker(runs: Mapping[str, Archive], given: Threat | str | None) -> Threat:
+def _attacker(runs: Sequence[ComparedRun], given: Threat | str | None) -> Threat:
     """The threat to compare runs under: the given one, or what all of them were asked about."""
-    asked = {name: threat_asked(archive.certificates) for name, archive in runs.items()}
-    listed = {str(each): each for each in asked.values() if each is not None}
+    listed = {str(run.asked): run.asked for run in runs if run.asked is not None}
     if given is not None:
         threat = listed.get(str(given)) or read_threat(given)
-        for name, archive in runs.items() if not threat.by_radius else ():
-            questions = archive.certificates.asked or ()
-            if not questions or questions[0].size_of(threat) is None:
-                was = "radii" if asked[name] is None else str(asked[name])
+        for run in runs if not threat.by_radius else ():
+            if not run.knows(threat):
+                was = "radii" if run.asked is None else str(run.asked)
                 hint = f"Certify it again with --threat {shlex.quote(str(threat))}, or compare under flips:2."
-                raise InvalidParameterError("threat", f"be what {name} was asked about, {was}", str(threat), hint)
+                raise InvalidParameterError("threat", f"be what {run.name} was asked about, {was}", str(threat), hint)
         return threat
-    if len(listed) == 1 and None not in asked.values():
+    if len(listed) == 1 and all(run.asked is not None for run in runs):
         return next(iter(listed.values()))
-    counted = [each.flips for each in map(counted_threat, runs.values()) if each is not None and each.by_radius]
+    counted = [each.flips for run in runs if (each := run.counted) is not None and each.by_radius]
     return AnyFlips(max([2, *(flips for flips in counted if flips is not None)]))
 
 
 def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, object]]:
-    furthest = max(map(max, run.reach.values()))
+    furthest = max(map(max, run.reach.values()), default=0)
     for axis in run.axes:
         there, limit = among & run.has_sites([axis]), run.requested(axis)
         end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
@@ -187,15 +193,12 @@ def _verdicts(
     for size in _steps(outcomes):
         for run, found, hit in zip(runs, outcomes, hits, strict=True):
             counts = SizeVerdicts.of(threat, size, found, among, hit & run.answered)
-            certificates = run.archive.certificates
-            weighed = certificates.verdicts is not None and (certificates.asked is None) is threat.by_radius
-            yield run.name, VerdictRow.of(counts.label, counts), weighed
+            yield run.name, VerdictRow.of(counts.label, counts, by_votes=run.by_votes), run.weighed(threat)
 
 
-def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
-    archive = runs[0].archive
-    reaches = [[run.reach[axis] for axis in shared] for run in runs]
-    found = []
+def _rows(runs: Sequence[ComparedRun], reaches: Sequence[Sequence[Sequence[int]]]) -> list[tuple[str, ...]]:
+    """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
+    archive, found = runs[0].archive, []
     for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
         answers = [run.answers[graph] for run in runs]
         counts = [[of_axis[graph] for of_axis in of_run] for of_run in reaches]
@@ -231,14 +234,14 @@ def _notices(
         reasons = "; ".join(f"{name} {_anchors(each, one)}" for name, each in anchored.items())
         text = f"What an attacker may change is not the same in all of them: {reasons}."
         yield Notice("The runs do not have the same threat model", text)
-    asked = {run.name: threat_asked(run.archive.certificates) for run in runs}
+    asked = {run.name: run.asked for run in runs}
     if len({str(each) for each in asked.values()}) > 1:
         listed = "; ".join(f"{name}: {'radii' if each is None else each.label}" for name, each in asked.items())
         more = "Evidence about listed attacks says nothing about others."
         text = f"They are compared under {threat.label} ({listed}). {more}"
         yield Notice("The runs were asked about different attackers", text)
-    yield from (Notice(f"{run.name}: {head}", text) for run in runs for head, text in stated(run.archive))
-    yield from _other_laws(runs, shared)
+    yield from (notice for run in runs for notice in run.notices())
+    yield from _other_laws(runs, shared) if shared else ()
     alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
     if axes := "; ".join(f"{name}: {', '.join(own)}" for name, own in alone.items() if own):
         head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
@@ -299,7 +302,7 @@ def _other_sites(runs: Sequence[ComparedRun]) -> Notice:
 
 
 def write_comparison(
-    path: str | os.PathLike[str], runs: Mapping[str, Archive], *, threat: Threat | str | None = None
+    path: str | os.PathLike[str], runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None
 ) -> Comparison:
     """Writes a comparison as one HTML page, and returns what it says; a file with other content is not replaced."""
     file = target(path)
@@ -316,7 +319,7 @@ def write_comparison(
             KeyFigure(f"{n_rows:,}", f"{plural(n_rows, found.one)} on which they differ", "number-different"),
         ],
         "notices": found.notices,
-        "origin": [{name: list(_about(archive))} for name, archive in runs.items()],
+        "origin": found.origin,
     }
     html = assemble(
         "pages/templates/compare.html",
@@ -342,11 +345,3 @@ def write_comparison(
     if not same:
         write_page(file, html)
     return found
-
-
-def _about(archive: Archive) -> Iterator[tuple[str, str]]:
-    settings = archive.settings
-    yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
-    yield from ((name, str(settings[name])) for name in SHOWN_SETTINGS if settings.get(name) is not None)
-    yield "alpha", f"{archive.alpha:g}" + (f" for all {archive.together:,} together" if archive.together > 1 else "")
-    yield "evidence", "no" if archive.evidence is None else "yes"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +28,13 @@ from starcert.certificates.metrics import (
     open_ended,
     right,
     size_outcomes,
+    threat_asked,
 )
-from starcert.files import Archive
+from starcert.files import Archive, ExactArchive
 from starcert.math.limits import upper_limit
 from starcert.objects.threats import Threat
+from starcert.pages.document import Notice
+from starcert.pages.findings import counted_threat, stated
 from starcert.pages.radius_tables import Slices, project, ticks
 from starcert.system.errors import InvalidParameterError
 
@@ -40,6 +44,7 @@ MAX_TICKS = 16  # the most counts of flips on an axis of a map
 MAX_ALL_PAIRS = 4  # of more runs than this, each is compared with the first only
 
 Mask = npt.NDArray[np.bool_]
+AnyArchive: TypeAlias = Archive | ExactArchive
 
 
 def share_interval(count: int, total: int, alpha: Fraction = INTERVAL) -> tuple[float, float]:
@@ -72,6 +77,8 @@ def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float, float]
 
 class ComparedRun:
     """One run, restricted to the graphs that all runs have: `rows` are their places in it, in the first run's order."""
+
+    by_votes: ClassVar[bool] = True  # whether it certifies by p_A
 
     def __init__(self, name: str, archive: Archive, rows: Sequence[int]) -> None:
         self.name, self.archive, self.rows = name, archive, list(rows)
@@ -107,6 +114,39 @@ class ComparedRun:
         found = size_outcomes(self.archive.certificates, threat)
         return [found[row] for row in self.rows]
 
+    @property
+    def asked(self) -> Threat | None:
+        """The threat whose attacks were listed; None where the question was one about radii."""
+        return threat_asked(self.archive.certificates)
+
+    @property
+    def counted(self) -> Threat | None:
+        """Under which threat its own results are counted."""
+        return counted_threat(self.archive)
+
+    def knows(self, threat: Threat) -> bool:
+        """Whether it was asked about a threat that lists its attacks, or about the same with more units."""
+        questions = self.archive.certificates.asked or ()
+        return bool(questions) and questions[0].size_of(threat) is not None
+
+    def weighed(self, threat: Threat) -> bool:
+        """Whether there is evidence under a threat."""
+        certificates = self.archive.certificates
+        return certificates.verdicts is not None and (certificates.asked is None) is threat.by_radius
+
+    def notices(self) -> Iterator[Notice]:
+        """What a reader must know about this run alone."""
+        return (Notice(f"{self.name}: {head}", text) for head, text in stated(self.archive))
+
+    def about(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """How it was made: its noise, the settings with these names, alpha and evidence."""
+        archive, settings = self.archive, self.archive.settings
+        yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
+        yield from ((name, str(settings[name])) for name in names if settings.get(name) is not None)
+        together = f" for all {archive.together:,} together" if archive.together > 1 else ""
+        yield "alpha", f"{archive.alpha:g}{together}"
+        yield "evidence", "no" if archive.evidence is None else "yes"
+
     def has_sites(self, axes: Sequence[str]) -> Mask:
         """Which graphs have something to flip on each of these axes."""
         places = [self.axes.index(axis) for axis in axes]
@@ -126,8 +166,10 @@ class ComparedRun:
         return open_ended(found, None if sizes is None else [sizes[place] for place in places])
 
 
-def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
+def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
     """The runs with the graphs that all of them have, matched by name; an error if there are none."""
+    from starcert.pages.compared_exact import ComparedExact  # noqa: PLC0415  (it is made from what is here)
+
     if len(runs) < 2:
         raise InvalidParameterError("runs", "be two or more", len(runs), "Name two folders of runs.")
     (name, first), *others = runs.items()
@@ -144,13 +186,17 @@ def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
     if not shared:
         must, hint = f"have a {one} in common", "Compare those that have one two by two."
         raise InvalidParameterError("runs", must, f"no name of a {one} that is in all of them", hint)
-    return [
-        ComparedRun(each, archive, [place[graph] for graph in shared])
-        for (each, archive), place in zip(runs.items(), places, strict=True)
-    ]
+    chosen = list[ComparedRun]()
+    for (each, archive), place in zip(runs.items(), places, strict=True):
+        there = [place[graph] for graph in shared]
+        if isinstance(archive, ExactArchive):
+            chosen.append(ComparedExact(each, archive, there))
+        else:
+            chosen.append(ComparedRun(each, archive, there))
+    return chosen
 
 
-def _places(archive: Archive, first: Archive) -> dict[int, int]:
+def _places(archive: AnyArchive, first: AnyArchive) -> dict[int, int]:
     """For the graphs of the first run, where they stand in another; names of several graphs match nothing."""
     if archive.names == first.names:
         return {row: row for row in range(len(first))}
@@ -159,7 +205,7 @@ def _places(archive: Archive, first: Archive) -> dict[int, int]:
     return {row: there[name] for name, row in here.items() if name in there and often[name] == 2}
 
 
-def _differs(archive: Archive, first: Archive, rows: Mapping[int, int], name: str) -> tuple[str, str] | None:
+def _differs(archive: AnyArchive, first: AnyArchive, rows: Mapping[int, int], name: str) -> tuple[str, str] | None:
     """How the classes of a run differ from those of the first, and a sentence about it; None: not at all."""
     classes = archive.class_names
     if classes != first.class_names:
@@ -173,7 +219,7 @@ def _differs(archive: Archive, first: Archive, rows: Mapping[int, int], name: st
     return None
 
 
-def _apart(archive: Archive, first: Archive) -> tuple[str, str]:
+def _apart(archive: AnyArchive, first: AnyArchive) -> tuple[str, str]:
     """Why no graph of a run is one of the first."""
     one, there = archive.word, set(first.names)
     both = next((name for name in archive.names if name in there), None)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
-from starcert.certificates.certificate import Certificate
+from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
 from starcert.files import Archive
@@ -140,7 +140,7 @@ def _attack(one: Certificate, sites: Sites, noise: Noise) -> dict[str, Any] | No
     flips = ", ".join(f"{n:,} in {axis}" for axis, n in zip(noise.axes, level or (), strict=level is not None) if n)
     positions = np.array(attack.sites, dtype=np.int64)
     moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
-    named = [_site_name(sites, position, value) for position, value in moved]
+    named = [site_name(sites, position, value) for position, value in moved]
     return {
         "label": flips if one.asked is None or size is None else one.asked.threat.label_of(size),
         "pairs": _edge_pairs(positions, sites)[0],
@@ -175,7 +175,16 @@ def _regions(positions: Positions, sites: Sites) -> Positions:
     return np.searchsorted(np.cumsum(sites.sizes), positions, side="right")
 
 
-def _site_name(sites: Sites, position: int, value: int | None) -> str:
+def attack_in_words(attack: FoundAttack, sites: Sites) -> str:
+    """The sites that an attack changes, by name, and what they become; of many, some."""
+    moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
+    more = len(attack.sites) - MAX_NAMED
+    named = ", ".join(site_name(sites, position, value) for position, value in moved)
+    return f"{named}, and {more:,} more" if more > 0 else named
+
+
+def site_name(sites: Sites, position: int, value: int | None) -> str:
+    """What a site is called, and what it becomes."""
     layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
     place = [int(each[0]) for each in sites.coordinates([position])]
     return kind_of(sites.clean).site_name(sites.clean, layer, place, value)

@@ -59,18 +59,19 @@ class VerdictRow(NamedTuple):
     n_right: int  # how many of these are answered right, or answered where no class is known
     counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
     n_attacks: int | None = None  # how many attacks are listed
+    by_votes: bool = True  # whether anything is certified by p_A
 
     @classmethod
-    def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts) -> VerdictRow:
+    def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts, *, by_votes: bool = True) -> VerdictRow:
         """The row with these counts."""
         counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
         listed = found.n_attacks if isinstance(found, SizeVerdicts) else None
-        return cls(attacks, found.n_graphs, found.n_right, counts, listed)
+        return cls(attacks, found.n_graphs, found.n_right, counts, listed, by_votes)
 
     def cells(self, weighed: bool) -> tuple[str, ...]:
         """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
         by_evidence = (f"{n:,}" if weighed else "–" for n in (sum(self.counts[:2]), self.counts[3]))
-        plain = (f"{n:,}" for n in (self.n_graphs, self.n_right, self.counts[0]))
+        plain = (f"{self.n_graphs:,}", f"{self.n_right:,}", f"{self.counts[0]:,}" if self.by_votes else "–")
         listed = "–" if self.n_attacks is None else f"{self.n_attacks:,}"
         return self.attacks, listed, *plain, *by_evidence, f"{self.counts[2]:,}"
 

@@ -24,6 +24,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
+from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -52,6 +53,8 @@ from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
 
 Say = Callable[[str], None]  # receives a sentence
+VOTED = ("samples", "selection_samples", "evidence", "own_samples", "plan", "bound", "seed", "chunk_size")
+"""Settings of votes: a run that tries every attack draws none."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,11 @@ class CertifiedRun:
 
 def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
     """The settings of a certification from a run file and from options, which override it."""
-    return run_settings({"out": file.folder / "certified", **file.values}, options)
+    values: dict[str, object] = {"out": file.folder / "certified", **file.values}
+    if options.get("exact") and not values.get("exact"):  # beside the votes of the same run file
+        values["out"] = Path(f"{values['out']}-exact")
+    settings = run_settings(values, options)
+    return exact_settings(settings) if settings.exact else settings
 
 
 def certify_run(
@@ -83,7 +90,7 @@ def certify_run(
     profile: bool = False,
     note: Say = print,
     before: Say | None = None,
-) -> CertifiedRun | ValueRun:
+) -> CertifiedRun | ValueRun | ExactRun:
     """Certifies the graphs of a run and writes its output folder.
 
     A run that was interrupted goes on where it was: its votes are kept.
@@ -107,6 +114,17 @@ def certify_run(
         place.begin(record)
         nodes = ready.job.target_nodes
         labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
+        if settings.exact:
+            if before is not None:
+                before(exact_forecast(settings, ready))
+            with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+                about = _provenance(settings, ready)
+                tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
+            place.write_run_file(record)
+            _write_profile(place, None if clock is None else clock.times())
+            write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
+            place.finish()
+            return ExactRun(tried, place.final)
         store = settings.store or place.kept / VOTES
         if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
             with unstaged():
@@ -121,12 +139,9 @@ def certify_run(
             return ValueRun(intervals, place.final)
         with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
             certificates = certified(settings, ready, problem, store=store, executor=executor)
-        names = [data.names[each] for each in certificates.objects.tolist()]
-        if certificates.nodes is not None:
-            names = [f"{graph}.{node}" for graph, node in zip(names, certificates.nodes.names, strict=True)]
         kept = Archive.from_result(
             certificates,
-            names=names,
+            names=_names(certificates, data.names),
             labels=labels,
             class_names=data.class_names,
             settings=_provenance(settings, ready),
@@ -137,14 +152,27 @@ def certify_run(
         if kept.collective is not None:
             write_whole(place.kept / COLLECTIVE, csv_lines(kept.collective.rows()))
         times = None if clock is None else clock.times()
-        if times is not None:
-            write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+        _write_profile(place, times)
         title = f"Robustness certificates: {settings.data_title}"
         write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
         place.finish()
         fixed = tuple(each.n_fixed for each in problem.sites)
         words = Words.of(problem.sites, nodes=kept.nodes is not None)
         return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+
+
+def _names(certificates: Certificates, graphs: Sequence[str]) -> list[str]:
+    """What each row is called: the name of its graph, with that of its node."""
+    names = [graphs[each] for each in certificates.objects.tolist()]
+    if certificates.nodes is None:
+        return names
+    return [f"{graph}.{node}" for graph, node in zip(names, certificates.nodes.names, strict=True)]
+
+
+def _write_profile(place: OutputFolder, times: StageTimes | None) -> None:
+    """Writes where the time went, of a run with a profile."""
+    if times is not None:
+        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
 
 
 def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
@@ -252,10 +280,13 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
         "backend": ready.base.backend,
+        "exact": settings.exact or None,
+        "max_attacks": settings.max_attacks if settings.exact else None,
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
     always = {"limit", "nodes"} if of_nodes else {"limit"}
-    return {key: value for key, value in values.items() if value is not None or key in always}
+    without = VOTED if settings.exact else ()
+    return {key: value for key, value in values.items() if (value is not None or key in always) and key not in without}
 
 
 def run_sweep(

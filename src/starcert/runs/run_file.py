@@ -30,7 +30,7 @@ from starcert.classifiers.values import ValueRange
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, GROUPS, SETTINGS, RunSettings
 from starcert.runs.threats import threat_text
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
@@ -52,9 +52,7 @@ _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", 
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")
-_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples", "deep_samples", "collective")}
-"""Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
-_WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
+_WRITTEN = {*GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
@@ -130,12 +128,12 @@ def _table_in(values: dict[str, Any], name: str, head: str, line: str) -> dict[s
 
 
 def _flatten(values: dict[str, Any]) -> None:
-    """Settings in the tables of `_GROUPS` are settings like others; a table evidence means that there is evidence."""
-    for name, keys in _GROUPS.items():
-        if name == "evidence" and not isinstance(values.get(name), dict):
+    """Settings in the tables of `GROUPS` are settings like others; a table evidence means that there is evidence."""
+    for name, keys in GROUPS.items():
+        if name in SETTINGS and not isinstance(values.get(name), dict):
             continue
         table = _table_in(values, name, f"[{name}]", f"{keys[0]} = 1000")
-        if name == "evidence":
+        if name in SETTINGS:
             values[name] = True
         for key, value in table.items():
             if key not in keys:

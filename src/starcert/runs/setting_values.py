@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +54,12 @@ class Setting:
         if isinstance(given, Reference) or (given is None and self.optional):
             return given
         return self.check(given, base, name)
+
+
+def setting(check: Check, text: str, *, default: object = None, **more: Any) -> Any:  # noqa: ANN401  (as `field`)
+    """A field for a setting: its check, its help, and what else `Setting` has; with an example, it must be given."""
+    about = Setting(check=check, help=text, **more)
+    return field(default=MISSING if about.example else default, metadata={"setting": about})
 
 
 _KINDS = {"int": int, "float": float, "bool": bool, "Path": Path}  # of options, by types of fields; others are text

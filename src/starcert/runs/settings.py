@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,8 @@ from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
-from starcert.runs.setting_values import Check, Setting, declared, option_name
+from starcert.runs.exact_settings import ExactSettings
+from starcert.runs.setting_values import Setting, declared, option_name, setting
 from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -31,19 +32,13 @@ MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.file
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
 
-def setting(check: Check, text: str, *, default: object = None, **more: Any) -> Any:  # noqa: ANN401  (as `field`)
-    """A field for a setting: its check, its help, and what else `Setting` has; with an example, it must be given."""
-    about = Setting(check=check, help=text, **more)
-    return field(default=MISSING if about.example else default, metadata={"setting": about})
-
-
 _of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
 _of_certificates = partial(setting, changes="certificates")
 _of_evidence = partial(_of_certificates, panel="Evidence")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(ExactSettings):
     """What a run needs to know; the help of each setting says what it is, and its default in words what None means.
 
     Paths are absolute, and the threat names the axes of the noise; `max_radius` is a part of it.
@@ -310,6 +305,7 @@ class RunSettings:
     def __post_init__(self) -> None:
         for key, each in SETTINGS.items():
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
+        super().__post_init__()
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.bound == choose_bound(None, self.plan, 2).name:
@@ -342,6 +338,13 @@ class RunSettings:
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
             raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
 
+
+GROUPS = {
+    "voting": ("selection_samples", "plan", "store"),
+    "evidence": ("own_samples", "deep_samples", "collective"),
+    "exact": ("max_attacks",),
+}
+"""Settings that may stand in a table too; one that is named after a setting means that it is true."""
 
 SETTINGS: dict[str, Setting] = {each.name: declared(each) for each in fields(RunSettings)}
 """The settings of a run by their keys."""

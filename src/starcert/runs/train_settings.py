@@ -7,8 +7,7 @@ from dataclasses import Field, dataclass, fields, replace
 from typing import Any, Self
 
 from starcert.runs import setting_values as checks
-from starcert.runs.setting_values import Setting, declared
-from starcert.runs.settings import setting
+from starcert.runs.setting_values import Setting, declared, setting
 from starcert.system.errors import InvalidParameterError
 
 

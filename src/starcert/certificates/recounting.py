@@ -1,0 +1,76 @@
+"""Attacks that were tried are tried again: each alone, with the classifier as it is written, or all of some at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
+from starcert.certificates.trying import NEVER, Trial, Tried, UnsteadyAnswersError, show_attacked
+from starcert.classifiers import base
+from starcert.classifiers.base import Classifier
+from starcert.objects import Sites
+from starcert.system.stages import stage
+
+AUDITED = 32  # attacks that are tried again, each alone, after a run
+
+
+class Recounted(NamedTuple):
+    """An answer that is another one when it is asked for again."""
+
+    object: int
+    attack: int  # its number; −1: without attack
+    target: int
+    expected: int
+    found: int
+
+
+def recount(
+    classifier: Classifier, number: int, sites: Sites, attacks: OrderedAttacks, tried: Tried, numbers: Sequence[int]
+) -> Iterator[Recounted]:
+    """Tries attacks with these numbers again, as one batch, and yields what is answered differently.
+
+    An answer that differs by rounding, where two classes tie, is not different. Nothing is known about a target after
+    the first attack that changes its answer.
+    """
+    runs = [attacks.run(each, each + 1) if each != NEVER else AttackRun(np.zeros(2, np.int64), np.empty(0, np.int64))
+            for each in numbers]  # fmt: skip
+    copies = show_attacked(classifier, sites, AttackRun.joined(runs))
+    with base.named_errors(f"graph {number}, attacks {', '.join(map(str, numbers[:5]))}"), stage("auditing"):
+        scores = base.checked_scores(classifier.scored(copies), classifier, copies)
+    answers = np.asarray(scores.answers).reshape(len(copies), -1)
+    tied = base.are_tied(scores).reshape(answers.shape)
+    for place, each in enumerate(numbers):
+        before, there = (tried.first == NEVER) | (each < tried.first), tried.first == each
+        expected = np.where(there & (each != NEVER), tried.answers, tried.labels)
+        wrong = (before | there) & (answers[place] != expected) & ~tied[place]
+        for target in np.flatnonzero(wrong).tolist():
+            yield Recounted(number, each, target, int(expected[target]), int(answers[place, target]))
+
+
+def audit_trial(trial: Trial) -> None:
+    """Tries some attacks again, half of them breaking ones where there are any; refuses answers that differ."""
+    chosen, generator = list[tuple[int, int]](), np.random.default_rng(0)
+    broken = [
+        (number, int(one)) for number, each in trial.tried.items() for one in np.unique(each.first) if one != NEVER
+    ]
+    for place in generator.permutation(len(broken))[: AUDITED // 2].tolist():
+        chosen.append(broken[place])
+    for number in generator.integers(len(trial.tried), size=AUDITED - len(chosen)).tolist():
+        chosen.append(
+            (number, int(generator.integers(NEVER, max(0, min(trial.tried[number].done, trial.limits[number])))))
+        )
+    classifier = trial.job.classifier.as_written
+    for number, attack in sorted(chosen):
+        found = recount(
+            classifier, number, trial.job.sites[number], trial.attacks_on(number), trial.tried[number], [attack]
+        )
+        for each in found:
+            what = f"attack {each.attack} on graph {number}" if attack != NEVER else f"graph {number}"
+            raise UnsteadyAnswersError(
+                f"The base classifier answers {what} (target {each.target}) with class {each.expected} in a batch, but "
+                f"with class {each.found} alone. What it answers depends on the graphs beside it, or on chance: take "
+                "batch statistics and randomness out of it, or try attacks one by one: batch_size=1."
+            )

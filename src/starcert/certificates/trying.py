@@ -1,0 +1,305 @@
+"""Attacks on the base classifier itself, tried one after the other: where its answer first changes.
+
+The attacks on an object are tried in pieces, here or on workers. What is kept for a target is the *number* of the first
+attack that changes its answer, the least over all pieces: neither batches nor workers, their order or interruptions
+change it. Every piece asks about the object without attack too: a classifier that answers it differently from piece to
+piece is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
+from starcert.classifiers import base
+from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.objects import NodeFrame, Sites
+from starcert.objects.threats import Threat
+from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
+from starcert.sampling.batch import Copies
+from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
+from starcert.system.files import write_whole
+from starcert.system.output import Advance
+from starcert.system.stages import add_votes, stage
+from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.counting import gathered
+from starcert.voting.plans import Job, fitting_batch_of
+
+Whole = npt.NDArray[np.int64]
+
+NEVER = -1  # in place of the number of an attack: none was found
+FORMAT = "starcert exact progress"
+MAX_COUNTED = 10**400  # attacks on an object: a file writes the number down
+SAVE_SECONDS = 5.0  # at most this much work is lost when a run is killed
+
+
+class UnsteadyAnswersError(ClassifierError):
+    """A classifier answers one object differently from time to time: what was tried with it counts for nothing."""
+
+
+class Piece(NamedTuple):
+    """Attacks on one object: `first` is the number of the first of them."""
+
+    object: int
+    first: int
+    attacks: AttackRun
+
+
+class PieceOutcome(NamedTuple):
+    """What a piece shows of each target: its answer without attack, where that changes first, and into what."""
+
+    clean: Whole
+    places: Whole  # of the attacks in the piece; `NEVER`: all of them leave it
+    answers: Whole
+
+
+class Tried:
+    """What is known about one object, piece by piece: for each target the first attack that changes its answer."""
+
+    def __init__(
+        self, labels: Sequence[int] = (), first: Sequence[int] = (), answers: Sequence[int] = (), done: int = 0
+    ) -> None:
+        self.labels, self.first, self.answers = (np.array(each, dtype=np.int64) for each in (labels, first, answers))
+        self.done = done  # all attacks before this number were tried
+        self._ahead = dict[int, int]()  # pieces beyond: where each begins, and where it ends
+
+    @property
+    def begun(self) -> bool:
+        """Whether its answer without attack is known."""
+        return bool(len(self.labels))
+
+    def needed(self, limit: int) -> int:
+        """How many attacks have to be tried, of at most `limit`: until every target has another answer."""
+        if self.begun and (self.first != NEVER).all():
+            return min(limit, int(self.first.max()) + 1)
+        return limit
+
+    def add(self, piece: Piece, found: PieceOutcome) -> None:
+        """Adds what a piece shows."""
+        if not self.begun:
+            self.labels, self.answers = found.clean, found.answers
+            self.first = np.full_like(found.places, NEVER)
+        elif (found.clean != self.labels).any():
+            target = int((found.clean != self.labels).argmax())
+            raise UnsteadyAnswersError(
+                f"The base classifier answers graph {piece.object} (target {target}) without attack with class "
+                f"{self.labels[target]} in one batch, and with class {found.clean[target]} in another. What it answers "
+                "depends on the graphs beside it, or on chance: take batch statistics and randomness out of it."
+            )
+        number = np.where(found.places == NEVER, NEVER, found.places + piece.first)
+        earlier = (number != NEVER) & ((self.first == NEVER) | (number < self.first))
+        self.first, self.answers = np.where(earlier, number, self.first), np.where(earlier, found.answers, self.answers)
+        self._ahead[piece.first] = piece.first + len(piece.attacks)
+        while self.done in self._ahead and self._ahead[self.done] > self.done:
+            self.done = self._ahead.pop(self.done)
+
+    def to_json(self) -> dict[str, object]:
+        """All of it but pieces that are ahead of others: they are tried again."""
+        lists = {name: getattr(self, name).tolist() for name in ("labels", "first", "answers")}
+        return {"done": self.done, **lists}
+
+
+class ProgressFile:
+    """Where a run keeps what it has tried: written whole every few seconds, continued by the same run.
+
+    It names the classifier, the objects and the threat, and refuses others. How many attacks are tried at most is not
+    part of that: a run with a larger budget goes on where a smaller one has ended.
+    """
+
+    def __init__(self, path: Path, about: dict[str, object]) -> None:
+        self._path, self._about, self._saved = path, about, time.monotonic()
+
+    def read(self) -> dict[int, Tried]:
+        """What was tried before, by object."""
+        if not self._path.exists():
+            return {}
+        try:
+            whole = json.loads(self._path.read_text(encoding="utf-8"))
+            form, about = whole["format"], whole["about"]
+            found = {int(number): Tried(**each) for number, each in whole["objects"].items()}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self._path}: not a file of attacks that were tried ({error}). Remove it.") from error
+        names = [name for name in self._about if about.get(name) != self._about[name]]
+        if form != FORMAT or names:
+            differences = [f"{name}: {about.get(name)!r}, not {self._about[name]!r}" for name in names]
+            raise StoreSettingsError(str(self._path), differences)
+        return found
+
+    def discard(self) -> None:
+        """Removes it: what it holds is not what one classifier answers."""
+        self._path.unlink(missing_ok=True)
+
+    def save(self, tried: dict[int, Tried], *, now: bool = False) -> None:
+        """Writes what was tried, if the last time is a while ago."""
+        if now or time.monotonic() - self._saved > SAVE_SECONDS:
+            objects = {str(number): each.to_json() for number, each in tried.items() if each.begun}
+            with stage("storing"):
+                write_whole(self._path, [json.dumps({"format": FORMAT, "about": self._about, "objects": objects})])
+            self._saved = time.monotonic()
+
+
+def progress_file(path: Path, job: Job, threat: Threat) -> ProgressFile:
+    """The file of a run that tries the attacks of a threat on the objects of a job."""
+    keys = blake2b("".join(each.clean.key + each.key for each in job.sites).encode(), digest_size=12).hexdigest()
+    about = {
+        "classifier": job.classifier.description,
+        "n_objects": len(job.sites),
+        "objects": keys,
+        "threat": str(threat),
+    }
+    return ProgressFile(path, about)
+
+
+class Trial:
+    """All objects of a job, and the attacks that are tried on each: those of a threat, at most `max_attacks`."""
+
+    def __init__(self, job: Job, threat: Threat, max_attacks: int) -> None:
+        self.job, self.threat = job, threat
+        self.attacks_on = lru_cache(8)(lambda number: OrderedAttacks(threat, job.sites[number], job.noise))
+        self.ends = [self.attacks_on(number).ends for number in range(len(job.sites))]
+        if max(each[-1] for each in self.ends) > MAX_COUNTED:
+            hint = "Ask about fewer units, or about a narrower threat."
+            raise InvalidParameterError("threat", "have at most 10⁴⁰⁰ attacks on an object", str(threat), hint)
+        self.limits = [min(max_attacks, each[-1]) for each in self.ends]
+        self.tried = {number: Tried() for number in range(len(job.sites))}
+
+    def run(self, executor: Executor | None, file: ProgressFile | None, advance: Advance) -> None:
+        """Tries what is left, and keeps what it finds."""
+        if file is not None:
+            self.tried |= file.read()
+        advance(sum(min(each.done, limit) for each, limit in zip(self.tried.values(), self.limits, strict=True)))
+        try:
+            for piece, found in self._results(executor):
+                mine, limit = self.tried[piece.object], self.limits[piece.object]
+                before, was_decided = mine.done, mine.begun and mine.done >= mine.needed(limit)
+                mine.add(piece, found)
+                decided = mine.done >= mine.needed(limit)
+                advance(0 if was_decided else (limit if decided else min(mine.done, limit)) - before)
+                if file is not None:
+                    file.save(self.tried)
+        finally:
+            if file is not None:
+                file.save(self.tried, now=True)
+
+    def _results(self, executor: Executor | None) -> Iterator[tuple[Piece, PieceOutcome]]:
+        """All pieces that are needed with what they show; the first one is checked."""
+        job, pieces = self.job, self._pieces()
+        if (first := next(pieces, None)) is None:
+            return
+        yield first, _try_checked(job, job.sites[first.object], first)
+        if executor is not None:
+            yield from map_on_workers(
+                executor, _try_piece, SentOnce(job.without_graphs, executor), self._sent(pieces, executor)
+            )
+        elif (most := job.classifier.max_batch_nodes) and job.batch_size is None:
+            for group in gathered(pieces, lambda each: (len(each.attacks) + 1) * n_nodes(job.sites[each.object]), most):
+                yield from zip(group, _try_pieces(job, group), strict=True)
+        else:
+            for piece in pieces:
+                yield piece, _try_piece(job, job.sites[piece.object], piece)
+
+    def _pieces(self) -> Iterator[Piece]:
+        """What is left to try, decided anew for each piece."""
+        for number, mine in self.tried.items():
+            attacks, step, limit = self.attacks_on(number), attacks_at_once(self.job, number), self.limits[number]
+            at = mine.done
+            while not mine.begun or at < mine.needed(limit):
+                of_size = next((end for end in attacks.ends if end > at), at)  # larger ones may not be needed
+                end = min(at + step, of_size, limit)
+                yield Piece(number, at, attacks.run(at, end))
+                at = end
+                if at >= limit:
+                    break
+
+    def _sent(self, pieces: Iterator[Piece], executor: Executor) -> Iterator[tuple[SentOnce[Sites], Piece]]:
+        for number, some in groupby(pieces, key=lambda piece: piece.object):
+            sites = SentOnce(self.job.sites[number], executor)
+            yield from ((sites, piece) for piece in some)
+
+
+def attacks_at_once(job: Job, number: int) -> int:
+    """How many attacks on an object are one piece: as many as the classifier wants at once."""
+    sites, most = job.sites[number], fitting_batch_of(job, job.sites[number])
+    if job.batch_size is None and job.classifier.max_batch_nodes:
+        most = min(most, max(1, job.classifier.max_batch_nodes // max(1, n_nodes(sites))))
+    return max(1, fitting_attacks(sites, device_of(job.classifier), most) - 1)  # and the object without attack
+
+
+def n_nodes(sites: Sites) -> int:
+    """How many nodes an object has: 1, if it is not a graph."""
+    return sites.frame.n_nodes if isinstance(sites.frame, NodeFrame) else 1
+
+
+def device_of(classifier: Classifier) -> str:
+    """Where a classifier wants attacked copies to be made."""
+    return str(classifier.device) if isinstance(classifier, DrawsItself) and classifier.backend != "cpu" else "cpu"
+
+
+@lru_cache(16)
+def _shown_by(sites: Sites, device: str) -> ShowAttacked:
+    return attacked_view(sites, device)
+
+
+def show_attacked(classifier: Classifier, sites: Sites, attacks: AttackRun) -> Copies:
+    """The object under these attacks, as a classifier sees it."""
+    with stage("drawing", device_of(classifier)):
+        return _shown_by(sites, device_of(classifier))(attacks.starts, attacks.positions, attacks.values)
+
+
+def _try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
+    copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
+    with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
+        return _found(job.classifier, copies, Scores(job.classifier.classify(copies)))
+
+
+def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
+    """What each of several pieces shows, perhaps of different objects; all are asked about at once."""
+    found = None
+    if len(pieces) > 1:
+        batches = [show_attacked(job.classifier, job.sites[each.object], each.attacks.after_none()) for each in pieces]
+        with suppress(Exception), stage("model", device_of(job.classifier)):  # one by one, the graph is named
+            scores = job.classifier.scored_each(batches)
+            found = [_found(job.classifier, *each) for each in zip(batches, scores, strict=True)]
+    return iter(found) if found else (_try_piece(job, job.sites[each.object], each) for each in pieces)
+
+
+def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
+    """What a piece shows; a few of its copies are asked alone before anything counts."""
+    copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
+    with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
+        scores = base.checked_scores(job.classifier.scored(copies), job.classifier, copies)
+    if base.look_like_probabilities(scores):
+        base.refuse_probabilities(len(copies))
+    for place in base.places_to_check(len(copies), scored=scores.numbers is not None):
+        name = f"attack {piece.first + place} on graph {piece.object}" if place else f"graph {piece.object}"
+        try:
+            base.check_alone(job.classifier, copies, scores, place, name=name)
+        except ClassifierError as error:
+            raise UnsteadyAnswersError(*error.args) from error
+    return _found(job.classifier, copies, scores)
+
+
+def _found(classifier: Classifier, copies: Copies, scores: Scores) -> PieceOutcome:
+    answers = np.asarray(base.checked_scores(scores, classifier, copies).answers).reshape(len(copies), -1)
+    add_votes(len(copies))
+    clean, changed = answers[0], answers[1:] != answers[0]
+    broken = changed.any(axis=0)
+    places = np.where(broken, changed.argmax(axis=0), NEVER) if len(changed) else np.full(len(clean), NEVER)
+    there = np.where(broken, answers[places + 1, np.arange(len(clean))], NEVER)
+    return PieceOutcome(*(each.astype(np.int64) for each in (clean, places, there)))
+
+
+def _name_of(piece: Piece) -> str:
+    return f"graph {piece.object}, attacks {piece.first} to {piece.first + len(piece.attacks) - 1}"

@@ -1,0 +1,71 @@
+"""What a run that tried every attack on the plain model prints when it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starcert.certificates.exact_certificates import SAYS
+from starcert.cli.command_line import facts, table
+from starcert.cli.file_commands import anchored_notes
+from starcert.runs.exact_run import ExactRun
+from starcert.system.output import duration, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+
+def exact_view(outcome: ExactRun) -> list[RenderableType]:
+    """How much is certified at each size, what each row withstands, and where the report is."""
+    archive, result = outcome.archive, outcome.archive.result
+    right = "right" if archive.known else "answered"
+    heads = ("attacks", "number", f"{archive.word}s", right, "certified", "broken", "open", "attacks left")
+    cells = [
+        (each.label, f"{each.n_attacks:,}", f"{each.n_rows:,}", f"{each.n_right:,}", f"{each.n_certified:,}",
+         f"{each.n_broken:,}", f"{each.n_open:,}", f"{each.n_left:,}")
+        for each in result.by_size(archive.known)
+    ]  # fmt: skip
+    labels = [result.threat.label_of(size) for size in range(1, result.threat.most + 1)]
+    columns = (archive.word, "answer", *labels, "flipped sites that break")
+    rows = []
+    for row, one in enumerate(result):
+        wrong = ", wrong" if archive.labels[row] not in (None, one.label) else ""
+        attack = "–" if one.attack is None else " ".join(map(str, one.attack.sites))
+        rows.append((archive.names[row], archive.class_names[one.label] + wrong, *archive.kinds(row), attack))
+    return [
+        facts(f"{quantity(len(archive), archive.word)}: {SAYS}", list(_facts(outcome))),
+        "",
+        table(f"{archive.word.capitalize()}s {right}: certified, broken, open", heads, cells, left=heads[:1]),
+        table(f"What each {archive.word} withstands", columns, rows, left=columns, more="results.csv has all"),
+        *anchored_notes(result.anchored),
+        *filter(None, [result.threat.anchored]),
+        f"Report: {outcome.report}",
+    ]
+
+
+def _facts(outcome: ExactRun) -> Iterator[tuple[str, str]]:
+    archive, result = outcome.archive, outcome.archive.result
+    if archive.known is not None:
+        yield "accuracy without attack", f"{result.certified_accuracy(archive.labels, 0):.1%}"
+        for size in range(1, result.threat.most + 1):
+            share = result.certified_accuracy(archive.labels, size)
+            yield f"right and certified, {result.threat.label_of(size)}", f"{share:.1%}"
+    yield "forward passes", f"{result.forward_passes:,} in {duration(result.seconds)}"
+
+
+def exact_object(outcome: ExactRun) -> dict[str, object]:
+    """The same for programs."""
+    archive, result = outcome.archive, outcome.archive.result
+    return {
+        "folder": str(outcome.folder),
+        "report": str(outcome.report),
+        "method": SAYS,
+        "alpha": 0,
+        "threat": str(result.threat),
+        "class_names": list(archive.class_names),
+        "forward_passes": result.forward_passes,
+        "seconds": result.seconds,
+        "sizes": [each._asdict() for each in result.by_size(archive.known)],
+        "graphs": list(archive.rows()),
+    }

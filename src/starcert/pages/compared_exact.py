@@ -1,0 +1,99 @@
+"""A run that tried every attack on the plain model, as a comparison sees it: by the size of attacks, not by axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from typing_extensions import override
+
+from starcert.certificates.exact_certificates import SAYS
+from starcert.certificates.metrics import SizeOutcome
+from starcert.certificates.questions import size_within
+from starcert.files import ExactArchive
+from starcert.objects.threats import AnyFlips, Threat
+from starcert.pages.compared_runs import ComparedRun, Mask
+from starcert.pages.document import Notice
+
+NOT_LOOKED_AT = SizeOutcome(1, 0, 0, 0, None, None)
+
+
+class ComparedExact(ComparedRun):
+    """A run that tried attacks. It has no axes: what is compared is its answers, and what they withstand by size."""
+
+    by_votes = False
+    archive: ExactArchive  # type: ignore[assignment]  # the other kind of archive
+
+    def __init__(self, name: str, archive: ExactArchive, rows: Sequence[int]) -> None:
+        result = archive.result
+        self.name, self.archive, self.rows = name, archive, list(rows)
+        self.one, self.axes = archive.word, ()
+        self.labels = [archive.labels[row] for row in rows]
+        truth = np.array([-1 if label is None else label for label in self.labels])
+        self.right = truth == result.labels[self.rows]
+        self.answered = np.ones(len(self.rows), dtype=np.bool_)
+        self.answers = [archive.class_names[label] for label in result.labels[self.rows].tolist()]
+        sizes = [result.capacities[number] for number in result.objects[self.rows].tolist()]
+        self.n_sites = [sum(each) for each in sizes]
+
+    @property
+    @override
+    def asked(self) -> Threat | None:
+        return None if self.archive.result.threat.by_radius else self.archive.result.threat
+
+    @property
+    @override
+    def counted(self) -> Threat | None:
+        return self.archive.result.threat
+
+    @override
+    def knows(self, threat: Threat) -> bool:
+        return size_within(self.archive.result.threat, threat) is not None
+
+    @override
+    def weighed(self, threat: Threat) -> bool:
+        return True
+
+    @override
+    def certified(self, flips: Mapping[str, int]) -> Mask:
+        return self.answered
+
+    @property
+    @override
+    def reach(self) -> dict[str, list[int]]:
+        return {}
+
+    @override
+    def outcomes(self, threat: Threat) -> list[SizeOutcome]:
+        return [self._outcome(row, threat) for row in self.rows]
+
+    def _outcome(self, row: int, threat: Threat) -> SizeOutcome:
+        one, known = self.archive.result[row], self.archive.result.threat
+        if isinstance(threat, AnyFlips):
+            if not isinstance(known, AnyFlips):
+                return NOT_LOOKED_AT
+            asked = min(threat.most, known.most, self.archive.result.n_sites[one.object])
+            return SizeOutcome(1, asked, 0, min(asked, one.certified_size), one.broken_size, None)
+        most = size_within(known, threat)
+        if most is None:
+            return NOT_LOOKED_AT
+        counts = tuple(later - earlier for earlier, later in pairwise((0, *self.archive.result.ends[one.object])))
+        least = next((size for size, n in enumerate(counts, start=1) if n), most + 1)
+        return SizeOutcome(least, most, 0, min(most, one.certified_size), one.broken_size, None, counts[:most])
+
+    @override
+    def notices(self) -> Iterator[Notice]:
+        text = (
+            "Every attack was tried on the model itself, without noise. It is another classifier than the smoothed "
+            "ones: what it withstands is compared by the size of attacks, and on no axis."
+        )
+        yield Notice(f"{self.name}: {SAYS}", text)
+
+    @override
+    def about(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        settings = self.archive.settings
+        yield "method", SAYS
+        yield "threat", str(self.archive.result.threat)
+        yield from ((name, str(settings[name])) for name in names if settings.get(name) is not None)
+        yield "forward passes", f"{self.archive.result.forward_passes:,}"

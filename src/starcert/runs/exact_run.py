@@ -1,0 +1,101 @@
+"""A run that tries every attack on the plain model: its results in an output folder of the same form as others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from starcert.certificates.exact import ExactClassifier
+from starcert.certificates.trying import Trial
+from starcert.files import ExactArchive, ExactVerification, verify_exact, write_exact
+from starcert.objects.binding import Problem
+from starcert.objects.threats import AnyFlips
+from starcert.pages.exact_page import write_exact_page
+from starcert.runs.inputs import TriedModel, read_inputs, try_model
+from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, RunFile
+from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.threats import without_folders
+from starcert.system.errors import InvalidParameterError
+from starcert.system.files import write_whole
+from starcert.system.output import csv_lines, quantity
+
+TRIED = "tried.json"  # what was tried, in the output folder, for a run to go on from
+
+
+@dataclass(frozen=True)
+class ExactRun:
+    """What came out of a run that tried attacks."""
+
+    archive: ExactArchive
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The page to show."""
+        return self.folder / REPORT
+
+
+def exact_settings(settings: RunSettings) -> RunSettings:
+    """The settings with the threat that is tried if none is given; refused where outputs are numbers."""
+    if settings.outputs is not None:
+        hint = "Leave exact out: intervals are certified by votes."
+        raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
+    return settings if settings.threat is not None else replace(settings, threat=AnyFlips(1))
+
+
+def exact_forecast(settings: RunSettings, ready: TriedModel | None = None) -> str:
+    """How many attacks there are, before any is tried; the model is made for it, unless it is ready."""
+    ready, threat = ready or try_model(settings, read_inputs(settings)), without_folders(settings.threat)
+    assert threat is not None  # `exact_settings` has seen to it
+    trial = Trial(ready.job, threat, settings.max_attacks)
+    every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
+    most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
+    objects = quantity(len(trial.ends), ready.problem.kind.word)
+    return f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
+
+
+def certify_exactly(
+    settings: RunSettings,
+    ready: TriedModel,
+    labels: Sequence[int | None] | None,
+    store: Path,
+    executor: Executor | None,
+    about: Mapping[str, object],
+) -> ExactArchive:
+    """What trying all attacks of the threat shows; labels are class numbers."""
+    threat = without_folders(settings.threat)
+    assert threat is not None  # `exact_settings` has seen to it
+    exact = ExactClassifier(ready.base, ready.problem.noise, ready.rule)
+    result = exact.certify(
+        ready.problem, threat=threat, max_attacks=settings.max_attacks, store=store, executor=executor
+    )
+    names = [ready.data.names[number] for number in result.objects.tolist()]
+    if result.nodes is not None:
+        names = [f"{name}.{node}" for name, node in zip(names, result.nodes.names, strict=True)]
+    numbered = replace(result, classes=None)  # so are labels
+    return ExactArchive.from_result(
+        numbered, names=names, labels=labels, class_names=ready.data.class_names, settings=about
+    )
+
+
+def write_tried(folder: Path, archive: ExactArchive, problem: Problem, title: str) -> None:
+    """Writes what was found, a table of it and a page."""
+    write_exact(folder / CERTIFICATES, archive)
+    write_whole(folder / RESULTS, csv_lines(archive.rows()))
+    write_exact_page(folder / REPORT, archive, problem, title)
+
+
+def recount_run(path: Path, file: RunFile, *, sample: int) -> ExactVerification:
+    """Checks a file of tried attacks with the model and the data of a run file, which made it."""
+    settings = exact_settings(run_settings({"out": file.folder / "exact", **file.values}))
+    ready = try_model(settings, read_inputs(settings))
+    return verify_exact(
+        path,
+        classifier=ExactClassifier(ready.base, ready.problem.noise, ready.rule),
+        objects=ready.problem,
+        threat=without_folders(settings.threat),
+        sample=sample,
+        progress=None,
+    )

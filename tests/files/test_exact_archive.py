@@ -1,0 +1,143 @@
+"""Results of trying attacks, kept: written and read alike; what does not fit together, or is not so, is refuted."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from target_worlds import Busy, named_star
+
+import starcert as sc
+from starcert.files import ExactArchive, is_exact, read_exact, verify_exact, write_exact
+from starcert.files.listed_attacks import StatedThreat
+
+GRAPHS = [sc.Graph(4, pairs) for pairs in ([], [(0, 1), (1, 2), (2, 3)], list(combinations(range(4), 2)))]
+TYPED = [
+    sc.Graph(3, [(0, 1), (1, 2)], edge_types=["s", "d"], type_names=("s", "d")),
+    sc.Graph(3, [(0, 2)], edge_types=["d"], type_names=("s", "d")),
+]
+
+
+def parity(graph):
+    return int(graph.number_of_edges() > 4)
+
+
+def heavy(batch):
+    return (batch.values @ np.array([1, 2, 3]) > 7).astype(int)
+
+
+BASES = {
+    "bits": (sc.classifiers.from_callable(parity, n_classes=2), GRAPHS),
+    "types": (sc.classifiers.from_callable(heavy, on="batch", n_classes=2), TYPED),
+    "nodes": (Busy(), [named_star()]),
+}
+
+
+def kept(path, what="bits", threat="flips:2", **how):
+    base, graphs = BASES[what]
+    result = sc.ExactClassifier(base).certify(graphs, threat=threat, **how)
+    write_exact(path, ExactArchive.from_result(result, labels=[0] * len(result), settings={"seed": 1}))
+    return result
+
+
+@pytest.mark.parametrize("threat", ["flips:2", "deletions:1", "rewire:1 | deletions:1"])
+@pytest.mark.parametrize("what", BASES)
+def test_what_is_written_is_read_and_holds_with_the_model(tmp_path, what, threat):
+    file = tmp_path / "certificates.json"
+    result = kept(file, what, threat)
+    archive = read_exact(file)
+    assert is_exact(file)
+    assert [(one.label, one.certified_size, one.broken_size, one.attack) for one in archive.result] == [
+        (one.label, one.certified_size, one.broken_size, one.attack) for one in result
+    ]
+    assert archive.result.by_size(archive.labels) == result.by_size([0] * len(result))
+    assert verify_exact(file).verdict == "consistent"
+    base, graphs = BASES[what]
+    found = verify_exact(file, classifier=base, objects=graphs, sample=20)
+    assert found.verdict == "recounted", found.mismatches
+    assert found.recounted >= len(graphs)
+    write_exact(tmp_path / "again.json", archive)
+    assert (tmp_path / "again.json").read_bytes() == file.read_bytes()
+
+
+def changed(path, change):
+    whole = json.loads(path.read_text())
+    change(whole)
+    path.write_text(json.dumps(whole))
+
+
+def broken_row(whole):
+    return next(row for row in whole["graphs"] if row["first"] is not None)
+
+
+def other_number(whole):
+    row = broken_row(whole)
+    row["first"] += 1
+    whole["objects"][row["graph"]]["tried"] += 1
+
+
+FALSE = {
+    "certified_size": lambda whole: broken_row(whole).update(certified_size=2),
+    "broken_size": lambda whole: broken_row(whole).update(broken_size=1),
+    "first": other_number,
+    "answer_after": lambda whole: broken_row(whole).update(answer_after=broken_row(whole)["class"]),
+    "attack": lambda whole: broken_row(whole)["attack"].update(sites=[3, 3]),
+    "attacks": lambda whole: whole["objects"][0].update(attacks=[6, 14], limit=20, tried=20),
+}
+
+
+@pytest.mark.parametrize("field", FALSE)
+def test_numbers_that_do_not_fit_together_are_refuted(tmp_path, field):
+    file = tmp_path / "certificates.json"
+    kept(file)
+    changed(file, FALSE[field])
+    found = verify_exact(file)
+    assert found.verdict == "refuted"
+    assert {each.field for each in found.mismatches} == {field}
+
+
+def test_a_model_that_answers_otherwise_refutes(tmp_path):
+    file = tmp_path / "certificates.json"
+    kept(file)
+    other = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
+    found = verify_exact(file, classifier=other, objects=GRAPHS)
+    assert found.verdict == "refuted"
+    assert all(each.field.startswith("answer under attack") for each in found.mismatches)
+    assert "cannot be true" in str(found)
+    with pytest.raises(sc.InvalidParameterError, match="'objects' must be the 3 of the file"):
+        verify_exact(file, classifier=other, objects=GRAPHS[:1])
+    found = verify_exact(file, classifier=other, objects=[*GRAPHS[:2], sc.Graph(5, [])])
+    assert "attacks" in {each.field for each in found.mismatches}
+
+
+def test_a_threat_of_ones_own_is_known_by_its_text(tmp_path):
+    class Mine(sc.threats.AnyFlips):
+        word = "mine"
+
+    file = tmp_path / "certificates.json"
+    kept(file, threat=Mine(1))
+    assert isinstance(read_exact(file).result.threat, StatedThreat)
+    base, graphs = BASES["bits"]
+    with pytest.raises(sc.InvalidParameterError, match="has but its text"):
+        verify_exact(file, classifier=base, objects=graphs)
+    assert verify_exact(file, classifier=base, objects=graphs, threat=Mine(1)).verdict == "recounted"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda whole: whole.update(alpha=0.1), "'alpha' must be 0"),
+        (lambda whole: whole.update(says=""), "'says'"),
+        (lambda whole: whole["objects"][0].update(limit=99), "at most the number of attacks, 21"),
+        (lambda whole: whole["objects"][0].update(tried=3), "how many attacks were needed"),
+        (lambda whole: whole["graphs"][0].update(graph=1), "one graph after the other"),
+        (lambda whole: whole["graphs"][0].update({"class": 7}), r"'graphs\[0\].class'"),
+        (lambda whole: broken_row(whole).update(attack=None), "or all be null"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(tmp_path, change, message):
+    file = tmp_path / "certificates.json"
+    kept(file)
+    changed(file, change)
+    with pytest.raises(sc.ArchiveError, match=message):
+        verify_exact(file)
