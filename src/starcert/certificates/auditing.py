@@ -123,11 +123,12 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
     `own` has for each graph, by attack, how many votes there were against the class; `votes` were drawn in all.
     """
     size = AuditSize.of(votes, len(own), job.classifier, most=COPIES)
+    size = size._replace(alone=max(size.alone, MIN_COPIES))  # a score of votes settles an attack: few are not enough
 
     def parts() -> Iterator[_Part]:
         for graph, copies, alone in _shared_out(job, sorted(own), size):
             worst = sorted(own[graph], key=lambda attack: (-own[graph][attack], attack))
-            number = min(-(-copies // ATTACK_COPIES), len(worst))
+            number = min(copies, len(worst))
             rest = worst[number // 2 :]
             drawn = _order(job.seed, f"own {job.sites[graph].clean.key}", len(rest))[: number - number // 2]
             attacks = [*worst[: number // 2], *(rest[place] for place in drawn)]
