@@ -60,13 +60,14 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     """Accuracy beside the majority's share, abstentions, how much is certified how far, and where the report is."""
     archive, words = outcome.archive, outcome.words
     fixed = findings.fixed_pairs(outcome.fixed, words)
+    hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
     parts: list[RenderableType] = [
         facts(f"{quantity(len(archive), words.one)}, {len(archive.class_names)} classes", _facts(outcome)),
         "",
         *_withstood(archive, words),
         *_verdict_table(archive, words),
         *_reach(archive, words),
-        *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
+        *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed, hidden)),
         *anchored_notes(archive.anchored),
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
