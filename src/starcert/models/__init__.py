@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
     from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
+    from starcert.models.link_votes import LinkVotes
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
     from starcert.models.propagation import NodePropagation
 
@@ -19,12 +20,13 @@ _HOME = {
     "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
     "starcert.models.propagation": ("NodePropagation",),
+    "starcert.models.link_votes": ("LinkVotes",),
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
 }
 
-__all__ = ["GCN", "GIN", "GINE", "KernelSVM", "NodeGCN", "NodePropagation", "Training", "TrainingCheckpoint",
-           "accuracy", "fit_nodes_with_noise", "fit_with_noise", "graphlet_svm", "how_made", "load_weights", "nspd_svm",
-           "save_weights", "train", "vertex_histogram_svm"]  # fmt: skip
+__all__ = ["GCN", "GIN", "GINE", "KernelSVM", "LinkVotes", "NodeGCN", "NodePropagation", "Training",
+           "TrainingCheckpoint", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "graphlet_svm", "how_made",
+           "load_weights", "nspd_svm", "save_weights", "train", "vertex_histogram_svm"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
