@@ -24,7 +24,7 @@ Truths = npt.NDArray[np.bool_]
 
 UNIT = 2**20  # scores are whole numbers of this part of 1: sums are exact
 FLOOR = 3.0  # log-probabilities below −FLOOR count as that
-WEIGHTS, BONUSES = (0.15, 0.25, 0.4, 0.6, 0.9), (0, 1, 2, 3, 4, 6, 8)  # those that `fit` tries
+WEIGHTS, BONUSES = (0.9, 0.6, 0.4), (0, 1, 2, 3, 4, 6, 8)  # those that `fit` tries
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +102,13 @@ class LinkVotes:
             logits: those of a model that does not look at links, of all nodes.
             labels: the classes of all nodes; those of nodes in neither set are not used.
             train: the nodes whose classes are known: they vote for these. Indices.
-            validation: the nodes that decide, likewise. Of equals the smallest weight and the largest bonus.
+            validation: the nodes that decide, likewise. Of equals the smallest bonus, and the largest weight.
             additions: how many links an attacker may add.
             deletions: how many links it may delete besides.
         """
         taught, deciding, truth = np.asarray(train), np.asarray(validation), np.asarray(labels)
         best, chosen = -1.0, None
-        for weight, bonus in product(WEIGHTS, sorted(BONUSES, reverse=True)):
+        for bonus, weight in product(BONUSES, WEIGHTS):
             tried = cls.of_logits(logits, weight=weight, bonus=bonus, known=(taught, truth[taught]))
             right = tried.answers(graph) == truth
             share = float(np.mean((right & tried.survives(graph, additions=additions, deletions=deletions))[deciding]))
@@ -145,10 +145,11 @@ class LinkVotes:
             linked[u].append(v)
             linked[v].append(u)
         for mine, rival in product(range(scores.shape[1]), repeat=2):
-            nodes = np.flatnonzero((answers == mine) & found)
+            gains = self.votes[:, rival] - self.votes[:, mine]  # of an added link to each node
+            most = additions * max(0, gains.max(initial=0)) - deletions * min(0, gains.min(initial=0))
+            nodes = np.flatnonzero((answers == mine) & found & (scores[:, mine] - scores[:, rival] <= most))
             if mine == rival or not len(nodes):
                 continue
-            gains = self.votes[:, rival] - self.votes[:, mine]  # of an added link to each node
             order = np.argsort(-gains, kind="stable")
             helpful = order[: int((gains > 0).sum())].tolist()
             for node in nodes.tolist():
