@@ -52,7 +52,9 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
         epochs = f"{outcome.settings.epochs:,} epochs in {duration(outcome.seconds)}"
         yield f"Trained {made['module']} on {outcome.what}: {epochs}, under {made['noise']}."
         yield f"Wrote {place}."
-    right = f"{made['validation_accuracy']:.1%} of noisy copies are right"
+    share = (made["settings"].get("against") or {}).get("share")
+    what = "noisy copies are right" if share is None else f"its objects have more than {share:.1%} of copies right"
+    right = f"{made['validation_accuracy']:.1%} of {what}"
     yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
 
 

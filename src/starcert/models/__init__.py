@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starcert.models.link_votes import LinkVotes
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
     from starcert.models.propagation import NodePropagation
-    from starcert.models.wrappers import BlindHead, Filtered, MaxDegree, SimilarEnds, Valence
+    from starcert.models.wrappers import BlindHead, Filtered, MaxDegree, SimilarEnds, WithinValence
 
 _HOME = {
     "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
@@ -25,11 +25,11 @@ _HOME = {
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
     "starcert.models.propagation": ("NodePropagation",),
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
-    "starcert.models.wrappers": ("BlindHead", "Filtered", "MaxDegree", "SimilarEnds", "Valence"),
+    "starcert.models.wrappers": ("BlindHead", "Filtered", "MaxDegree", "SimilarEnds", "WithinValence"),
 }
 
 __all__ = ["GCN", "GIN", "GINE", "Against", "BlindHead", "Filtered", "KernelSVM", "LinkVotes", "MaxDegree", "NodeGCN",
-           "NodePropagation", "SimilarEnds", "Training", "TrainingCheckpoint", "Valence", "accuracy",
+           "NodePropagation", "SimilarEnds", "Training", "TrainingCheckpoint", "WithinValence", "accuracy",
            "fit_nodes_with_noise", "fit_with_noise", "graphlet_svm", "how_made", "load_weights", "nspd_svm",
            "save_weights", "train", "vertex_histogram_svm"]  # fmt: skip
 

@@ -86,7 +86,8 @@ class Filtered(_Around):
 
     Args:
         module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
-        keep: `MaxDegree`, `Valence`, `SimilarEnds`, or a function from x and edge_index to a truth value for each edge.
+        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, or a function from x and edge_index to a truth value of each
+            edge.
     """
 
     def __init__(self, module: nn.Module, keep: Keep) -> None:
@@ -125,7 +126,7 @@ class MaxDegree:
 
 
 @dataclass(frozen=True)
-class Valence:
+class WithinValence:
     """Lets an edge through if no end has more edges than its element allows; x begins with elements, one-hot.
 
     Args:

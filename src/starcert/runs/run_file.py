@@ -30,8 +30,9 @@ from starcert.classifiers.values import ValueRange
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
 from starcert.runs.threats import threat_text
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole

@@ -1,4 +1,4 @@
-"""The settings of a run: what is certified, how, and where to; and how a module is trained.
+"""The settings of a run: what is certified, how, and where to.
 
 Each is declared once, as a field. Its key in a run file, its option with help and default, and its check follow.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import choose_bound
@@ -219,6 +219,7 @@ class RunSettings:
         shown="none: all that can be flipped",
         metavar="NAME:NUMBER",
         sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
+        in_training=True,
     )
     spare_node: dict[str, object] | None = setting(
         checks.must('be a table: [spare_node], and below it lines such as element = "C"', checks.is_table, dict),
@@ -358,43 +359,3 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     text = f"{called} is deprecated: write {instead.format(settings.threat)}."
     warnings.warn(text, StarcertWarning, stacklevel=2)
     return settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """How `starcert train` trains a module: its options, and the table [train] of a run file."""
-
-    epochs: int = setting(
-        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
-    )
-    learning_rate: float = setting(
-        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
-    )
-    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
-    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
-    seed: int = setting(
-        checks.whole(0, 2**63 - 1),
-        "The seed of training: of the module's first weights, of noise, order and dropout.",
-        default=0,
-    )
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
-        """The given settings, and the defaults for graphs or for nodes."""
-        if nodes and given.get("batch_size") is not None:
-            requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
-            raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
-        return cls(**{**(_FOR_NODES if nodes else {}), **given})
-
-
-_FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
-"""Defaults where nodes are classified."""
-
-
-def _declared_for_training(each: Field[Any]) -> Setting:
-    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
-    return replace(declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
-
-
-TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
-"""The settings of training by their keys."""

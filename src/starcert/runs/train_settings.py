@@ -1,0 +1,67 @@
+"""How `starcert train` trains a module: each setting is declared once, as a field, as those of a run are."""
+
+# ruff: noqa: RUF009  (a setting is a field)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, asdict, dataclass, fields, replace
+from typing import Any, Self
+
+from starcert.models.against import Against
+from starcert.runs import setting_values as checks
+from starcert.runs.setting_values import Setting, declared
+from starcert.runs.settings import setting
+from starcert.system.errors import InvalidParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """How `starcert train` trains a module: its options, and the table [train] of a run file."""
+
+    epochs: int = setting(
+        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
+    )
+    learning_rate: float = setting(
+        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
+    )
+    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
+    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
+    against: dict[str, float] | None = setting(
+        lambda value, _base, _name: {key: each for key, each in asdict(Against.of(value)).items() if each is not None},
+        "Train for certificates: copies (noisy copies of a graph in a step), worst (how much the one with the largest "
+        "loss counts, from 0 to 1), flips (edges flipped in each on top of the noise), consistency (how much it counts "
+        "that copies are answered alike), share (of right copies that a validation graph needs to count; by default "
+        "what --threat takes, where it counts flips). For example copies=4,worst=0.5,flips=1.",
+        parse=checks.parse_numbers,
+        metavar="NAME=NUMBER,…",
+        shown="noise alone",
+    )
+    seed: int = setting(
+        checks.whole(0, 2**63 - 1),
+        "The seed of training: of the module's first weights, of noise, order and dropout.",
+        default=0,
+    )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
+        """The given settings, and the defaults for graphs or for nodes."""
+        if nodes and given.get("batch_size") is not None:
+            requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
+            raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
+        return cls(**{**(_FOR_NODES if nodes else {}), **given})
+
+
+_FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
+"""Defaults where nodes are classified."""
+
+
+def _declared_for_training(each: Field[Any]) -> Setting:
+    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
+    about = declared(each)
+    shown = about.shown if each.default is None else f"{each.default}{for_nodes}"
+    return replace(about, panel="Training", shown=shown)
+
+
+TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
+"""The settings of training by their keys."""
