@@ -58,6 +58,7 @@ NEEDS = {
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
+    "worth": ("torch_geometric",),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
 and `test_recipes.py` those about additions of one's own."""

@@ -128,8 +128,11 @@ def test_files_that_are_none_are_refused(file, tmp_path):
         sc.datasets.npz(tmp_path / "one.npy")
     with pytest.raises(StarcertError, match="there is no such file"):
         sc.datasets.npz(tmp_path / "none.npz")
-    with pytest.raises(StarcertError, match=r"is no file of plain arrays.*pickle"):
-        sc.datasets.npz(file(arrays(more=np.array([{}], dtype=object))))
+    data = sc.datasets.npz(file(arrays(more=np.array([{}], dtype=object))))
+    assert "more is not read: it holds Python objects." in data.said
+    for needed in ("labels", "adj_data"):
+        with pytest.raises(StarcertError, match=f"{needed} holds Python objects, a pickle"):
+            sc.datasets.npz(file(arrays(**{needed: np.array([{}], dtype=object)})))
 
 
 def packed(path, arrays, *, compression=zipfile.ZIP_DEFLATED, raw=None, **changes):

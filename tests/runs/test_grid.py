@@ -19,6 +19,15 @@ def test_all_combinations_in_their_order():
     assert str(grid) == "motif=0.02,0.05,0.1,random=0.2,0.45"
 
 
+def test_one_way_noise_is_swept_and_certifies_what_the_docs_say():
+    levels = list(parse_grid(["links=0.8/0,0.9/0,0.97/0"]).levels())
+    assert [noise_text(noise) for noise in levels] == ["links=0.8/0.0", "links=0.9/0.0", "links=0.97/0.0"]
+    for noise, p, k in product(levels, (0.8, 0.9, 0.97), (1, 2, 3)):
+        if noise["links"].delete == p:
+            assert 1 - sc.slack(noise, (0, k)) == pytest.approx(1 / (2 * p**k))
+            assert sc.slack(noise, (k, 0)) == pytest.approx(p**k / 2)
+
+
 def test_delete_and_add_together_or_apart():
     assert texts(parse_grid(["bonds=0.04/0.05,0.1/0.2"])) == ["bonds=0.04/0.05", "bonds=0.1/0.2"]
     apart = parse_grid(["bonds.delete=0.04,0.1,bonds.add=0.05,0.2"])

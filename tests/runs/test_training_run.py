@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.cli.run_views import trained_view
 from starcert.runs.run_file import read_run_file
 from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import SETTINGS
@@ -220,7 +221,7 @@ def test_the_table_train_of_a_run_file(tmp_path):
 def test_defaults_are_those_that_the_help_shows():
     graphs, nodes = (TrainSettings.of({}, nodes=each) for each in (False, True))
     for key, setting in TRAIN_SETTINGS.items():
-        assert str(getattr(graphs, key)) in setting.shown
+        assert setting.shown == "noise alone" if key == "against" else str(getattr(graphs, key)) in setting.shown
         assert getattr(nodes, key) is None or str(getattr(nodes, key)) in setting.shown
     assert np.isclose(nodes.weight_decay, 5e-4)
     with pytest.raises(UnknownSettingError):
@@ -308,3 +309,31 @@ def test_parts_of_ones_own_are_learned_from(tmp_path):
     (tmp_path / "parts.json").write_text(json.dumps(parts))
     options = check_values({"splits": "parts.json"}, SETTINGS, base=tmp_path)
     assert trained(file, options=options, epochs=2).what == "10 graphs, 6 for validation"
+
+
+def test_training_for_certificates_is_judged_by_the_threat(tmp_path):
+    file = worlds.project(tmp_path)
+    file.write_text(worlds.RUN + "against = { copies = 2, flips = 1, worst = 0.5 }\n")
+    run, settings = training_settings(read_run_file(file), {"threat": "flips:1"}, {})
+    outcome = train_run(run, settings)
+    share = outcome.made["settings"]["against"]["share"]
+    noise = run.noise
+    assert share == 1 - min(sc.slack(noise, (1, 0)), sc.slack(noise, (0, 1)))
+    assert any(f"of its objects have more than {share:.1%} of copies right" in line for line in trained_view(outcome))
+    again = train_run(run, settings)
+    assert again.seconds is None
+    with pytest.raises(StarcertError, match="trained otherwise"):
+        train_run(*training_settings(read_run_file(file), {"threat": "flips:1"}, {"against": {"copies": 3}}))
+    options = {"threat": "flips:1", "noise": sc.Noise(all=0.0)}
+    with pytest.raises(InvalidParameterError, match=r"threat.*certified by votes that agree"):
+        train_run(*training_settings(read_run_file(file), options, {}), again=True)
+
+
+def test_what_training_defends_against_is_checked(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("[train]\nagainst = { copy = 2 }\n")
+    with pytest.raises(StarcertError, match="Did you mean copies"):
+        read_run_file(file)
+    assert TRAIN_SETTINGS["against"].parse("copies=2,worst=0.5", "--against") == {"copies": 2, "worst": 0.5}
+    with pytest.raises(InvalidParameterError, match="NAME=NUMBER"):
+        TRAIN_SETTINGS["against"].parse("copies=two", "--against")

@@ -33,6 +33,8 @@ def sentence_of(one: Certificate, stated_by: str) -> str:
         end += f" The list of attacks is anchored: {threat.anchored}"
     if one.anchored:
         end += f" The regions are anchored ({one.anchored}): they stay as they are in this {one.kind.word}."
+    elif one.noise.invisible:
+        end += f" {any_number_of_flips(one)}"
     if stated_by:
         end += f" This is stated by {stated_by}, not proved."
     return f"{premise}, the smoothed classifier answers class {one.label} for {_certified_objects(one, whom)}.{end}"
@@ -40,16 +42,32 @@ def sentence_of(one: Certificate, stated_by: str) -> str:
 
 def _certified_objects(one: Certificate, whom: str) -> str:
     word, radii = one.kind.word, one.frontier.radii
+    seen = _visible_axes(one)
     named = [
-        [f"{count} in {axis}" for axis, count in zip(one.noise.axes, radius, strict=True) if count]
+        [f"{count} in {axis}" for axis, count in zip(one.noise.axes, radius, strict=True) if count and axis in seen]
         for radius in radii[:MAX_NAMED]
     ]
-    flips = "; or ".join(map(", ".join, named))
+    flips = "; or ".join(dict.fromkeys(map(", ".join, named)))  # radii may differ in what is not named
     flips += f"; or any of {len(radii) - MAX_NAMED:,} further radii of its frontier" if len(radii) > MAX_NAMED else ""
     by_radius = f"{whom}every {word} that differs from this one by at most these flips, and nowhere else: {flips}"
     if one.asked is not None:
         return _certified_attacks(one, whom) + (f"; and for {by_radius}" if any(named) else "")
     return by_radius if any(named) else f"{whom}this {word} itself; no flip is certified"
+
+
+def any_number_of_flips(one: Certificate) -> str:
+    """What is certified where noisy copies show nothing of the object."""
+    where = [
+        region if one.capacity is None else f"the {one.noise.sites_of(region, one.capacity):,} sites of {region}"
+        for region in one.noise.invisible
+    ]
+    return f"Besides, any number of flips among {' and '.join(where)} changes nothing: noisy copies never show them."
+
+
+def _visible_axes(one: Certificate) -> set[str]:
+    """The axes on which flips are counted: where the regions are anchored, all of them."""
+    hidden = () if one.anchored else one.noise.invisible
+    return {region + suffix for region in one.noise if region not in hidden for suffix in one.noise[region].suffixes}
 
 
 def _certified_attacks(one: Certificate, whom: str) -> str:

@@ -179,6 +179,8 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
     starcert init learned --example pyg && starcert train learned/run.toml
 
     starcert train run.toml --epochs 100 --learning-rate 0.01 --again
+
+    starcert train run.toml --against copies=4,flips=1,consistency=0.5 --threat flips:1
     """
     how, others = (
         {key: text for key, text in given.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)

@@ -52,7 +52,9 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
         epochs = f"{outcome.settings.epochs:,} epochs in {duration(outcome.seconds)}"
         yield f"Trained {made['module']} on {outcome.what}: {epochs}, under {made['noise']}."
         yield f"Wrote {place}."
-    right = f"{made['validation_accuracy']:.1%} of noisy copies are right"
+    share = (made["settings"].get("against") or {}).get("share")
+    what = "noisy copies are right" if share is None else f"its objects have more than {share:.1%} of copies right"
+    right = f"{made['validation_accuracy']:.1%} of {what}"
     yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
 
 
@@ -60,6 +62,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     """Accuracy beside the majority's share, abstentions, how much is certified how far, and where the report is."""
     archive, words = outcome.archive, outcome.words
     fixed = findings.fixed_pairs(outcome.fixed, words)
+    hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
     parts: list[RenderableType] = [
         facts(f"{quantity(len(archive), words.one)}, {len(archive.class_names)} classes", _facts(outcome)),
         "",
@@ -67,7 +70,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_verdict_table(archive, words),
         *([*together, ""] if (together := findings.changed_together(archive)) else []),
         *_reach(archive, words),
-        *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
+        *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed, hidden)),
         *anchored_notes(archive.anchored),
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),

@@ -39,7 +39,8 @@ def npz(
 
     An entry other than 0 of the adjacency matrix is an edge, whatever its weight; self-loops are left out. Edges are
     undirected, one where either direction is there, unless `directed` is set. A feature is 1 where its entry is
-    other than 0. Boolean arrays with one entry a node are masks, node data by their names.
+    other than 0. Boolean arrays with one entry a node are masks, node data by their names. Arrays of Python objects,
+    whose pickles could run anything, are not read.
 
     Args:
         path: the file.
@@ -69,6 +70,8 @@ def npz(
     loops = rows == columns
     rows, columns = rows[~loops], columns[~loops]
     said = [f"{loops.sum():,} self-loop{'s are' if loops.sum() > 1 else ' is'} left out."] if loops.any() else []
+    if given.objects:
+        said.append(f"{', '.join(given.objects)} is not read: it holds Python objects.")
     pairs = np.stack([rows, columns], axis=1)
     edges = np.unique(pairs if directed else np.sort(pairs, axis=1), axis=0)
     if not directed and (merged := len(np.unique(pairs, axis=0)) - len(edges)) < len(edges):
@@ -98,7 +101,9 @@ def _read(file: Path) -> _Arrays:
             unpacked, size = sum(member.file_size for member in members), file.stat().st_size
             if unpacked > _FREE_BYTES + 16 * size:
                 raise ValueError(f"it would unpack to {in_words(unpacked)}, though it has {in_words(size)}")
-            return _Arrays(file, {each.filename.removesuffix(".npy"): _array(packed, each) for each in members})
+            read = {each.filename.removesuffix(".npy"): _array(packed, each) for each in members}
+        objects = tuple(key for key, array in read.items() if array is None)
+        return _Arrays(file, {key: array for key, array in read.items() if array is not None}, objects)
     except FileNotFoundError:
         raise StarcertError(f"{file}: there is no such file.") from None
     except Exception as error:  # zipfile, zlib and numpy raise nearly anything on a file that is none of theirs
@@ -106,8 +111,8 @@ def _read(file: Path) -> _Arrays:
         raise StarcertError(f"{file}: is no file of plain arrays: {reason}. {_ADVICE}") from error
 
 
-def _array(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[np.generic]:
-    """One array of a file, once its header is known to claim what is there."""
+def _array(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[np.generic] | None:
+    """One array of a file, once its header is known to claim what is there; None for one of Python objects."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{member.filename} must be deflated or stored")
     with packed.open(member) as stream:
@@ -116,7 +121,7 @@ def _array(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[np.g
         except ValueError as error:
             raise ValueError(f"{member.filename} is no plain array ({error})") from error
         if header.dtype.hasobject:
-            raise ValueError(f"{member.filename} holds Python objects, a pickle that could run anything")
+            return None  # a pickle could run anything
         if header.size != member.file_size:
             raise ValueError(f"{member.filename} must be as long as it says")
         numbers = read_numbers(stream, prod(header.shape), header.dtype)
@@ -128,6 +133,7 @@ class _Arrays(NamedTuple):
 
     file: Path
     arrays: dict[str, npt.NDArray[np.generic]]
+    objects: tuple[str, ...]  # the names of those that are not read: they hold Python objects
 
     def refuse(self, problem: str) -> NoReturn:
         raise StarcertError(f"{self.file}: {problem}.")
@@ -136,6 +142,8 @@ class _Arrays(NamedTuple):
         names = [f"{matrix}_{part}", f"{matrix}_matrix_{part}"]
         found = [self.arrays[name] for name in names if name in self.arrays]
         if not found:
+            for name in {*names} & {*self.objects}:
+                self.refuse(f"{name} holds Python objects, a pickle that could run anything. {_ADVICE[:-1]}")
             self.refuse(f"has no array {names[0]} (nor {names[1]}). It has {', '.join(self.arrays) or 'none'}")
         return found[0]
 
@@ -174,6 +182,8 @@ class _Arrays(NamedTuple):
         return x
 
     def labels(self, n_nodes: int) -> tuple[Indices, tuple[str, ...]]:
+        if "labels" in self.objects:
+            self.refuse(f"labels holds Python objects, a pickle that could run anything. {_ADVICE[:-1]}")
         if "labels" not in self.arrays:
             self.refuse(f"has no array labels. It has {', '.join(self.arrays) or 'none'}")
         given = self.arrays["labels"]

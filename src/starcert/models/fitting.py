@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
-from starcert.models.copies import TrainingCopies, block_diagonal
+from starcert.models.adversary import Candidates, defended_loss
+from starcert.models.against import Against
+from starcert.models.copies import Inputs, TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
@@ -33,6 +36,7 @@ from starcert.system.output import progress_bar
 
 MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
 VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
+SHARE_COPIES = 32  # the same where the share of right copies of each graph counts
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class Training:
     """How a training went."""
 
     best_epoch: int  # the epoch whose weights were kept
-    validation_accuracy: float  # their accuracy on (noisy) validation graphs; 0 where outputs are numbers
+    # their accuracy on (noisy) validation graphs, or the share of those with enough copies right (`Against.share`); 0
+    # where outputs are numbers
+    validation_accuracy: float
     history: list[tuple[float, float, float]] = field(repr=False)  # of each epoch: loss, validation loss and accuracy
 
 
@@ -56,6 +62,7 @@ def fit_with_noise(
     weight_decay: float = 1e-3,
     halve_every: int = 50,
     batch_size: int = 32,
+    against: Against | None = None,
     seed: int = 0,
     progress: bool | None = None,
     checkpoint: TrainingCheckpoint | None = None,
@@ -74,19 +81,22 @@ def fit_with_noise(
         weight_decay: of AdamW.
         halve_every: the learning rate is halved after every `halve_every` epochs.
         batch_size: graphs in a step.
+        against: how to train for certificates, on top of the noise; None: a step sees one noisy copy of each graph.
         seed: of the order of graphs, of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "graph")
     taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
-    tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, VALIDATION_COPIES)
+    n_tested = validation_copies(against)
+    tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, n_tested)
     read = _numbers if base.values else _classes
     classes = read(labels, len(taught), "labels", base.device)
     right = read(validation[1], len(tested), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
+    n_copies, directed = 1 if against is None else against.copies, any(graph.directed for graph in graphs)
 
     def step(epoch: int) -> float:
         nonlocal drawn
@@ -94,17 +104,24 @@ def fit_with_noise(
         while drawn <= epoch:  # a continued training skips the orders of earlier epochs
             order, drawn = rng.permutation(len(taught)), drawn + 1
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
-            inputs = block_diagonal([taught.copy(i, epoch) for i in part])
-            loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
+            numbers = range(epoch * n_copies, (epoch + 1) * n_copies)
+            inputs = block_diagonal([taught.copy(i, number) for number in numbers for i in part])
+            if against is None:
+                loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
+            else:
+                answers = partial(_answers, base, n_copies)
+                find = partial(Candidates.of_graphs, first=len(part), directed=directed)
+                key = (seed, epoch, int(part[0]))
+                loss = defended_loss(base, inputs, classes[part], against, answers, find, key, directed=directed)
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(taught)
 
-    copies = [tested.copy(i, number) for number in range(VALIDATION_COPIES) for i in range(len(tested))]
+    copies = [tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))]
     unseen = block_diagonal(copies)
 
     def evaluate() -> tuple[float, float]:
-        return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(VALIDATION_COPIES))
+        return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(n_tested), n_tested, against)
 
     parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
     return _best(base, epochs, step, evaluate, parts, seed=seed, progress=progress, checkpoint=checkpoint)
@@ -170,6 +187,7 @@ def fit_nodes_with_noise(
     weight_decay: float = 5e-4,
     validate_every: int = 10,
     patience: int | None = None,
+    against: Against | None = None,
     seed: int = 0,
     progress: bool | None = None,
     checkpoint: TrainingCheckpoint | None = None,
@@ -185,17 +203,19 @@ def fit_nodes_with_noise(
         validation: the nodes that decide which epoch's weights are kept, likewise.
         noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many at most, one step each.
-        copies: noisy copies in a step.
+        copies: noisy copies in a step; with `against`, those that it says.
         learning_rate: of Adam.
         weight_decay: of Adam.
         validate_every: the validation nodes are evaluated every `validate_every` epochs.
         patience: training ends after this many epochs without a better version; None: never.
+        against: how to train for certificates, on top of the noise. Only the nodes of `train` are looked at.
         seed: of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "nodes")
-    whole_number("copies", copies, 1, MAX_NODE_COPIES)
+    copies = whole_number("copies", copies, 1, MAX_NODE_COPIES) if against is None else against.copies
+    n_tested = validation_copies(against)
     problem = smoothed.problem([graph])
     taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
     tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
@@ -204,18 +224,26 @@ def fit_nodes_with_noise(
     deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
-    def logits(drawn: TrainingCopies, number: int, count: int, nodes: torch.Tensor) -> torch.Tensor:
+    def logits(drawn: TrainingCopies, number: int, count: int, nodes: Tensor) -> Tensor:
         block, place = drawn.block(0, number)
         inputs = base.inputs(block[place : place + count])
         return base.logits_from(inputs, count, graph.n_nodes)[:, nodes].flatten(0, 1)
 
     def step(epoch: int) -> float:
+        if against is not None:
+            block, place = taught.block(0, copies * epoch)
+            inputs = base.inputs(block[place : place + copies])
+            answers = partial(_answers_of_nodes, base, copies, learned)
+            find = partial(Candidates.at_nodes, nodes=_in_copies(learned, copies, graph), directed=graph.directed)
+            wanted, key = classes[learned], (seed, epoch)
+            loss = defended_loss(base, inputs, wanted, against, answers, find, key, directed=graph.directed)
+            return _descend(optimizer, loss)
         found = logits(taught, copies * epoch, copies, learned)
         return _descend(optimizer, _loss(found, classes[learned].repeat(copies)))
 
     def evaluate() -> tuple[float, float]:
-        found = torch.cat([logits(tested, number, 1, deciding) for number in range(VALIDATION_COPIES)])
-        return _quality(found, classes[deciding].repeat(VALIDATION_COPIES))
+        found = torch.cat([logits(tested, number, 1, deciding) for number in range(n_tested)])
+        return _quality(found, classes[deciding].repeat(n_tested), n_tested, against)
 
     return _best(
         base, epochs, step, evaluate, {"optimizer": optimizer}, every=whole_number("validate_every", validate_every, 1),
@@ -223,26 +251,56 @@ def fit_nodes_with_noise(
     )  # fmt: skip
 
 
-def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
+def _answers(base: TorchClassifier, n_copies: int, inputs: Inputs) -> Tensor:
+    """The logits of several copies of some graphs, shape (copies, graphs, classes)."""
+    batch = inputs["batch"]
+    assert batch is not None
+    n_rows = int(batch.max()) + 1
+    found = base.logits_from(inputs, n_rows, 0)
+    return found.view(n_copies, n_rows // n_copies, -1)
+
+
+def _answers_of_nodes(base: TorchClassifier, n_copies: int, nodes: Tensor, inputs: Inputs) -> Tensor:
+    """The logits of some nodes of several copies, shape (copies, nodes, classes)."""
+    batch = inputs["batch"]
+    assert batch is not None
+    return base.logits_from(inputs, n_copies, len(batch) // n_copies)[:, nodes]
+
+
+def _in_copies(nodes: Tensor, n_copies: int, graph: Graph) -> Tensor:
+    """The places of some nodes in all copies but the first."""
+    first = torch.arange(1, n_copies, device=nodes.device) * graph.n_nodes
+    return (first[:, None] + nodes).flatten()
+
+
+def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.item()
 
 
-def _loss(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def _loss(found: Tensor, wanted: Tensor) -> Tensor:
     """The cross entropy of classes, or the squared error of numbers."""
     if wanted.is_floating_point():
         return functional.mse_loss(found[:, 0], wanted)
     return functional.cross_entropy(found, wanted)
 
 
-def _quality(logits: torch.Tensor, classes: torch.Tensor) -> tuple[float, float]:
-    """Accuracy and loss; of numbers the loss alone."""
+def validation_copies(against: Against | None) -> int:
+    """How many noisy copies of each validation object there are: more where it is their share that counts."""
+    return VALIDATION_COPIES if against is None or against.share is None else SHARE_COPIES
+
+
+def _quality(logits: Tensor, classes: Tensor, n_copies: int, against: Against | None) -> tuple[float, float]:
+    """Accuracy on copies, or the share of objects with enough right ones, and loss; of numbers the loss alone."""
+    loss = _loss(logits, classes).item()
     if classes.is_floating_point():
-        return 0.0, _loss(logits, classes).item()
-    right = (logits.argmax(dim=1) == classes).double().mean().item()
-    return right, functional.cross_entropy(logits, classes).item()
+        return 0.0, loss
+    right = (logits.argmax(dim=1) == classes).double()
+    if against is not None and against.share is not None:
+        right = (right.view(n_copies, -1).mean(dim=0) > against.share).double()
+    return right.mean().item(), loss
 
 
 def _best(
@@ -321,7 +379,7 @@ def _trainable(smoothed: Any, targets: str) -> TorchClassifier:  # noqa: ANN401
     return base
 
 
-def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
+def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
     given = np.asarray(labels)
     if given.shape != (count,):
         raise InvalidParameterError(parameter, f"have one class for each of {count}, a whole number", given.shape)
@@ -331,14 +389,14 @@ def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.de
     return torch.as_tensor(given.astype(np.int64), device=device)
 
 
-def _numbers(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
+def _numbers(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
     given = np.asarray(labels)
     if given.shape != (count,) or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
         raise InvalidParameterError(parameter, f"be {count} numbers, as the outputs are", labels)
     return torch.as_tensor(given, dtype=torch.get_default_dtype(), device=device)
 
 
-def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
+def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
     given = np.asarray(nodes)
     if given.dtype.kind == "b" and given.shape == (count,):
         given = np.flatnonzero(given)

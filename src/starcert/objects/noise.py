@@ -80,6 +80,22 @@ class Noise:
         return any(law.alphabet > 2 for law in self._laws.values())
 
     @property
+    def invisible(self) -> tuple[str, ...]:
+        """The regions of which noisy copies show nothing: any number of attacks there changes nothing.
+
+        Example:
+            >>> Noise(alike=Flip(delete=0.8, add=0), unlike=Flip(delete=1, add=0)).invisible
+            ('unlike',)
+        """
+        return tuple(region for region, law in self._laws.items() if law.invisible)
+
+    def sites_of(self, region: str, capacity: Sequence[int]) -> int:
+        """How many sites a region has, from the capacity of each axis: axes may share their sites."""
+        law, first = self._laws[region], self.axes.index(region + self._laws[region].suffixes[0])
+        own = zip(law.moves, capacity[first : first + len(law.moves)], strict=True)
+        return sum({frozenset(before for before, _ in moves): count for moves, count in own}.values())
+
+    @property
     def outside(self) -> tuple[str, ...]:
         """The names of its laws that are not starcert's own: what they state about noise cannot be proved here."""
         return tuple({law.name: None for law in self._laws.values() if type(law) not in LAWS})

@@ -12,6 +12,7 @@ from starcert.certificates import metrics
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
 from starcert.files import Archive
 from starcert.objects.kinds import Words
+from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, threat_of
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
@@ -266,6 +267,16 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
     lie = "lies" if sum(fixed) == 1 else "lie"
     where = f"{quantity(sum(fixed), words.site)} in {some:,} of {quantity(len(fixed), words.whole)}"
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
+
+
+def invisible_sites(noise: Noise, capacities: Sequence[Sequence[int] | None], anchored: Sequence[str]) -> str:
+    """Says how many sites noisy copies show nothing of, and what that means; "" if there are none, or not for sure."""
+    known = [each for each in capacities if each is not None]
+    if not noise.invisible or any(anchored) or not known or len(known) < len(capacities):
+        return ""
+    most = {region: max(noise.sites_of(region, each) for each in known) for region in noise.invisible}
+    where = ", ".join(f"up to {count:,} sites in {region}" for region, count in most.items())
+    return f"Invisible: {where}. Noisy copies never show them: any number of flips there changes nothing."
 
 
 def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> list[str]:

@@ -271,6 +271,8 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     if (threat := threat_asked(archive.certificates)) is not None:
         data["threat"] = threat_data(archive.certificates, threat)
     fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
+    hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
+    fixed = " ".join(filter(None, (fixed, hidden)))
     return PageData(data, counts, list(findings.notices(archive, counts, slices, words)), fixed, words)
 
 

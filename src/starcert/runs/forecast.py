@@ -28,7 +28,7 @@ from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.threats import attackable
-from starcert.pages.findings import fixed_pairs
+from starcert.pages.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
@@ -129,8 +129,8 @@ def forecast_of(
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
             yield f"Empty: {axis} has no sites in {empty:,} of {objects}."
-    if fixed := fixed_pairs([sites.n_fixed for sites in problem.sites], words):
-        yield fixed
+    fixed = fixed_pairs([sites.n_fixed for sites in problem.sites], words)
+    yield from filter(None, (fixed, invisible_sites(problem.noise, problem.capacities, problem.anchored)))
 
 
 def _selection(settings: RunSettings) -> int:

@@ -1,11 +1,14 @@
-"""The settings of training: how a module is trained with noise."""
+"""How `starcert train` trains a module: each setting is declared once, as a field, as those of a run are."""
+
+# ruff: noqa: RUF009  (a setting is a field)
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, asdict, dataclass, fields, replace
 from typing import Any, Self
 
+from starcert.models.against import Against
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Setting, declared, setting
 from starcert.system.errors import InvalidParameterError
@@ -23,6 +26,16 @@ class TrainSettings:
     )
     weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
     batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
+    against: dict[str, float] | None = setting(
+        lambda value, _base, _name: {key: each for key, each in asdict(Against.of(value)).items() if each is not None},
+        "Train for certificates: copies (noisy copies of a graph in a step), worst (how much the one with the largest "
+        "loss counts, from 0 to 1), flips (edges flipped in each on top of the noise), consistency (how much it counts "
+        "that copies are answered alike), share (of right copies that a validation graph needs to count; by default "
+        "what --threat takes, where it counts flips). For example copies=4,worst=0.5,flips=1.",
+        parse=checks.parse_numbers,
+        metavar="NAME=NUMBER,…",
+        shown="noise alone",
+    )
     seed: int = setting(
         checks.whole(0, 2**63 - 1),
         "The seed of training: of the module's first weights, of noise, order and dropout.",
@@ -44,7 +57,9 @@ _FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "ba
 
 def _declared_for_training(each: Field[Any]) -> Setting:
     for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
-    return replace(declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
+    about = declared(each)
+    shown = about.shown if each.default is None else f"{each.default}{for_nodes}"
+    return replace(about, panel="Training", shown=shown)
 
 
 TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}

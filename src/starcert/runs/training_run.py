@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from starcert import models  # which imports torch only where one of them is used
+from starcert.certificates.slack import slack
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
+from starcert.math.frontier import levels_of
+from starcert.models.against import Against
 from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
@@ -113,8 +116,11 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
             "data": lesson.content,
             "noise": repr(run.noise),
             "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
-            **asdict(settings),
+            **{key: value for key, value in asdict(settings).items() if value is not None or key != "against"},
         }
+        against = _against(run, settings)
+        if against is not None:
+            story["against"] = asdict(against)
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if weights.exists():
             made = models.how_made(weights)
@@ -123,11 +129,28 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
                 return TrainedRun(weights, made, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
-        how = {key: value for key, value in asdict(settings).items() if value is not None}
-        training = lesson.fit(**how, checkpoint=state)
+        how = {key: value for key, value in asdict(settings).items() if value is not None and key != "against"}
+        training = lesson.fit(**how, against=against, checkpoint=state)
     models.save_weights(smoothed, weights, training, settings=story)
     state.remove()
     return TrainedRun(weights, models.how_made(weights), settings, lesson.what, majority, time.monotonic() - begun)
+
+
+def _against(run: RunSettings, settings: TrainSettings) -> Against | None:
+    """What to train against; the share of right copies follows from the threat, where that counts flips."""
+    if settings.against is None:
+        return None
+    found = Against.of(settings.against)
+    if found.share is not None or run.threat is None or not run.threat.by_radius:
+        return found
+    limits, flips = run.threat.limits(run.noise), run.threat.flips
+    box = limits or (flips or 0,) * len(run.noise.axes)
+    levels = [box] if flips is None else levels_of(min(flips, sum(box)), box)
+    least = min(slack(run.noise, level) for level in levels)
+    if least <= 0:
+        hint = "Give more noise, or training a share of its own: --against share=0.9."
+        raise InvalidParameterError("threat", "be one that can be certified by votes that agree", run.threat, hint)
+    return replace(found, share=1 - least)
 
 
 def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[str, object], *, again: bool) -> None:

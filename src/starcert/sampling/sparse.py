@@ -247,6 +247,8 @@ def _taken_by_others(pool: Pool) -> Positions:
 
 def _draw_pool(stream: WordStream, samples: int, pool: Pool, taken: Positions) -> tuple[Positions, Positions]:
     """Where the flips of each sample begin (samples + 1 entries), and their positions."""
+    if pool.p == 1 and pool.only is not None:  # nothing is left to chance, and no word is used
+        return np.arange(samples + 1, dtype=np.int64) * pool.n_sites, np.tile(pool.only, samples)
     first_count, table = count_table(pool.n_sites, pool.p)
     starts = np.zeros(samples + 1, dtype=np.int64)
     flips = samples * pool.flips

@@ -89,6 +89,14 @@ class Law(ABC):
         """With which probability a site of this value shows another one."""
         return float(1 - self.transitions(value)[value])
 
+    @property
+    def invisible(self) -> bool:
+        """Whether a copy shows nothing of the value that a site has, as under `Flip(delete=1, add=0)`.
+
+        Any number of attacks on such sites changes nothing: noisy copies have the same law with them and without.
+        """
+        return len({self.transitions(value) for value in range(self.alphabet)}) == 1
+
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
         """How many sites an attacker can change on each axis, given how many sites have each value."""
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)

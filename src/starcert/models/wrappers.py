@@ -1,0 +1,163 @@
+"""Wrappers around any module on `edge_index`: a blind head with a bounded correction, and filters of edges.
+
+Whatever they look at is the noisy copy and what no attack can change, so a module in a wrapper is a base classifier
+like any other. Filters that follow from fixed data alone do more: give the pairs that they never let through the noise
+`Flip(delete=1, add=0)`, and any number of flips there is certified (`starcert.regions.similar_features`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from starcert.classifiers.torch.calling import calling_of
+from starcert.objects.laws import real_number
+from starcert.system.errors import InvalidParameterError, whole_number
+
+
+class _Around(nn.Module):
+    """A module that gets what its parameters are named after."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self._callings = {"module": calling_of(module, None, of_graphs=False)}
+
+    def _call(self, name: str, inputs: dict[str, Tensor | None]) -> Tensor:
+        batch = inputs["batch"]
+        n_copies = 1 if batch is None or not batch.numel() else int(batch.max()) + 1
+        found: Tensor = self._callings[name].call(getattr(self, name), inputs, n_copies)
+        return found
+
+
+class BlindHead(_Around):
+    """The answer of a module that sees no edge, and a bounded correction by one that does.
+
+    Logits are blind + bound · tanh(module): where the blind module is sure by more than 2·bound, no attack on edges
+    changes anything; where it is not, edges decide. It can fall back to the blind answer, but never has to.
+
+    Args:
+        module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
+        blind: a module that is called with the same inputs, of which all edges were taken away.
+        bound: how far each logit can be moved. It is learned with the rest if it is None, from 1 on.
+
+    Example:
+        >>> from starcert.models import GIN
+        >>> head = BlindHead(GIN(4, 2, hidden=8), blind=GIN(4, 2, hidden=8, layers=1), bound=0.5)
+    """
+
+    def __init__(self, module: nn.Module, *, blind: nn.Module, bound: float | None = 1.0) -> None:
+        super().__init__(module)
+        if bound is not None and not 0 <= real_number(bound) < float("inf"):
+            raise InvalidParameterError("bound", "be a number of 0 or more, or None", bound)
+        self.blind = blind
+        self._callings["blind"] = calling_of(blind, None, of_graphs=False)
+        start = torch.tensor(1.0 if bound is None else float(bound))
+        if bound is None:
+            self.bound = nn.Parameter(start)
+        else:
+            self.register_buffer("bound", start)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Logits, as those of the two modules."""
+        given = {"x": x, "edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "edge_weight": edge_weight}
+        without = given | {"edge_index": edge_index[:, :0]}
+        for name, value in (("edge_attr", edge_attr), ("edge_weight", edge_weight)):
+            without[name] = None if value is None else value[:0]
+        return self._call("blind", without) + self.bound.abs() * self._call("module", given).tanh()
+
+
+Keep = Callable[[Tensor, Tensor], Tensor]
+"""From x and edge_index to whether each edge is let through."""
+
+
+class Filtered(_Around):
+    """A module that sees the edges of a copy that a filter lets through.
+
+    Args:
+        module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
+        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, or a function from x and edge_index to a truth value of each
+            edge.
+    """
+
+    def __init__(self, module: nn.Module, keep: Keep) -> None:
+        super().__init__(module)
+        self.keep = keep
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """What the module gives for the edges that are let through."""
+        kept = self.keep(x, edge_index)
+        given: dict[str, Tensor | None] = {"x": x, "edge_index": edge_index[:, kept], "batch": batch}
+        given["edge_attr"] = None if edge_attr is None else edge_attr[kept]
+        given["edge_weight"] = None if edge_weight is None else edge_weight[kept]
+        return self._call("module", given)
+
+
+@dataclass(frozen=True)
+class MaxDegree:
+    """Lets an edge through if both ends have at most `limit` edges: a node with more shows none of them."""
+
+    limit: int
+
+    def __post_init__(self) -> None:
+        whole_number("limit", self.limit, 0)
+
+    def __call__(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Whether each edge is let through."""
+        few = torch.bincount(edge_index[1], minlength=len(x)) <= self.limit
+        return few[edge_index].all(dim=0)
+
+
+@dataclass(frozen=True)
+class WithinValence:
+    """Lets an edge through if no end has more edges than its element allows; x begins with elements, one-hot.
+
+    Args:
+        limits: the most edges of a node of each element, in the order of the columns of x.
+    """
+
+    limits: Sequence[int]
+
+    def __post_init__(self) -> None:
+        for limit in self.limits:
+            whole_number("limits", limit, 0)
+        object.__setattr__(self, "limits", tuple(self.limits))
+
+    def __call__(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Whether each edge is let through."""
+        limits = torch.tensor(self.limits, device=x.device)[x[:, : len(self.limits)].argmax(dim=1)]
+        few = torch.bincount(edge_index[1], minlength=len(x)) <= limits
+        return few[edge_index].all(dim=0)
+
+
+@dataclass(frozen=True)
+class SimilarEnds:
+    """Lets an edge through if the cosine of its ends' features is at least a threshold."""
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        if not -1 <= real_number(self.threshold) <= 1:
+            raise InvalidParameterError("threshold", "be a number from -1 to 1", self.threshold)
+
+    def __call__(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Whether each edge is let through."""
+        one, other = (x.to(torch.get_default_dtype())[ends] for ends in edge_index)
+        return torch.cosine_similarity(one, other, dim=1) >= self.threshold

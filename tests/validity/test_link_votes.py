@@ -1,0 +1,89 @@
+"""Link votes survive exactly the attacks that they say: every attack on small graphs is tried."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.models.link_votes import LinkVotes
+from starcert.system.errors import InvalidParameterError
+
+N, PAIRS = 5, list(combinations(range(5), 2))
+
+
+def world(seed: int, most: int = 4) -> tuple[sc.Graph, LinkVotes]:
+    """Small whole numbers: ties are frequent."""
+    rng = np.random.default_rng(seed)
+    graph = sc.Graph(N, [pair for pair in PAIRS if rng.random() < 0.4])
+    return graph, LinkVotes(rng.integers(-most, most, (N, 3)), rng.integers(-2, 3, (N, 3)))
+
+
+def by_trying(graph, votes, additions, deletions) -> np.ndarray:
+    edges, clean, kept = set(map(tuple, graph.edges.tolist())), votes.answers(graph), np.ones(N, dtype=bool)
+    absent = [pair for pair in PAIRS if pair not in edges]
+    for n_added in range(additions + 1):
+        for n_deleted in range(deletions + 1):
+            for added in combinations(absent, n_added):
+                for deleted in combinations(sorted(edges), n_deleted):
+                    kept &= votes.answers(sc.Graph(N, sorted(edges.difference(deleted).union(added)))) == clean
+    return kept
+
+
+@pytest.mark.parametrize("attack", [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (0, 2), (3, 0)])
+def test_what_is_certified_is_what_no_attack_changes(attack):
+    decided = []
+    for seed in range(12):
+        graph, votes = world(seed)
+        truth = by_trying(graph, votes, *attack)
+        assert votes.survives(graph, additions=attack[0], deletions=attack[1]).tolist() == truth.tolist()
+        decided += truth.tolist()
+    assert 0 < sum(decided) < len(decided) or attack == (0, 0)
+
+
+def test_without_votes_it_is_blind_and_survives_everything():
+    graph, votes = world(0)
+    blind = LinkVotes(votes.own, np.zeros_like(votes.own))
+    assert blind.survives(graph, additions=10, deletions=10).all()
+
+
+def test_a_control_that_forgets_rivals_fails():
+    """Were only the second class of each node looked at, false claims would be made."""
+    wrong = 0
+    for seed in range(40):
+        graph, votes = world(seed)
+        scores = votes.scores(graph)
+        second = np.argsort(-scores, axis=1, kind="stable")[:, 1]
+        for node in range(N):
+            both = np.sort([scores[node].argmax(), second[node]])
+            only = LinkVotes(votes.own[:, both], votes.votes[:, both])
+            claim = only.survives(graph, additions=1)[node]
+            wrong += bool(claim and not by_trying(graph, votes, 1, 0)[node])
+    assert wrong > 0
+
+
+def test_a_bonus_and_known_classes_make_what_they_say():
+    logits = np.log([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]])
+    votes = LinkVotes.of_logits(logits, weight=0.5, bonus=2, known=([1], [0]))
+    assert votes.votes.tolist() == [[2**19, 0], [2**19, 0], [2**19, 0]]
+    assert votes.own[0] == pytest.approx(np.array([np.log(0.6) + 1, np.log(0.4)]) * 2**20, abs=1)
+    alone = sc.Graph(3, [])
+    assert votes.answers(alone).tolist() == [0, 1, 0]
+
+
+def test_fitting_chooses_what_survives_on_validation_nodes():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    edges = [(u, v) for u, v in combinations(range(60), 2) if rng.random() < (0.3 if labels[u] == labels[v] else 0.02)]
+    graph = sc.Graph(60, edges)
+    logits = np.where(labels[:, None] == [0, 1], 1.0, 0.0) + rng.normal(0, 1.0, (60, 2))
+    found = LinkVotes.fit(graph, logits, labels, train=range(0, 60, 6), validation=range(1, 60, 2), additions=2)
+    right = found.answers(graph) == labels
+    survived = right & found.survives(graph, additions=2)
+    assert survived.mean() > (logits.argmax(axis=1) == labels).mean() + 0.05
+
+
+@pytest.mark.parametrize("wrong", [{"own": [[0.5, 1]]}, {"own": [1, 2]}, {"votes": [[1, 2, 3]]}])
+def test_other_scores_are_refused(wrong):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        LinkVotes(**{"own": [[0, 1]], "votes": [[0, 1]], **wrong})
