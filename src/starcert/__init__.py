@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert import classifiers, datasets, models, transforms
+from starcert import baselines, classifiers, datasets, models, transforms
 from starcert import files as archive
 from starcert import pages as report
 from starcert.certificates import metrics
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
-           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
-           "Edges", "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
+           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim", "Edges",
+           "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
            "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError",
            "StoreError", "Threat", "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes",
-           "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels",
-           "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages",
-           "threats", "transforms"]  # fmt: skip
+           "Voting", "archive", "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
+           "kernels", "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table",
+           "stages", "threats", "transforms"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
