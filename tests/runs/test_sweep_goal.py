@@ -9,7 +9,8 @@ from browsing import open_page, texts
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.pages.compared_runs import mean_interval, paired_difference
+from starcert.certificates.paired import paired_difference
+from starcert.pages.compared_runs import mean_interval
 from starcert.runs.grid import ACCURACY, Goal
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
 from starcert.runs.sweep_result import advice, sweep_rows, tie_sentence, write_sweep_page

@@ -45,6 +45,7 @@ def graphs(ends, atoms=ATOMS, *, directed=False, names=()):
 
 PAIRS = list(combinations(range(4), 2))
 ARCS = [(0, 1), (1, 0), (1, 2), (2, 3)]
+BONDS = sc.Noise(bonds=sc.Edges(delete=0.1, add=0.1, change=0.1))
 INNER = [(0, 1), (0, 2), (1, 2)]
 
 
@@ -78,7 +79,10 @@ WORLDS = {
     "pairs": lambda: (list(graphs(PAIRS)), {"noise": sc.Noise(pairs=0.1)}),
     "no noise named": lambda: (list(graphs(PAIRS)), {}),
     "arcs": lambda: (list(graphs(ARCS, directed=True)), {"noise": sc.Noise(arcs=0.1)}),
-    "types": lambda: (list(graphs(INNER, names=("a", "b"))), {"noise": sc.Noise(bonds=sc.Edges(delete=0.1, add=0.1, change=0.1))}),
+    "types": lambda: (
+        list(graphs(INNER, names=("a", "b"))),
+        {"noise": BONDS},
+    ),
     "fixed pairs": with_fixed_pairs,
     "bits": with_bits,
     "bits that a threat leaves alone": lambda: with_bits("rewire:1"),
@@ -198,7 +202,7 @@ def test_answers_for_nodes_that_look_at_edges_fail(monkeypatch):
 
 
 def test_answers_for_nodes_do_not_depend_on_nodes_that_are_removed():
-    whole, smaller = list(graphs_of_nodes())[0], list(graphs_of_nodes((0, 1, 3, 4)))[-1]
+    whole, smaller = next(graphs_of_nodes()), list(graphs_of_nodes((0, 1, 3, 4)))[-1]
     found, others = node_answers([whole, smaller], threat="delete_node:1")
     assert found[[0, 1, 3, 4]].tolist() == others.tolist()
 

@@ -178,9 +178,12 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None,
     best = max(tried, key=lambda each: tried[each])
     listed = tuple(Candidate(*each) for each in tried.items())
     if best == CONSTANT:
-        constant_answer = fit_constant(truth)
-        n_nodes: Callable[[CleanObject], int] = lambda each: fold.show(each).n_parts
-        return BlindModel(best, tried[best], listed, lambda graphs: constant_answer(range(sum(map(n_nodes, graphs)))))
+        always = fit_constant(truth)
+
+        def same(graphs: Sequence[CleanObject]) -> Labels:
+            return always(range(sum(fold.show(each).n_parts for each in graphs)))
+
+        return BlindModel(best, tried[best], listed, same)
     (winner,) = (each for each in candidates if each.description == best)
     fitted = winner.fit(winner.view(seen), chosen, truth)
 

@@ -16,12 +16,12 @@ from starcert.certificates.metrics import (
     steps_to,
     threat_asked,
 )
+from starcert.certificates.paired import share_interval
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.pages import findings
-from starcert.pages.compared_runs import share_interval
 from starcert.pages.drawings import threat_data
 from starcert.runs import sweep_result as sweeps
 from starcert.runs.certification import CertifiedRun

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps, threat_asked
+from starcert.certificates.paired import paired_difference
 from starcert.files import Archive
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
@@ -25,7 +26,6 @@ from starcert.pages.compared_runs import (
     Mask,
     compared_runs,
     difference_maps,
-    paired_difference,
     run_pairs,
     shared_axes,
 )

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 from starcert.certificates.metrics import SizeVerdicts
-from starcert.pages.compared_runs import share_interval
+from starcert.certificates.paired import share_interval
 from starcert.pages.document import KeyFigure, Notice, assemble, write_page
 from starcert.pages.findings import nothing_to_flip
 from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
