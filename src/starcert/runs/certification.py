@@ -17,13 +17,14 @@ from starcert import files as archives
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.files import Archive
+from starcert.files import BLIND, Archive, BlindRow
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
+from starcert.runs.blind_run import blind_row
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -88,7 +89,8 @@ def certify_run(
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
         load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
-        ready = _tried(settings, read_inputs(settings), [settings.noise], note)
+        inputs = read_inputs(settings)
+        ready = _tried(settings, inputs, [settings.noise], note)
         data, problem = ready.data, ready.problem
         if ready.base.values is not None:
             check_value_settings(settings, data.class_names)
@@ -119,7 +121,7 @@ def certify_run(
             names=names,
             labels=labels,
             class_names=data.class_names,
-            settings=_provenance(settings, ready),
+            settings=_provenance(settings, ready) | {BLIND: blind_row(settings, inputs, ready).to_json()},
         )
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
@@ -182,21 +184,25 @@ def certified(
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
     """The rows of an archive, one for each graph, with more columns.
 
-    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
-    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii
-    with a known attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say
-    what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites.
-    Where attacks are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
+    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's, and
+    `blind_class`, if there is one, that of a model which sees nothing an attack can change. With evidence,
+    `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii with a known
+    attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say what is known
+    under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites. Where attacks
+    are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
     """
     certificates, threat = archive.certificates, counted_threat(archive)
     outcomes = size_outcomes(certificates, threat or AnyFlips(1))
     steps = [] if threat is None else size_steps(outcomes)
     listed = threat is not None and not threat.by_radius
-    for row, answer, one, outcome in zip(archive.rows(), base, certificates, outcomes, strict=True):
+    blind = BlindRow.of(archive)
+    guesses = [None] * len(archive) if blind is None or blind.missing else blind.answers
+    for row, answer, guess, one, outcome in zip(archive.rows(), base, guesses, certificates, outcomes, strict=True):
         cells: dict[str, object] = {}
         for name, value in row.items():
             if name == "class":
                 cells["base_class"] = answer
+                cells |= {} if guess is None else {"blind_class": guess}
             cells[name] = value
             if name == "frontier" and certificates.verdicts is not None and not listed:
                 cells["frontier_by_p_A"] = json.dumps(one.frontier_by_p_A.radii)
