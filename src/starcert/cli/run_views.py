@@ -270,7 +270,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     )
     for notice in sweeps.notices(found):
         yield f"{notice.head}. {notice.text}"
-    yield from filter(None, [sweeps.tie_sentence(found)])
+    yield from filter(None, [sweeps.tie_sentence(found), *sweeps.blind_sentences(found)])
     yield sweeps.advice(found)
     if found.suggested is not None:
         yield f"  {sweeps.next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"

@@ -26,7 +26,7 @@ from starcert.certificates.metrics import (
     size_outcomes,
 )
 from starcert.certificates.paired import INTERVAL, difference_of_counts
-from starcert.files import Archive
+from starcert.files import Archive, BlindRow
 from starcert.objects.threats import Threat
 from starcert.pages.radius_tables import Slices, project, ticks
 from starcert.system.errors import InvalidParameterError
@@ -60,6 +60,8 @@ class ComparedRun:
         self.answered = self.certified({})
         names = [archive.class_names[label] for label in archive.certificates.labels[self.rows].tolist()]
         self.answers = [name if given else "abstains" for name, given in zip(names, self.answered, strict=True)]
+        blind = BlindRow.of(archive)
+        self.blind = None if blind is None or blind.missing else right(blind.answers, archive.labels)[self.rows]
         sizes = [archive.capacities[row] for row in rows]
         self.n_sites = [None if each is None else sum(each) for each in sizes]  # on all axes; None: not known
 

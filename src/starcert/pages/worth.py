@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from starcert.certificates.metrics import StructureGain, has_sites, right, size_outcomes, size_steps, steps_to
+from starcert.certificates.gains import structure_gains, worth_sentence
+from starcert.certificates.paired import StructureGain
 from starcert.files import Archive, BlindRow
 from starcert.objects.kinds import Words
 from starcert.pages.document import KeyFigure, Notice
@@ -35,32 +34,16 @@ class Worth:
 
     @cached_property
     def gains(self) -> list[StructureGain]:
-        """At no attack, at each size of attacks that is counted, and by axis at the numbers of flips that are shown."""
+        """At no attack, at each size of attacks that is counted, and by axis at numbers of flips that are shown."""
         if self.row.missing:
             return []
-        certificates, labels = self.archive.certificates, self.archive.labels
-        answered, wise = right(certificates, labels), right(self.row.answers, labels)
-        known = np.array([label is not None for label in labels], dtype=np.bool_)
-        found = [StructureGain.of("no attack", answered, wise, known)]
-        threat = counted_threat(self.archive)
-        if threat is not None:
-            outcomes = size_outcomes(certificates, threat)
-            for size in size_steps(outcomes):
-                possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
-                safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
-                found.append(StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible))
-        reach = max((max(radius) for one in certificates.frontiers() for radius in one.radii), default=0)
-        limits, axes = certificates.max_radius, certificates.noise.axes
-        for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
-            for n in (each for each in steps_to(reach) if limits is None or each <= limits[place]):
-                safe = certificates.certified(tuple(n * (other == place) for other in range(len(axes))))
-                found.append(StructureGain.of(f"{n:,} in {axis}", answered & safe, wise, known & there))
-        return [each for each in found if each.n_graphs]
+        archive = self.archive
+        return structure_gains(archive.certificates, archive.labels, self.row.answers, counted_threat(archive))
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The gains as rows of a table with `GAIN_HEADS`."""
-        return [(each.attacks, f"{each.certified:.1%}", f"{each.blind:.1%}", *_points(each)) for each in self.gains]
+        return [gain_cells(each) for each in self.gains]
 
     @property
     def accuracy(self) -> str:
@@ -72,18 +55,7 @@ class Worth:
     @property
     def sentence(self) -> str:
         """One honest sentence, where certificates against the smallest attacks gain nothing; "" where they do."""
-        attacked = self.gains[1:2]
-        for each in attacked:
-            model = f"A model that sees nothing an attack can change is right on {each.blind:.1%}"
-            if each.gain <= 0:
-                worth = "no more" if each.gain == 0 else "less"
-                return (
-                    f"{model}: against {each.attacks} these certificates are worth {worth} than that "
-                    f"({each.certified:.1%} are right and certified)."
-                )
-            if each.low <= 0:
-                return f"{model}: against {each.attacks} these {self.words.many} cannot tell certificates from it."
-        return ""
+        return worth_sentence(self.gains, self.words.many)
 
     @property
     def figures(self) -> Iterator[KeyFigure]:
@@ -112,7 +84,7 @@ class Worth:
         }
 
 
-def _points(gain: StructureGain) -> tuple[str, str]:
-    """A gain in points of per cent, and its interval."""
-    ends = f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
-    return f"{100 * gain.gain:+.1f}".replace("-", "−"), ends.replace("-", "−")
+def gain_cells(gain: StructureGain) -> tuple[str, ...]:
+    """A gain as a row of a table with `GAIN_HEADS`: shares, then points of per cent."""
+    points = f"{100 * gain.gain:+.1f}", f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
+    return gain.attacks, f"{gain.certified:.1%}", f"{gain.blind:.1%}", *(each.replace("-", "−") for each in points)

@@ -15,6 +15,7 @@ import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.certify import Certificates
+from starcert.certificates.gains import structure_gains
 from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import BLIND, Archive, BlindRow
@@ -32,7 +33,8 @@ from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
+from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
@@ -289,12 +291,16 @@ def run_sweep(
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
             for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
-        outcomes, marks, anchored = [], [], dict[str, None]()
+        blind = blind_row(settings.run, inputs, first)
+        outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
             problem = ready.problem.under(certificates.noise)
             outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
             outcomes.append(outcome)
             marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+            if not blind.missing:
+                given = ready.data.known, blind.answers, settings.counted
+                gains.append(tuple(structure_gains(certificates, *given, flips=[1])))
             anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
         classes, counts = np.unique(outcomes[0].truth, return_counts=True)
         sweep = SweepResult(
@@ -308,6 +314,8 @@ def run_sweep(
             folder=place.final,
             marks=tuple(marks),
             drawn=inputs.drawn,
+            blind=blind,
+            gains=tuple(gains),
         )
         _write_run_file(place, sweep, record)
         write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
