@@ -56,7 +56,7 @@ def estimators(seed: int) -> dict[str, Callable[[], Any]]:
     return {
         "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
         "support vector machine": lambda: make_pipeline(StandardScaler(), SVC()),
-        "random forest": lambda: RandomForestClassifier(min_samples_leaf=2, random_state=seed),
+        "random forest": lambda: RandomForestClassifier(random_state=seed),
         "gradient boosting": lambda: HistGradientBoostingClassifier(max_iter=60, random_state=seed),
     }
 

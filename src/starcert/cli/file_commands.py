@@ -190,7 +190,19 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
         table(f"Certified, broken, open under {under}", known, verdicts, left=columns[:2], more=more),
         table(f"Compared with {found.names[0]}", columns, differences, left=columns[:2], more=more),
-        *([table("Beside a blind model", gained, gains, left=gained[:2], more=more)] if gains else []),
+        *(
+            [
+                table(
+                    "Right and certified, beside what a blind model has right",
+                    gained,
+                    gains,
+                    left=gained[:2],
+                    more=more,
+                )
+            ]
+            if gains
+            else []
+        ),
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]

@@ -120,7 +120,7 @@ def _facts(outcome: CertifiedRun) -> Iterator[tuple[str, str]]:
         yield "accuracy, smoothed", f"{counts.n_right / counts.n_labelled:.1%}"
         yield f"accuracy, base classifier on clean {words.whole}s", f"{base / counts.n_labelled:.1%}"
         yield "share of the majority class", f"{counts.majority[1] / counts.n_labelled:.1%}"
-        if (worth := Worth.of(archive, words)) is not None:
+        if (worth := Worth.of(archive, words)) is not None and worth.gains:
             yield "accuracy, blind model", worth.accuracy
         if counts.n_labelled < len(archive):
             yield f"{words.many} without a known class", str(len(archive) - counts.n_labelled)
@@ -217,8 +217,8 @@ def _worth(outcome: CertifiedRun) -> list[RenderableType]:
     """The structure gain at all that is shown, and an honest sentence where there is none."""
     worth = Worth.of(outcome.archive, outcome.words)
     if worth is None or not worth.gains:
-        return []
-    title = "Beside a blind model, which is certified against every attack"
+        return [] if worth is None else [f"No blind model to compare with. {worth.row.missing}"]
+    title = "Right and certified, beside what a blind model has right against every attack"
     shown = table(title, GAIN_HEADS, worth.cells, left=GAIN_HEADS[:1], most=MAX_GRAPHS, more="the report has all")
     return [shown, *filter(None, [worth.sentence])]
 

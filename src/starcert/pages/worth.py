@@ -14,7 +14,7 @@ from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.findings import counted_threat
 from starcert.system.output import quantity
 
-GAIN_HEADS = ("against", "right and certified", "blind", "structure gain", "95% interval")
+GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,7 @@ class Worth:
 
     @property
     def accuracy(self) -> str:
-        """The accuracy of the blind model, or why it is missing."""
-        if self.row.missing:
-            return f"not known: {self.row.missing}"
+        """The accuracy of the blind model, and what it is."""
         return f"{self.gains[0].blind:.1%} ({self.row.model})"
 
     @property

@@ -15,9 +15,9 @@ from starcert.runs.training_run import TRAIN_MASK
 from starcert.system.errors import StarcertError
 
 MAX_TRAINING = 5_000  # of more training objects, some are drawn from every class
-NO_PART = "There is no training part that a blind model could learn from: certify a part of divided data, --split test."
-ITSELF = "What is certified is the training part itself: certify another one, --split test."
-NO_MASK = f"The graph does not say which nodes were learned from: give it the node data {TRAIN_MASK}."
+NO_PART = "There is no training part to learn from: --split test has one."
+ITSELF = "The training part itself is certified: --split test is another one."
+NO_MASK = f"The node data {TRAIN_MASK} are missing: they say which nodes are learned from."
 
 
 def blind_row(settings: RunSettings, inputs: RunInputs, ready: TriedModel, noise: Noise | None = None) -> BlindRow:
