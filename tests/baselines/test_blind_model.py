@@ -7,7 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.baselines import blind, blind_model
-from starcert.baselines.columns import Columns
+from starcert.baselines.columns import SeenColumns
 from starcert.baselines.nodes import candidates_for
 from starcert.objects.untouched import Untouched
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -93,7 +93,7 @@ def test_columns_count_categories_and_have_moments_of_numbers():
         Untouched({"kind": "a"}, {"label": [0, 2, 2], "x": np.eye(3)[:, :2], "w": [0.5, 1.5, 1.0]}, 3, "node"),
         Untouched({"kind": "b"}, {"label": [1], "x": [[1.0, 0.0]], "w": [np.nan]}, 1, "node"),
     ]
-    columns = Columns.of(seen)
+    columns = SeenColumns.of(seen)
     found = dict(zip(zip(columns.names, range(99), strict=False), columns.whole(seen[0]), strict=True))
     by_name = {}
     for (name, _), value in found.items():
@@ -109,7 +109,7 @@ def test_columns_count_categories_and_have_moments_of_numbers():
 
 
 def test_what_comes_in_another_form_later_counts_as_nothing():
-    columns = Columns.of([Untouched({}, {"label": [0, 1], "x": [[1.0], [2.0]]}, 2, "node")])
+    columns = SeenColumns.of([Untouched({}, {"label": [0, 1], "x": [[1.0], [2.0]]}, 2, "node")])
     other = Untouched({}, {"label": ["new"], "x": [[1.0, 2.0]], "more": [3]}, 1, "node")
     assert columns.part_rows(other).tolist() == [[0, 0, 0]]
     assert columns.whole(Untouched({}, {}, 0, "node")).shape == columns.whole(other).shape

@@ -8,6 +8,7 @@ Its accuracy is the row to beat: at any radius, certificates are worth having wh
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -126,9 +127,13 @@ def blind(
     data = train if isinstance(train, Dataset) else Dataset(train, labels)
     fold = Blindfold(noise, regions, None if threat is None else read_threat(threat))
     with needing("The blind model needs", "kernels"):
-        import sklearn  # noqa: F401, PLC0415  (optional)
-    if data.of_nodes:
-        return _of_nodes(data, fold, nodes, seed)
+        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (optional)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # cross-validation decides how good it is all the same
+        return _of_nodes(data, fold, nodes, seed) if data.of_nodes else _of_wholes(data, fold, seed)
+
+
+def _of_wholes(data: Dataset, fold: Blindfold, seed: int) -> BlindModel:
     data = data.labelled
     if not len(data):
         raise InvalidParameterError("train", "have objects with classes", data)

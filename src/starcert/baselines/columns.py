@@ -64,7 +64,7 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class Columns:
+class SeenColumns:
     """How objects of some data are shown as numbers; made from the training objects."""
 
     parts: tuple[_Column, ...]
@@ -74,7 +74,7 @@ class Columns:
     part: str
 
     @classmethod
-    def of(cls, seen: Sequence[Untouched]) -> Columns:
+    def of(cls, seen: Sequence[Untouched]) -> SeenColumns:
         """The columns for objects like these."""
 
         def columns(named: Sequence[Any], wrap: bool) -> tuple[_Column, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.baselines.columns import Columns, Matrix
+from starcert.baselines.columns import Matrix, SeenColumns
 from starcert.objects.untouched import Untouched
 
 Labels = npt.NDArray[np.int64]
@@ -27,13 +27,13 @@ ROWS = 1024  # nodes that are compared with all others at once
 class Scaling:
     """How data of nodes are weighed, as the training graph has it; rows then have length 1."""
 
-    columns: Columns
+    columns: SeenColumns
     centre: Matrix
     weight: Matrix
     rare: bool  # whether columns weigh more the fewer nodes have them
 
     @classmethod
-    def of(cls, columns: Columns, rows: Matrix, *, rare: bool) -> Scaling:
+    def of(cls, columns: SeenColumns, rows: Matrix, *, rare: bool) -> Scaling:
         """Words and other counts keep their zeros; other numbers are standardised."""
         if (rows >= 0).all():
             weight = np.log((1 + len(rows)) / (1 + (rows > 0).sum(axis=0))) + 1
@@ -159,7 +159,7 @@ class FittedNodes:
 
 def candidates_for(seen: Untouched) -> list[NodeCandidate]:
     """The candidates for the nodes of a graph, simple ones first."""
-    columns, found = Columns.of([seen]), list[NodeCandidate]()
+    columns, found = SeenColumns.of([seen]), list[NodeCandidate]()
     rows, linked = columns.part_rows(seen), bool(len(seen.links))
     if rows.size and np.ptp(rows, axis=0).any():
         near = seen.parts_stay and seen.n_parts <= MAX_NODES

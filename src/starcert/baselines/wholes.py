@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.baselines.columns import Columns, Matrix
+from starcert.baselines.columns import Matrix, SeenColumns
 from starcert.objects.untouched import Untouched
 
 Labels = npt.NDArray[np.int64]
@@ -21,14 +21,14 @@ CONSTANT = "the most frequent class"
 class WholeView:
     """Training objects as a matrix, without columns that are constant there or repeat another one."""
 
-    columns: Columns
+    columns: SeenColumns
     kept: Labels
     rows: Matrix
 
     @classmethod
     def of(cls, seen: Sequence[Untouched]) -> WholeView:
         """The view for objects like these."""
-        columns = Columns.of(seen)
+        columns = SeenColumns.of(seen)
         rows = np.array([columns.whole(each) for each in seen])
         _, first = np.unique(rows, axis=1, return_index=True)
         kept = np.sort([at for at in first.tolist() if np.ptp(rows[:, at])]).astype(np.int64)

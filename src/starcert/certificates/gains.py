@@ -11,6 +11,7 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import has_sites, size_outcomes, size_steps, steps_to
 from starcert.certificates.paired import StructureGain
 from starcert.objects.threats import Threat
+from starcert.system.output import quantity
 
 
 def structure_gains(
@@ -46,7 +47,7 @@ def _gains(
     for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
         for n in (each for each in flips if limits is None or each <= limits[place]):
             safe = certificates.certified(tuple(n * (other == place) for other in range(len(axes))))
-            yield StructureGain.of(f"{n:,} in {axis}", answered & safe, wise, known & there)
+            yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", answered & safe, wise, known & there)
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:

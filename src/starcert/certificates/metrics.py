@@ -26,6 +26,7 @@ from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
+from starcert.system.output import quantity
 
 __all__ = ["AxisShares", "Radii", "RadiusVerdicts", "SizeOutcome", "SizeVerdicts", "StructureGain", "accuracy",
            "certified_counts", "certified_ratio", "certified_share", "has_sites", "majority_share", "open_ended",
@@ -239,7 +240,7 @@ def structure_gain(
         >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7, 0.9]), sc.Noise(all=0.2), capacity=[(9,)] * 3)
         >>> gain = structure_gain(found, [0, 0, 0], [1, 0, 1], radius=1)
         >>> gain.attacks, round(gain.certified, 3), round(gain.blind, 3), round(gain.gain, 3)
-        ('1 in all', 0.667, 0.333, 0.333)
+        ('1 flip in all', 0.667, 0.333, 0.333)
     """
     if radius is not None and threat is not None:
         raise InvalidParameterError("radius", "be left out where a threat is given", radius)
@@ -252,7 +253,7 @@ def structure_gain(
         safe = np.array([one.certified >= asked.most for one in outcomes], dtype=np.bool_)
         return StructureGain.of(asked.label, answered & safe, wise, among)
     counts = certificates.noise.radius((0,) * len(certificates.noise.axes) if radius is None else radius)
-    flips = [f"{n:,} in {axis}" for axis, n in zip(certificates.noise.axes, counts, strict=True) if n]
+    flips = [f"{quantity(n, 'flip')} in {axis}" for axis, n in zip(certificates.noise.axes, counts, strict=True) if n]
     if flips:
         among &= has_sites(certificates)[:, np.array(counts) > 0].any(axis=1)
     return StructureGain.of(", ".join(flips) or "no attack", answered & certificates.certified(counts), wise, among)

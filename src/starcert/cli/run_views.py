@@ -121,7 +121,7 @@ def _facts(outcome: CertifiedRun) -> Iterator[tuple[str, str]]:
         yield f"accuracy, base classifier on clean {words.whole}s", f"{base / counts.n_labelled:.1%}"
         yield "share of the majority class", f"{counts.majority[1] / counts.n_labelled:.1%}"
         if (worth := Worth.of(archive, words)) is not None and worth.gains:
-            yield "accuracy, blind model", worth.accuracy
+            yield "accuracy, blind model", f"{worth.gains[0].blind:.1%}"
         if counts.n_labelled < len(archive):
             yield f"{words.many} without a known class", str(len(archive) - counts.n_labelled)
     else:
@@ -218,9 +218,9 @@ def _worth(outcome: CertifiedRun) -> list[RenderableType]:
     worth = Worth.of(outcome.archive, outcome.words)
     if worth is None or not worth.gains:
         return [] if worth is None else [f"No blind model to compare with. {worth.row.missing}"]
-    title = "Right and certified, beside what a blind model has right against every attack"
+    title = "Right and certified, beside what a blind model has right"
     shown = table(title, GAIN_HEADS, worth.cells, left=GAIN_HEADS[:1], most=MAX_GRAPHS, more="the report has all")
-    return [shown, *filter(None, [worth.sentence])]
+    return [shown, worth.about, *filter(None, [worth.sentence])]
 
 
 def _percents(found: AxisShares) -> list[str]:

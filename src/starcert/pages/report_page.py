@@ -96,6 +96,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "notices": [*found.notices, *(() if worth is None else worth.notices)],
         "gain_heads": GAIN_HEADS,
         "gains": [] if worth is None else worth.cells,
+        "blind_model": "" if worth is None else worth.about,
         "times": times,
         "times_header": HEADER,
         "origin": [

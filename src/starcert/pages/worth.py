@@ -46,9 +46,9 @@ class Worth:
         return [gain_cells(each) for each in self.gains]
 
     @property
-    def accuracy(self) -> str:
-        """The accuracy of the blind model, and what it is."""
-        return f"{self.gains[0].blind:.1%} ({self.row.model})"
+    def about(self) -> str:
+        """What the blind model is, a sentence."""
+        return f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
 
     @property
     def sentence(self) -> str:
@@ -61,9 +61,8 @@ class Worth:
         if self.row.missing:
             yield KeyFigure("none", f"blind model: {self.row.missing}", "number-blind")
         elif self.gains:
-            learned = quantity(self.row.learned_from, self.words.one)
-            about = f"right without looking at what may be attacked: {self.row.model}, learned from {learned}"
-            yield KeyFigure(f"{self.gains[0].blind:.1%}", about, "number-blind")
+            what = f"right without looking at what may be attacked ({self.row.model})"
+            yield KeyFigure(f"{self.gains[0].blind:.1%}", what, "number-blind")
 
     @property
     def notices(self) -> Iterator[Notice]:
