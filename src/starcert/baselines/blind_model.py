@@ -127,9 +127,11 @@ def blind(
     data = train if isinstance(train, Dataset) else Dataset(train, labels)
     fold = Blindfold(noise, regions, None if threat is None else read_threat(threat))
     with needing("The blind model needs", "kernels"):
-        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (optional)
+        import sklearn.exceptions  # noqa: PLC0415  (optional)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # cross-validation decides how good it is all the same
+        warnings.simplefilter(
+            "ignore", sklearn.exceptions.ConvergenceWarning
+        )  # cross-validation decides how good it is all the same
         return _of_nodes(data, fold, nodes, seed) if data.of_nodes else _of_wholes(data, fold, seed)
 
 
