@@ -164,8 +164,8 @@ def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
         ("b", "no flip", 1),
     ]
     assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
-    file = RunFile(values=values(split="validation", out="sweep"))
-    found = run_sweep(sweep_settings(file, {}, parse_grid(["pairs=0.05,0.1"])))
+    file = RunFile(values=values(split="validation"))
+    found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))
     assert "A blind model is right on 100.0%: logistic regression on counts of label." in shown(sweep_view(found))
     with open(found.folder / "sweep.csv", newline="", encoding="utf-8") as table:
         lines = list(csv.DictReader(table))
