@@ -9,6 +9,7 @@ ValueCertificates ─► IntervalArchive ─► write_intervals, read_intervals,
 
 from __future__ import annotations
 
+from starcert.files.blind_row import BLIND, BlindRow
 from starcert.files.exact_archive import ExactArchive, is_exact, read_exact, write_exact
 from starcert.files.exact_verification import ExactVerification, verify_exact
 from starcert.files.interval_verification import IntervalVerification, verify_intervals
@@ -18,9 +19,9 @@ from starcert.files.record import Archive
 from starcert.files.verification import Mismatch, Verification, verify
 from starcert.files.writing import write
 
-__all__ = ["Archive", "ExactArchive", "ExactVerification", "IntervalArchive", "IntervalVerification", "Mismatch",
-           "Verification", "is_exact", "is_intervals", "read", "read_exact", "read_intervals", "verify", "verify_exact",
-           "verify_intervals", "write", "write_exact", "write_intervals"]  # fmt: skip
+__all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", "IntervalArchive",
+           "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact", "read_intervals", "verify",
+           "verify_exact", "verify_intervals", "write", "write_exact", "write_intervals"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

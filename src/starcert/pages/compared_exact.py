@@ -11,7 +11,7 @@ from typing_extensions import override
 from starcert.certificates.exact_certificates import SAYS
 from starcert.certificates.metrics import SizeOutcome
 from starcert.certificates.questions import size_within
-from starcert.files import ExactArchive
+from starcert.files import BlindRow, ExactArchive
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.pages.compared_runs import ComparedRun, Mask
 from starcert.pages.document import Notice
@@ -34,6 +34,8 @@ class ComparedExact(ComparedRun):
         self.right = truth == result.labels[self.rows]
         self.answered = np.ones(len(self.rows), dtype=np.bool_)
         self.answers = [archive.class_names[label] for label in result.labels[self.rows].tolist()]
+        blind = BlindRow.of(archive)
+        self.blind = None if blind is None or blind.missing else truth == np.array(blind.answers)[self.rows]
         sizes = [result.capacities[number] for number in result.objects[self.rows].tolist()]
         self.n_sites = [sum(each) for each in sizes]
 
