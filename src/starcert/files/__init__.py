@@ -21,4 +21,5 @@ from starcert.files.writing import write
 
 __all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", "IntervalArchive",
            "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact",
-           "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact", "write_intervals"]  # fmt: skip
+           "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
+           "write_intervals"]  # fmt: skip
