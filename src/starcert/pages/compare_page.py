@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from starcert.certificates.gains import worth_sentence
 from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps, threat_asked
 from starcert.certificates.paired import StructureGain, paired_difference
 from starcert.files import Archive
@@ -86,6 +87,7 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
     shared = shared_axes(found)
     attacker = _attacker(runs, threat)
     outcomes = [each.outcomes(attacker) for each in found]
+    gains = tuple(_gains(found, attacker, outcomes, labelled, shared))
     return Comparison(
         names=tuple(runs),
         one=one,
@@ -95,9 +97,9 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
         verdicts=tuple(_verdicts(found, attacker, outcomes, hits, among)),
         curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
-        gains=tuple(_gains(found, attacker, outcomes, labelled, shared)),
+        gains=gains,
         maps=tuple(difference_maps(found, hits, among)),
-        notices=tuple(_notices(found, attacker, outcomes, shared)),
+        notices=(*_notices(found, attacker, outcomes, shared), *_without_gain(gains, one)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
         rows=tuple(_rows(found, shared)),
     )
@@ -159,6 +161,13 @@ def _gains(
         for run, mask in zip(runs, certified, strict=True):
             if run.blind is not None and (labelled & possible).any():
                 yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible)
+
+
+def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Iterator[Notice]:
+    """Says which runs gain nothing on their blind models under the smallest attacks."""
+    for name in dict.fromkeys(run for run, _ in gains):
+        if sentence := worth_sentence([each for run, each in gains if run == name], f"{one}s"):
+            yield Notice(f"{name}: worth no more than a blind model", sentence)
 
 
 def _attackers(
