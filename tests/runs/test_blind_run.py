@@ -163,6 +163,7 @@ def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
         ("a", "no flip", 1),
         ("b", "no flip", 1),
     ]
+    assert [notice.head for notice in compared.notices] == [f"{run}: worth no more than a blind model" for run in "ab"]
     assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
     file = RunFile(values=values(split="validation"))
     found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))
