@@ -13,6 +13,7 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
+from starcert.certificates.fallback import Fallback
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -40,12 +41,12 @@ __version__ = "0.1.0"
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
-           "Edges", "Evidence", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise",
-           "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError",
-           "StoreError", "Threat", "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes",
-           "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets", "display", "kernels",
-           "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack", "slack_table", "stages",
-           "threats", "transforms"]  # fmt: skip
+           "Edges", "Evidence", "Fallback", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law",
+           "Layer", "Noise", "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor",
+           "StarcertError", "StoreError", "Threat", "ValueCertificate", "ValueCertificates", "ValueInterval",
+           "ValueRange", "Votes", "Voting", "archive", "certify", "classifiers", "clopper_pearson", "datasets",
+           "display", "kernels", "metrics", "models", "regions", "report", "rho_lower", "rho_upper", "slack",
+           "slack_table", "stages", "threats", "transforms"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -166,7 +166,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     if "together" in top:
         together, n = top["together"].whole(MAX_VOTES), len(graphs)
         top["together"].check(together >= max(2, n), f"be 2 or more, and no fewer than the {n} graphs of the file")
-    keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
+    keys: dict[str, Any] = {}
+    if places is not None:
+        keys = dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
     votes = Votes(
         counts,
         selection,
