@@ -28,7 +28,7 @@ from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.certificates.questions import Question
 from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
-from starcert.files import reading, writing
+from starcert.files import reading, record, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.record import Archive
 from starcert.files.untrusted import Field
@@ -279,7 +279,7 @@ def _meanings() -> dict[str, Schema]:
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
         "alpha_exact": writing.exact.__doc__,
-        "margins": writing.states_margins.__doc__,
+        "margins": record.states_margins.__doc__,
         "classes": archive["class_names"],
         "bounds": archive["bound"],
         "audit": Audit.__doc__,

@@ -94,8 +94,7 @@ def _check_blind(model: Predicts, objects: Sequence[Sites], job: Job) -> None:
     """Refuses a model that answers differently where sites have other values: it is not blind."""
     rng = np.random.default_rng([job.seed, len(objects)])
     changed = [_changed(one, job, rng) for one in objects]
-    answers = (np.asarray(model.predict(some)) for some in ([one.clean for one in objects], changed))
-    if not np.array_equal(*answers):
+    if not np.array_equal(model.predict([one.clean for one in objects]), model.predict(changed)):
         hint = "It must not see what the noise may change, nor anything that depends on it, such as degrees."
         raise InvalidParameterError("blind", "give the same answer whatever is attacked", model, hint)
 

@@ -15,17 +15,20 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO, TypeVar
 
+import numpy as np
+
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.listed_attacks import question_from_json, threat_from_json
-from starcert.files.record import MAX_VOTES, Archive
+from starcert.files.record import MAX_VOTES, Archive, states_margins
 from starcert.files.untrusted import Field, MalformedError, parse
-from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
+from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says
 from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
+from starcert.math.fallback import BlindAnswers, check_threshold
 from starcert.math.frontier import Radius
 from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
@@ -127,14 +130,14 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed"),
+        optional=("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed"),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    many, about = 2 if "together" in top else 1, str(threat or "")
-    sentence = says(together=many, evidence="evidence" in top, bound=bound, noise=noise, threat=about)
+    given = {"evidence": "evidence" in top, "fallback": "fallback" in top}
+    sentence = says(together=2 if "together" in top else 1, bound=bound, noise=noise, threat=str(threat or ""), **given)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
@@ -143,7 +146,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top["classes"].check(len(classes) >= 2, "name two classes at least")
     graphs = [_graph(each, noise, len(classes), listed=threat is not None) for each in top["graphs"].items()]
     top["graphs"].check(bool(graphs), "hold at least one graph")
-    names, labels, counts, chosen, boxes, anchored, claims, placed, indices = zip(*graphs, strict=True)
+    names, labels, counts, chosen, boxes, anchored, claims, placed, indices, answers = zip(*graphs, strict=True)
     selection, places = _all_or_none(chosen, "selection"), _all_or_none(placed, "graph")
     objects = range(len(graphs)) if places is None else [number for number, _ in places]
     asked = None if threat is None else questions_from_json(top["listed"], threat, len(noise.axes), max(objects) + 1)
@@ -176,6 +179,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         history="stopped" if "bounds" in top else "fixed",  # at the worst: a file does not say
         records=[None if found is None else found.record for found in kept],
         audit=audit_from_json(top["audit"]) if "audit" in top else None,
+        blind=_fallback(top.get("fallback"), _all_or_none(answers, "blind")),
     )
     if "margins" in top:
         if not states_margins(votes):
@@ -206,6 +210,18 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         asked=None if asked is None else _with_attacks(asked, objects, kept),
     )
     return archive, list(claims)
+
+
+def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswers | None:
+    """The threshold of a file, and the blind answer of each graph."""
+    if field is None or answers is None:
+        if field is not None or answers is not None:
+            raise MalformedError("'fallback' must come with the member 'blind' of each graph, and else not be there.")
+        return None
+    inside = field.members("threshold", "exact")
+    threshold = check_threshold(inside["threshold"].number())
+    check_exact(inside["exact"], threshold)
+    return BlindAnswers(threshold, np.array(answers))
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
@@ -279,10 +295,10 @@ def check_exact(field: Field, value: float) -> None:
 
 
 def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple[Any, ...]:
-    """Name, true class, votes, selection votes, box, reason of anchoring, claims, place of the target, and node."""
+    """Name, true class, votes, selection votes, box, reason of anchoring, claims, target, node, and blind answer."""
     inside = graph.members(
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
-        optional=("graph", "target", "node"),
+        optional=("graph", "target", "node", "blind"),
     )
     complete = ("graph" in inside) == ("target" in inside) and ("graph" in inside or "node" not in inside)
     graph.check(complete, "say which target of which graph it is, or neither")
@@ -303,6 +319,7 @@ def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple
         _claims(inside["claims"], noise, n_classes, listed=listed),
         (inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
         inside["node"].whole(MAX_ROWS) if "node" in inside else None,
+        inside["blind"].whole(n_classes - 1) if "blind" in inside else None,
     )
 
 

@@ -42,7 +42,7 @@ from starcert.voting.store.rows import (
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 9
+FORMAT = 10
 
 COMMIT_SECONDS = 0.5
 
