@@ -34,6 +34,7 @@ from starcert.files.record import Archive
 from starcert.files.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
+from starcert.math.fallback import BlindAnswers
 from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
@@ -273,6 +274,7 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
     archive, votes, audit = _attribute_docs(Archive), _attribute_docs(Votes), _attribute_docs(Audit)
+    blind = _attribute_docs(BlindAnswers)
     claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
     claims |= {"margin": Certificate.margin_kind.__doc__} | _attribute_docs(Claims)
     top = {name: archive[name] for name in archive} | {
@@ -282,6 +284,7 @@ def _meanings() -> dict[str, Schema]:
         "margins": record.states_margins.__doc__,
         "classes": archive["class_names"],
         "bounds": archive["bound"],
+        "fallback": votes["blind"],
         "audit": Audit.__doc__,
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
@@ -297,11 +300,13 @@ def _meanings() -> dict[str, Schema]:
         "graph": votes["objects"],
         "target": votes["targets"],
         "node": archive["nodes"],
+        "blind": blind["answers"],
         "claims": Claims.__doc__,
     }
     parts = {
         "": top,
         "audit.": audit,
+        "fallback.": {"threshold": blind["threshold"], "exact": writing.exact.__doc__},
         "listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},

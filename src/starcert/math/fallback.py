@@ -53,8 +53,8 @@ PLAIN = Contest()
 class BlindAnswers:
     """The threshold of a fallback, and the blind answer of each row of votes."""
 
-    threshold: float
-    answers: Counts
+    threshold: float  # the probability t that another class must exceed, from 1/2 to below 1
+    answers: Counts  # the class that each row has if none does: the same for all that an attacker makes of an object
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
