@@ -20,7 +20,8 @@ from floors import random_word
 from starcert.math.attacked_sites import ListedAxis
 from starcert.math.bets import FRACTIONS
 from starcert.math.weighing import columns_of, weigh
-from starcert.sampling.sampler import OWN_CHUNK, AttackedCopies
+from starcert.sampling.draws import LANES
+from starcert.sampling.sampler import OWN_CHUNKS, AttackedCopies
 from table import Table, Work, best, shown
 
 VOTES = 10_000
@@ -74,26 +75,25 @@ def own_votes(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Cl
     sites = smoothed.sites(graph)
     attacks = list(combinations(range(sites.sizes[0]), 2))
     copies = AttackedCopies(sites, noise, seed=1)
-    base.classify(copies.draw(attacks, 0))
+    later = len(OWN_CHUNKS)  # the first chunk of 64
+    base.classify(copies.draw(attacks, later))
     start = time.process_time()
-    base.classify(copies.draw(attacks, 1))
+    base.classify(copies.draw(attacks, later + 1))
     ours = time.process_time() - start
     start = time.process_time()
-    smoothed.vote(
-        [graph], samples=OWN_CHUNK * len(attacks), voting=sc.Voting(selection_samples=1, progress=False), seed=1
-    )
+    smoothed.vote([graph], samples=LANES * len(attacks), voting=sc.Voting(selection_samples=1, progress=False), seed=1)
     shared = time.process_time() - start
     edges = {tuple(pair) for pair in graph.edges.tolist()}
     start = time.process_time()
     for attack in attacks[:50]:
         flipped = {tuple(map(int, pair)) for pair in zip(*sites.coordinates(list(attack)), strict=True)}
         attacked = graph.frame.with_edges(sorted(edges ^ flipped))
-        smoothed.vote([attacked], samples=OWN_CHUNK, voting=sc.Voting(selection_samples=1, progress=False), seed=1)
+        smoothed.vote([attacked], samples=LANES, voting=sc.Voting(selection_samples=1, progress=False), seed=1)
     loop = (time.process_time() - start) / 50 * len(attacks)
-    votes = OWN_CHUNK * len(attacks)
+    votes = LANES * len(attacks)
     table.add(
         Work(
-            f"a vote at one of {len(attacks)} attacked graphs, {OWN_CHUNK} at each",
+            f"a vote at one of {len(attacks)} attacked graphs, {LANES} at each",
             ours / votes,
             loop / votes,
             16 * random_word(),

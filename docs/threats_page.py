@@ -46,10 +46,16 @@ def write_page(page: Path, picture: Path, folder: Path = HERE.parent / "build" /
         "summary": "\n\n".join(fill(each, 120) for each in kept["summary"]),
         "claims": "\n".join(fill(each, 120, subsequent_indent="  ") for each in claims),
     }
+    write_between(page, found)
+
+
+def write_between(page: Path, found: Mapping[str, str]) -> None:
+    """Writes each text between the marks of its name."""
     text = page.read_text("utf-8")
     for name, new in found.items():
-        place = rf"(?<=<!-- {name} -->\n\n).*?(?=\n\n<!-- end -->)"
-        text, number = re.subn(place, new.replace("\\", "\\\\"), text, flags=re.DOTALL)
+        begin, end = f"<!-- {name} -->\n\n", "<!-- end -->"
+        filled = f"{begin}{new}\n\n{end}".replace("\\", r"\\")
+        text, number = re.subn(f"{begin}.*?{end}", filled, text, flags=re.DOTALL)
         assert number == 1, name
     page.write_text(text, encoding="utf-8")
 
@@ -61,7 +67,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
 
 def table(rows: Sequence[Mapping[str, str]], columns: Mapping[str, str]) -> str:
     """Some columns as Markdown, numbers to the right."""
-    numbers = [name not in ("data", "threat", "network") for name in columns]
+    numbers = [name not in ("data", "threat", "network", "kind", "device", "why") for name in columns]
     lines = [list(columns.values()), ["--:" if number else "---" for number in numbers]]
     lines += [[shown(row[name], title) for name, title in columns.items()] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

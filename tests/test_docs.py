@@ -53,6 +53,7 @@ NEEDS = {
     "regression-results": (),
     "threats": (),
     "threats-results": (),
+    "tight-results": (),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),

@@ -13,7 +13,7 @@ from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import FRACTIONS, RESERVE, SCALE, count_capital
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
-from starcert.sampling.sampler import OWN_CHUNK
+from starcert.sampling.sampler import own_chunk
 
 
 class Own(AttackVotes):
@@ -27,8 +27,9 @@ class Own(AttackVotes):
         return [self._tally(attack, chunk) for attack in attacks]
 
     def _tally(self, attack, chunk):
-        lost = np.random.default_rng([*attack, 1_000 + chunk]).binomial(OWN_CHUNK, self.failure)
-        return OwnTally(np.array([OWN_CHUNK - lost, lost]), np.zeros((lost, self.n_axes), dtype=np.int64))
+        size = len(own_chunk(chunk))
+        lost = np.random.default_rng([*attack, 1_000 + chunk]).binomial(size, self.failure)
+        return OwnTally(np.array([size - lost, lost]), np.zeros((lost, self.n_axes), dtype=np.int64))
 
 
 def judged(own, sizes, ps, **options):
@@ -66,13 +67,13 @@ def test_attacks_that_look_harmful_are_given_up():
 
 
 def test_levels_that_list_the_same_attacks_share_their_votes():
-    """20 attacks have a chunk each at (1, 0), and none is left for as many more at (1, 1) to (1, 4)."""
-    own = Own(20 * OWN_CHUNK + 100, 0.0, 2)
+    """20 attacks have 24 votes each at (1, 0), and none is left for as many more at (1, 1) to (1, 4)."""
+    own = Own(20 * 24 + 100, 0.0, 2)
     found = judged(own, (20, 4), (0, Fraction(9, 20)), evidence={"box": (1, 4)})
     assert {level: one.kind for level, one in found.levels.items() if level[0]} == {
         (1, k): "certified" for k in range(5)
     }
-    assert found.own_votes == 20 * OWN_CHUNK
+    assert found.own_votes == 20 * 24
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -83,11 +84,11 @@ def test_levels_of_more_flips_are_not_looked_at(most):
 
 
 class FirstChunk(Own):
-    """Votes at attacked objects of which so many in the first chunk are against the class, and all later ones."""
+    """Votes at attacked objects of which so many of the first 64 are against the class, and all later ones."""
 
     def _tally(self, attack, chunk):
-        lost = OWN_CHUNK if chunk else self.failure
-        return OwnTally(np.array([OWN_CHUNK - lost, lost]), np.zeros((lost, self.n_axes), dtype=np.int64))
+        lost = 64 if chunk else self.failure
+        return OwnTally(np.array([64 - lost, lost]), np.zeros((lost, self.n_axes), dtype=np.int64))
 
 
 def won(p, votes, against):
@@ -117,7 +118,7 @@ def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
             frontier = Frontier(((0,),), ((1,),), verified=True)
             found = find_verdicts(evidence, frontier, own=own, label=0, alpha=0.01, broken=Fraction(1, 400))
             kind = found.levels[1,].kind
-            gain = 1 if lost is None else math.exp(count_capital(lost, OWN_CHUNK) / SCALE)
+            gain = 1 if lost is None else math.exp(count_capital(lost, 64) / SCALE)
             assert kind == ("certified" if kept * gain * delta >= 1 else "open"), (votes, lost)
             kinds.append(kind)
             other = shared if lost is None else (1 + shared) / 2 * gain

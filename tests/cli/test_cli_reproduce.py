@@ -185,6 +185,7 @@ def test_help_has_examples():
         "arcs",
         "cora",
         "regression",
+        "tight",
         "all",
     ):
         assert name in said

@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, inf
 
 import numpy as np
 import pytest
 
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, SiteLaw, attacks_of
-from starcert.math.deep import UNIT, Pools, choose_law, covered, masses, weights_of
+from starcert.math.deep import UNIT, Pools, choose_law, covered, forecast_votes, masses, weights_of
 from starcert.math.deep_votes import _few, rows_of
 
 
@@ -56,6 +56,22 @@ def test_a_law_draws_more_flips_than_noise_makes():
     law = choose_law(Pools(axes_of(153, p=Fraction(1, 100))), [(2,)], 10**5, asking=False)
     assert law.weights / UNIT @ law.drawn[:, 0] > 2.4  # noise makes 1.5
     assert not len(law.asked)
+
+
+def test_forecasts_grow_with_failures_and_with_what_is_needed():
+    pools, levels, votes = Pools(axes_of(153, p=Fraction(1, 100))), [(2,)], 10**5
+    law = choose_law(pools, levels, votes)
+    asked = sum(map(pools.copies, law.asked.tolist()))
+    none, some, twice = (forecast_votes(pools, levels, votes, growth=growth) for growth in (0.0, 5.0, 10.0))
+    assert (none, twice - some) == (asked, pytest.approx(some - none))
+    needed = [forecast_votes(pools, levels, votes, growth=5.0, failure=failure) for failure in (1e-6, 0.1, 1 / 3)]
+    assert needed == sorted(needed)
+    assert forecast_votes(pools, levels, votes, growth=5.0, failure=0.49) > 10 * needed[-1]
+    assert (
+        forecast_votes(pools, levels, votes, growth=5.0, failure=0.51)
+        == forecast_votes(pools, [], 9, growth=5.0)
+        == inf
+    )
 
 
 def test_no_level_or_far_too_many_numbers_have_no_law():

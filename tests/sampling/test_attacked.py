@@ -7,7 +7,8 @@ import pytest
 
 import starcert as sc
 from starcert.sampling import sampler
-from starcert.sampling.sampler import OWN_CHUNK, AttackedCopies
+from starcert.sampling.draws import LANES
+from starcert.sampling.sampler import AttackedCopies, own_chunk
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)])
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.1))
@@ -26,9 +27,14 @@ def sites():
     return sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), NOISE).sites(GRAPH)
 
 
+def of_first(drawn, n_attacks):
+    """The copies for the first of these attacks."""
+    return drawn.values[: len(drawn) // n_attacks]
+
+
 def test_the_law_is_that_of_the_attacked_object(copies):
     """All 64 patterns of six sites, by a test of χ² that fails once in a million."""
-    drawn = np.concatenate([copies.draw([ATTACK, (2,)], chunk).values[:OWN_CHUNK] for chunk in range(300)])
+    drawn = np.concatenate([of_first(copies.draw([ATTACK, (2,)], chunk), 2) for chunk in range(300)])
     clean = np.zeros(6, dtype=int)
     clean[sites().nonzero[0]] = 1
     attacked = clean.copy()
@@ -42,10 +48,29 @@ def test_the_law_is_that_of_the_attacked_object(copies):
 
 
 def test_what_is_drawn_for_an_attack_does_not_depend_on_its_neighbours(copies):
-    alone = copies.draw([ATTACK], 7).values
-    among = copies.draw([(2,), ATTACK, (3, 4)], 7).values
-    assert np.array_equal(alone, among[OWN_CHUNK : 2 * OWN_CHUNK])
-    assert not np.array_equal(alone, copies.draw([ATTACK], 8).values)
+    for chunk in (0, 1, 4, 5, 6, 7):
+        alone = copies.draw([ATTACK], chunk).values
+        among = copies.draw([(2,), ATTACK, (3, 4)], chunk).values
+        assert len(alone) == len(own_chunk(chunk))
+        assert np.array_equal(alone, among[len(alone) : 2 * len(alone)])
+    assert not np.array_equal(copies.draw([ATTACK], 6).values, copies.draw([ATTACK], 7).values)
+    early = np.concatenate([copies.draw([ATTACK], chunk).values for chunk in range(6)])
+    assert len(np.unique(early, axis=0)) > 10  # no chunk repeats another
+
+
+def test_attacks_share_the_noise_on_other_sites_and_draw_each_attacked_site_anew(copies):
+    clean, first, second, both = (copies.draw([attack], 6).values for attack in ((), (1,), (4,), (1, 4)))
+    np.testing.assert_array_equal(np.delete(first, 1, axis=1), np.delete(clean, 1, axis=1))
+    np.testing.assert_array_equal(np.delete(both, 4, axis=1), np.delete(first, 4, axis=1))
+    np.testing.assert_array_equal(both[:, 4], second[:, 4])
+    assert abs(np.corrcoef(first[:, 1], second[:, 4])[0, 1]) < 0.6
+    assert abs(np.corrcoef(first[:, 1], clean[:, 1])[0, 1]) < 0.6
+
+
+def test_chunks_follow_each_other():
+    ends = [own_chunk(chunk) for chunk in range(9)]
+    assert [len(each) for each in ends] == [8, 8, 8, 8, 16, 16, LANES, LANES, LANES]
+    assert [each.start for each in ends[1:]] == [each.stop for each in ends[:-1]]
 
 
 TYPED = sc.Graph(3, [(0, 1), (1, 2)], edge_types=["s", "d"], type_names=("s", "d"))
@@ -68,7 +93,7 @@ def test_the_law_is_that_of_the_attacked_object_where_sites_have_more_values(nam
     noise, attack, laws = VALUED[name]
     bound = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise).problem([TYPED])
     own = AttackedCopies(bound.sites[0], bound.noise, seed=5)
-    drawn = np.concatenate([own.draw([attack, (2,)], chunk).values[:OWN_CHUNK] for chunk in range(300)])
+    drawn = np.concatenate([of_first(own.draw([attack, (2,)], chunk), 2) for chunk in range(300)])
     chi, cells = 0.0, 0
     for pattern in product(range(3), repeat=3):
         expected = len(drawn) * np.prod([law[value] for law, value in zip(laws, pattern, strict=True)])
@@ -76,7 +101,7 @@ def test_the_law_is_that_of_the_attacked_object_where_sites_have_more_values(nam
         assert expected or not seen
         chi, cells = chi + ((seen - expected) ** 2 / expected if expected else 0), cells + bool(expected)
     assert chi < cells - 1 + 6 * (2 * cells - 2) ** 0.5
-    np.testing.assert_array_equal(own.draw([attack], 7).values, own.draw([(1,), attack], 7).values[OWN_CHUNK:])
+    np.testing.assert_array_equal(own.draw([attack], 7).values, own.draw([(1,), attack], 7).values[LANES:])
 
 
 def test_laws_on_more_values_are_refused():

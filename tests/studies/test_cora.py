@@ -12,7 +12,7 @@ from starcert_studies.reproduce import reproduce
 pytest.importorskip("matplotlib")
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-sparse = pytest.importorskip("scipy.sparse")
+pytest.importorskip("scipy.sparse")
 
 study = importlib.import_module("starcert_studies.cora")
 
@@ -27,17 +27,7 @@ def forgotten():
 
 @pytest.fixture
 def papers(tmp_path, monkeypatch):
-    """150 papers of three fields: most links and words are those of the own field."""
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(3), 50)
-    same = labels[:, None] == labels
-    links = np.triu(rng.random((150, 150)) < np.where(same, 0.08, 0.005), 1)
-    words = rng.random((150, 30)) < np.where(labels[:, None] == np.arange(30) % 3, 0.4, 0.05)
-    arrays = {"labels": labels}
-    for name, matrix in (("adj_matrix", links), ("attr_matrix", words)):
-        rows = sparse.csr_array(matrix.astype(np.float32))
-        arrays |= {f"{name}_{part}": getattr(rows, part) for part in ("data", "indices", "indptr", "shape")}
-    np.savez(tmp_path / "cora_ml.npz", **arrays)
+    worlds.write_papers(tmp_path / "cora_ml.npz", of_a_field=50, links=(0.08, 0.005))
     monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
     return tmp_path
 

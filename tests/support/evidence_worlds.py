@@ -12,7 +12,7 @@ from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects.binding import NO_AXIS
-from starcert.sampling.sampler import OWN_CHUNK
+from starcert.sampling.sampler import own_chunk
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class OwnVotesOf(AttackVotes):
         self.world, self.rng = world, rng
 
     def count(self, attacks, chunk):
-        tallies = []
+        tallies, size = [], len(own_chunk(chunk))
         for attack in attacks:
-            votes = self.world.votes(self.rng, OWN_CHUNK, attack=attack)
+            votes = self.world.votes(self.rng, size, attack=attack)
             lost = int(votes.against.sum())
             numbers = votes.numbers([axis.sites for axis in self.world.axes])
-            tallies.append(OwnTally(np.array([OWN_CHUNK - lost, lost]), numbers))
+            tallies.append(OwnTally(np.array([size - lost, lost]), numbers))
         return tallies
 
 
@@ -254,18 +254,18 @@ class OwnValuedVotes(AttackVotes):
         self.world, self.rng = world, rng
 
     def count(self, attacks, chunk):
-        return [self._tally(attack) for attack in attacks]
+        return [self._tally(attack, len(own_chunk(chunk))) for attack in attacks]
 
-    def _tally(self, attack):
+    def _tally(self, attack, size):
         world, values = self.world, list(self.world.clean)
         for rank, site in (divmod(number, len(values)) for number in attack):
             others = [value for value in range(world.alphabets[site]) if value != world.clean[site]]
             values[site] = others[rank]
-        drawn = world.drawn(self.rng, OWN_CHUNK, values)
+        drawn = world.drawn(self.rng, size, values)
         lost = drawn[world.wrong[drawn] > 0]
         flips = world.vectors[lost] != np.array(world.clean)
         numbers = np.stack([flips[:, sites].sum(axis=1) for sites in sites_by_pool(world.axes)], axis=1)
-        return OwnTally(np.array([OWN_CHUNK - len(lost), len(lost)]), numbers)
+        return OwnTally(np.array([size - len(lost), len(lost)]), numbers)
 
 
 def valued_near_the_edge(rng, world, level):

@@ -6,7 +6,7 @@ from evidence_worlds import ValuedWorld
 from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.sampling.sampler import OWN_CHUNK
+from starcert.sampling.sampler import own_chunk
 
 
 class ClassWorld(ValuedWorld):
@@ -63,13 +63,13 @@ class OwnClassVotes(AttackVotes):
         self.world, self.rng = world, rng
 
     def count(self, attacks, chunk):
-        return [self._tally(attack) for attack in attacks]
+        return [self._tally(attack, len(own_chunk(chunk))) for attack in attacks]
 
-    def _tally(self, attack):
+    def _tally(self, attack, size):
         world, values = self.world, list(self.world.clean)
         for rank, site in (divmod(number, len(values)) for number in attack):
             values[site] = [value for value in range(world.alphabets[site]) if value != world.clean[site]][rank]
-        vectors, classes = world.drawn(self.rng, OWN_CHUNK, values)
+        vectors, classes = world.drawn(self.rng, size, values)
         flips = world.vectors[vectors[classes > 0]] != np.array(world.clean)
         numbers = np.stack([flips[:, sites].sum(axis=1) for sites in sites_by_pool(world.axes)], axis=1)
         return OwnTally(np.bincount(classes, minlength=self.n_classes), numbers)

@@ -132,6 +132,24 @@ def small_data(seed: int, train: int = 40):
     return motif(seed=seed, train=train, validation=10, test=6)
 
 
+def write_papers(path: Path, of_a_field: int, links: tuple[float, float]) -> None:
+    """Papers of three fields in Cora-ML's layout: most links and words are those of the own field.
+
+    `links` are the probabilities of a link inside a field and between two.
+    """
+    from scipy import sparse  # noqa: PLC0415
+
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(3), of_a_field)
+    n = len(labels)
+    linked = np.triu(rng.random((n, n)) < np.where(labels[:, None] == labels, *links), 1)
+    words = rng.random((n, 30)) < np.where(labels[:, None] == np.arange(30) % 3, 0.4, 0.05)
+    arrays = {"labels": labels}
+    for name, matrix in (("adj_matrix", linked), ("attr_matrix", words)):
+        rows = sparse.csr_array(matrix.astype(np.float32))
+        arrays |= {f"{name}_{part}": getattr(rows, part) for part in ("data", "indices", "indptr", "shape")}
+    np.savez(path, **arrays)
+
+
 def more_than_half(batch):
     """Whether a noisy graph of the motif data has more than half of the motif's pairs; for a batch of them."""
     return (batch.adjacency()[:, :10, :10].sum(axis=(1, 2)) > 45).astype(int)

@@ -22,16 +22,17 @@ from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count
 from starcert.math.evidence import Level, Weighed
 from starcert.math.fallback import Contest
 from starcert.math.pooling import Scheme
-from starcert.sampling.sampler import OWN_CHUNK, Attack
+from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
 
-# An attack that is not settled after 2¹⁰ chunks is too close to call.
-N_LOOKS = 11
-LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
-BATCH = 512  # attacks that have votes of their own at a time
+# An attack that is not settled after 2¹⁶ votes is too close to call.
+LOOKS = *OWN_ENDS[1:-1], *sorted({OWN_ENDS[-1] * round(2 ** (half / 2)) for half in range(21)})  # to settle attacks
+SEARCH_LOOKS = tuple(2**k for k in range(4, 17))  # to find one that breaks a level
+BATCH = 4096  # attacks that have votes of their own at a time
 GIVE_UP = 5.0  # standard deviations by which votes exceed the limit, where an attack is not harmless
 HOPELESS = -4.0  # the same, where an attack breaks nothing
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
-SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
+HALVED = 64  # votes, from which on half of them goes on
+SEARCH = 224  # votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.94  # of the limit: in predictions no attack fails more often, as what looks worse is mostly chance
 TYPICAL = 0.8  # of the limit: the same for attacks that are open, on average
 
@@ -59,18 +60,19 @@ class OpenLevel:
     def find_breaking_attack(self, weighed: Weighed, alpha: Fraction) -> Verdict | None:
         """The level broken by one of its most dangerous attacks, or None.
 
-        After 1, 2, 4, … chunks of votes, the half with the most votes against the class goes on. The attack of rank i
-        has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the votes on the clean object, which are others.
+        After 16, 32, 64, … votes, attacks that look harmless are left out; from 64 on, the half with the most votes
+        against the class goes on. The attack of rank i has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the
+        votes on the clean object, which are others.
         """
         attacks = self._dangerous(weighed)
-        ranks = list(range(len(attacks)))
-        for look in range(N_LOOKS):
+        ranks, going = list(range(len(attacks))), len(attacks)
+        for look in SEARCH_LOOKS:
             if not ranks:
                 return None
-            if not self._own.draw([attacks[rank] for rank in ranks], 2**look):
-                self._search_ahead = ceil(SEARCH * len(attacks))
+            if not self._own.draw([attacks[rank] for rank in ranks], look):
+                self._search_ahead = SEARCH * len(attacks)
                 return None
-            counts = [self._own.counts(attack) for attack in attacks]
+            counts = {rank: self._own.counts(attacks[rank]) for rank in ranks}
             for rank in ranks:
                 delta = alpha / ((rank + 1) * (rank + 2))
                 if _capital_against_class(counts[rank], self._label, self._evidence.contest) >= needed(delta):
@@ -80,8 +82,11 @@ class OpenLevel:
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
             excess = {rank: self._excess(attacks[rank]) for rank in ranks}
             # Where the class has far more votes than any other, nothing breaks.
-            hopeful = [rank for rank in ranks if excess[rank] >= HOPELESS]
-            ranks = sorted(hopeful, key=lambda rank: -excess[rank])[: max(1, len(ranks) // 2)]
+            hopeful = sorted((rank for rank in ranks if excess[rank] > HOPELESS), key=lambda rank: -excess[rank])
+            if look >= HALVED:
+                hopeful = hopeful[: max(1, going // 2)]
+                going = len(hopeful)
+            ranks = hopeful
         return None
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
@@ -90,13 +95,13 @@ class OpenLevel:
         for each in weighed:
             bet = self._evidence.own_bet(self._level, each.scheme)
             if bet is not None and each.scheme.listed:
-                plans.append((_chunks_needed(each, bet), each, bet))
+                plans.append((_mean_votes(each, bet), each, bet))
         verdict = Verdict("open", "no votes of their own can settle its attacks")
-        for chunks, each, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
-            price = self._price(each, chunks)
+        for votes, each, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
+            price = self._price(each, votes)
             if price > self._own.left:
                 number = f"{len(each.rest):,} of {each.scheme.n_attacks:,}"
-                more = max(price, _votes_needed(each, bet, each.rest) + OWN_CHUNK * self._search_ahead)
+                more = max(price, _votes_needed(each, bet, each.rest) + self._search_ahead)
                 return Verdict(
                     "open",
                     f"{number} attacks need about {more:,} more votes of their own, and fewer are left (own_samples)",
@@ -111,15 +116,21 @@ class OpenLevel:
 
     def _draw_until_harmless(self, weighed: Weighed, bet: OwnBet) -> Verdict | None:
         """None once all open attacks of a scheme are shown to be harmless; otherwise the level, open."""
+        nothing = np.zeros(len(bet.limits), dtype=np.int64)
         for start in range(0, len(weighed.rest), BATCH):
             rest = {
                 self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
                 for index in weighed.rest[start : start + BATCH]
             }
-            for chunks in LOOKS:
-                if not self._own.draw(list(rest), chunks):
+            # Before the first look that could settle any, if all votes were for the class, there is nothing to see.
+            missing = weighed.needed - max(rest.values())
+            first = next(
+                (i for i, look in enumerate(LOOKS) if bet.capital(look, nothing, 0) >= missing), len(LOOKS) - 1
+            )
+            for look in LOOKS[first:]:
+                if not self._own.draw(list(rest), look):
                     why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
-                    more = max(self._own.missing(list(rest), chunks), self._predicted(rest, weighed.needed, bet))
+                    more = max(self._own.missing(list(rest), look), self._predicted(rest, weighed.needed, bet))
                     later = _votes_needed(weighed, bet, weighed.rest[start + BATCH :])
                     return Verdict("open", why, more_votes=more + later)
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
@@ -142,13 +153,13 @@ class OpenLevel:
         """The own votes for the class, and for the strongest other one."""
         return class_and_rival(self._own.counts(attack), self._label)
 
-    def _price(self, weighed: Weighed, chunks: int) -> int:
-        """How many more votes bring every open attack to this many chunks; at least that, if too few are left."""
+    def _price(self, weighed: Weighed, votes: int) -> int:
+        """How many more votes bring every open attack to this many; at least that, if too few are left."""
         own = self._own
-        least = len(weighed.rest) * OWN_CHUNK * chunks - (own.most - own.left)
+        least = len(weighed.rest) * votes - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks
             return least
-        return own.missing([self._attack(weighed.scheme, int(index)) for index in weighed.rest], chunks)
+        return own.missing([self._attack(weighed.scheme, int(index)) for index in weighed.rest], votes)
 
     def _predicted(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
         """About how many more votes settle these attacks (with their shared capital), if capitals go on as before."""
@@ -156,14 +167,16 @@ class OpenLevel:
         for attack, shared in rest.items():
             gained = self._capital(attack, shared, bet) - shared
             speed = max(gained / max(self._own.total(attack), 1), slowest)
-            votes += min((needed - shared - gained) / speed, LOOKS[-1] * OWN_CHUNK)
+            votes += min((needed - shared - gained) / speed, LOOKS[-1])
         return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
         mine, rival = self._votes_for(attack)
-        if mine < total:
+        if bet.stakes is None:  # flips do not matter
+            against[0] = total - mine
+        elif mine < total:
             numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
             against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
         return shared + bet.capital(total, against, rival)
@@ -207,11 +220,12 @@ def _capital_against_class(votes: Whole, label: int, contest: Contest) -> int:
     return int(capital_of(np.array(others)))
 
 
-def _chunks_needed(weighed: Weighed, bet: OwnBet) -> int:
-    """About how many chunks of votes settle an attack that is open, if such attacks fail as often as all do."""
+def _mean_votes(weighed: Weighed, bet: OwnBet) -> int:
+    """About how many votes settle an attack that is open, if such attacks fail as often as all do."""
     failure = min(float(np.mean(weighed.weights.estimate)), TYPICAL * bet.contest.limit)
     missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
-    return ceil(min(missing / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
+    votes = min(missing / SCALE / max(bet.speed(failure), 1e-6), LOOKS[-1])
+    return OWN_CHUNKS[0] * ceil(votes / OWN_CHUNKS[0])
 
 
 def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
@@ -223,4 +237,5 @@ def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
     speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)
     speed = np.interp(weighed.weights.estimate[attacks], failures, speeds)
     missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE
-    return OWN_CHUNK * int(np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum())
+    looks = np.array(LOOKS)
+    return int(looks[np.minimum(np.searchsorted(looks, missing / speed), len(looks) - 1)].sum())

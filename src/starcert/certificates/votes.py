@@ -21,14 +21,14 @@ from starcert.certificates.certificate import Certificate
 from starcert.classifiers.base import Classifier, checked_answers, named_errors
 from starcert.math.attacked_sites import AttackAxis, sites_by_pool
 from starcert.objects.binding import clean_values
-from starcert.sampling.sampler import OWN_CHUNK, Attack, AttackedCopies
+from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job
 from starcert.voting.store import VoteStore
 
-SPAN = 64  # attacks that one task of a worker counts
+SPAN = 4096  # votes, about, that one task of a worker counts
 
 Counts = npt.NDArray[np.int64]
 
@@ -54,26 +54,33 @@ class AttackVotes(ABC):
         self.n_classes = n_classes
         self.tallies: dict[Attack, list[OwnTally]] = {}
         self._counts: dict[Attack, Counts] = {}
+        self._totals: dict[Attack, int] = {}
 
     @abstractmethod
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
-        """`OWN_CHUNK` votes at each attacked object."""
+        """The votes of a chunk at each attacked object: `own_chunk` says which."""
 
-    def draw(self, attacks: Sequence[Attack], chunks: int) -> bool:
-        """Brings these attacks to this many chunks of votes; False if too few are left, and none is drawn."""
-        if self.missing(attacks, chunks) > self.left:
+    def draw(self, attacks: Sequence[Attack], votes: int) -> bool:
+        """Brings these attacks to this many votes, in whole chunks; False if too few are left, and none is drawn."""
+        if self.missing(attacks, votes) > self.left:
             return False
-        for chunk in range(chunks):
-            some = [attack for attack in attacks if len(self.tallies.get(attack, ())) == chunk]
-            self.left -= OWN_CHUNK * len(some)
+        chunk, lacking = 0, [attack for attack in attacks if self.total(attack) < votes]
+        while lacking:
+            some = [attack for attack in lacking if len(self.tallies.get(attack, ())) == chunk]
             for attack, tally in zip(some, self.count(some, chunk) if some else [], strict=True):
-                self._counts[attack] = self.counts(attack) + tally.counts
+                number = int(tally.counts.sum())
+                self.left -= number
+                self._counts[attack], self._totals[attack] = (
+                    self.counts(attack) + tally.counts,
+                    self.total(attack) + number,
+                )
                 self.tallies.setdefault(attack, []).append(tally)
+            chunk, lacking = chunk + 1, [attack for attack in lacking if self.total(attack) < votes]
         return True
 
-    def missing(self, attacks: Sequence[Attack], chunks: int) -> int:
-        """How many votes bring each of these attacks to this many chunks."""
-        return sum(max(0, chunks * OWN_CHUNK - self.total(attack)) for attack in attacks)
+    def missing(self, attacks: Sequence[Attack], votes: int) -> int:
+        """How many votes bring each of these attacks to this many."""
+        return sum(max(0, votes - self.total(attack)) for attack in attacks)
 
     def counts(self, attack: Attack) -> Counts:
         """The votes for each class so far."""
@@ -81,7 +88,7 @@ class AttackVotes(ABC):
 
     def total(self, attack: Attack) -> int:
         """How many votes an attack has so far."""
-        return OWN_CHUNK * len(self.tallies.get(attack, ()))
+        return self._totals.get(attack, 0)
 
 
 class RecordedVotes(AttackVotes):
@@ -128,8 +135,8 @@ class _Target:
             if against.any():
                 flips = batch.values[against] != clean
                 numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
-        add_votes(OWN_CHUNK * len(span))
-        rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
+        add_votes(len(drawn))
+        rows = np.concatenate(answers).reshape(len(span), -1)
         ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
         listed = np.concatenate(numbers)
         return [
@@ -170,8 +177,8 @@ class OwnVotes(AttackVotes):
     @override
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
         found = {attack: stored for attack in attacks if (stored := self._from_store(attack, chunk)) is not None}
-        missing = [attack for attack in attacks if attack not in found]
-        spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
+        missing, size = [attack for attack in attacks if attack not in found], SPAN // len(own_chunk(chunk))
+        spans = [missing[start : start + size] for start in range(0, len(missing), size)]
         for span, tallies in self._count(spans, chunk):
             for attack, tally in zip(span, tallies, strict=True):
                 found[attack] = tally
@@ -188,8 +195,9 @@ class OwnVotes(AttackVotes):
             self._stored[attack] = {
                 number: OwnTally(counts, numbers)
                 for number, counts, numbers in chunks
-                if counts.sum() == OWN_CHUNK
-                and len(numbers) == OWN_CHUNK - counts[self._target.label]  # otherwise they are against another class
+                if counts.sum() == len(own_chunk(number))
+                and len(numbers)
+                == counts.sum() - counts[self._target.label]  # otherwise they are against another class
             }
         return self._stored[attack].get(chunk)
 

@@ -32,7 +32,8 @@ from starcert.math.listed import AttackList
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
-from starcert.sampling.sampler import OWN_CHUNK, Attack
+from starcert.sampling.draws import LANES
+from starcert.sampling.sampler import OWN_CHUNKS, Attack
 from starcert.system.errors import InvalidParameterError
 
 ARRAYS = {
@@ -144,8 +145,11 @@ class GraphEvidence:
                 raise InvalidParameterError(name, "attack each site once", attack)
             for votes, numbers in tallies:
                 lost = int(votes.sum() - votes[label])
-                if votes.shape != (n_classes,) or votes.sum() != OWN_CHUNK or numbers.shape != (lost, n_axes):
-                    must = f"have {OWN_CHUNK} votes in each chunk at an attacked graph, with flip numbers"
+                known = votes.shape == (n_classes,) and OWN_CHUNKS[0] <= votes.sum() <= LANES
+                if not known or numbers.shape != (lost, n_axes):
+                    must = (
+                        f"have {OWN_CHUNKS[0]} to {LANES} votes in each chunk at an attacked graph, with flip numbers"
+                    )
                     raise InvalidParameterError(name, must, votes.tolist())
                 if (numbers > counted).any():
                     raise InvalidParameterError(name, f"count flips on axes of {counted} sites", numbers.max())
@@ -331,20 +335,22 @@ def _own_votes(
     unread: PackedArrays, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
 ) -> dict[Attack, _Tallies]:
     """The votes at attacked graphs, at most `most` in all."""
-    left = most // OWN_CHUNK
-    if not 0 <= attacks <= left:
-        raise InvalidParameterError("heads", f"have at most {left} attacks with votes of their own", attacks)
+    least, left = OWN_CHUNKS[0], most
+    if not 0 <= attacks <= left // least:
+        raise InvalidParameterError("heads", f"have at most {left // least} attacks with votes of their own", attacks)
     own: dict[Attack, _Tallies] = {}
     for _ in range(attacks):
         size, chunks = (int(unread.take(name, 1)[0]) for name in ("own_sizes", "own_chunks"))
         attack = tuple(unread.take("own_sites", size).tolist())
         if attack in own:
             raise InvalidParameterError("own_sites", "name each attack once", attack)
-        if not 1 <= chunks <= left:
+        if not 1 <= chunks <= left // least:
             raise InvalidParameterError("own_chunks", f"be 1 or more, for at most {most} votes in all", chunks)
-        left -= chunks
         counts = unread.take("own_counts", chunks * n_classes).reshape(chunks, n_classes)
-        lost = counts.sum(axis=1, dtype=np.int64) - counts[:, label]
+        votes = counts.sum(axis=1, dtype=np.int64)
+        left, lost = left - int(votes.sum()), votes - counts[:, label]
+        if left < 0:
+            raise InvalidParameterError("own_counts", f"be at most {most} votes in all", most - left)
         own[attack] = _Tallies(counts, unread.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes), lost)
     return own
 

@@ -128,8 +128,13 @@ def count_capital(count: int, total: int, limit: float = 0.5) -> int:
     Capital is shared between all probabilities v below the limit u by the law of arcsine: the mean over v of
     (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ. It is proved in ball arithmetic, and rounded down.
     """
-    with LOCK, ctx.workprec(128):
-        return math.floor(float_below((_mixture(count, total, arb(limit)) * SCALE).lower()))
+    more = 128 + math.ceil(-total * math.log2(min(limit, 1 - limit)))
+    for bits in (128, more):  # thousands of votes that are all 0 take more
+        with LOCK, ctx.workprec(bits):
+            logarithm = _mixture(count, total, arb(limit))
+            if logarithm.is_finite():
+                return math.floor(float_below((logarithm * SCALE).lower()))
+    return NOTHING
 
 
 def capital_against(count: int, total: int, limit: float) -> float:
@@ -185,7 +190,8 @@ def _mixture(count: int, total: int, limit: arb) -> arb:
 
 def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
     """The votes for a class, and for the strongest other one."""
-    return int(counts[label]), int(np.delete(counts, label).max(initial=0))
+    votes: list[int] = counts.tolist()
+    return votes[label], max(votes[:label] + votes[label + 1 :], default=0)
 
 
 class Wager(NamedTuple):

@@ -22,6 +22,7 @@ f·c is large, it is the law with the least variance, P_S/√(f·c) or so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -152,7 +153,8 @@ def weights_of(pools: Pools, law: DeepLaw) -> Floats:
 class _Forecast:
     """What the votes on one level gain by a law, for any sets of numbers; `grid` has all numbers that matter."""
 
-    def __init__(self, pools: Pools, level: Level, grid: Whole) -> None:
+    def __init__(self, pools: Pools, level: Level, grid: Whole, failure: float) -> None:
+        self._failure = failure
         none, once, twice = (_joint(pools.moments(level, power), grid) for power in range(3))
         self.attacked = once
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,14 +163,14 @@ class _Forecast:
     def law(self, asked: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
         """G and Q for copies that are not asked."""
         drawn = ~asked & (self._share > 0)
-        theta = 0.5 - FAILURE * float(self.attacked[asked].sum()) - (1 - float(self.attacked.sum()))
+        theta = 0.5 - self._failure * float(self.attacked[asked].sum()) - (1 - float(self.attacked.sum()))
         law = np.zeros(len(asked))
         mass, share = self.attacked[drawn], self._share[drawn]
         speed, stake = 0.0, np.full(len(mass), STAKES[-1])
         for _ in range(20):  # of Dinkelbach's algorithm: it converges in a few steps
             cost = mass / (stake * share)
-            speed = max(0.0, theta + FAILURE * float(mass @ (np.log1p(-stake) / stake))) / max(cost.sum(), 1e-300)
-            wanted = np.interp(speed / (FAILURE * share), _GAINS, STAKES)
+            speed = max(0.0, theta + self._failure * float(mass @ (np.log1p(-stake) / stake))) / max(cost.sum(), 1e-300)
+            wanted = np.interp(speed / (self._failure * share), _GAINS, STAKES)
             if np.allclose(wanted, stake, rtol=1e-3):
                 break
             stake = wanted
@@ -185,10 +187,41 @@ def choose_law(pools: Pools, levels: Sequence[Level], votes: int, *, asking: boo
     Levels share the law: each has a part of it that is the larger, the more votes it needs. Numbers are asked in the
     order of what a copy of theirs saves, as many as the forecast wants; without `asking`, none.
     """
+    found = _choice(pools, levels, votes, asking=asking)
+    return None if found is None else _rounded(found.grid, found.asked, found.law)
+
+
+def forecast_votes(
+    pools: Pools, levels: Sequence[Level], votes: int, *, growth: float, failure: float = FAILURE
+) -> float:
+    """About how many deep votes let log capitals against attacks grow by `growth` if these fail with `failure`.
+
+    The law is the one that is best for such attacks and `votes` votes; copies that it asks are counted. It is no bound.
+    Infinite where there is no forecast.
+    """
+    found = _choice(pools, levels, votes, asking=True, failure=failure)
+    if found is None or not found.growth:
+        return math.inf
+    return found.n_asked + (votes - found.n_asked) * growth / found.growth
+
+
+class _Choice(NamedTuple):
+    """A law on a grid of flip numbers."""
+
+    grid: Whole
+    asked: npt.NDArray[np.bool_]  # the numbers of which all copies are asked
+    law: Floats  # of the others
+    n_asked: int  # how many copies are asked
+    growth: float  # how much the votes make the logarithm of each level's capital grow; 0: no forecast
+
+
+def _choice(
+    pools: Pools, levels: Sequence[Level], votes: int, *, asking: bool, failure: float = FAILURE
+) -> _Choice | None:
     grid = _grid(pools, levels) if levels else np.empty((0, 0), dtype=np.int64)
     if not len(grid) or not votes:
         return None
-    forecasts = [_Forecast(pools, level, grid) for level in levels]
+    forecasts = [_Forecast(pools, level, grid, failure) for level in levels]
     prices = np.array([pools.copies(numbers) for numbers in grid.tolist()], dtype=np.float64)
 
     def law(asked: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
@@ -210,7 +243,7 @@ def choose_law(pools: Pools, levels: Sequence[Level], votes: int, *, asking: boo
         found = law(asked)
         if found[0] > best[0]:
             best, chosen = found, asked
-    return _rounded(grid, chosen, best[1])
+    return _Choice(grid, chosen, best[1], int(prices[chosen].sum()), best[0])
 
 
 def _rounded(grid: Whole, asked: npt.NDArray[np.bool_], law: Floats) -> DeepLaw:

@@ -58,6 +58,10 @@ class Draw(ABC):
     def select(self, copies: Positions) -> Self:
         """The copies with these numbers, in this order."""
 
+    def repeated(self, times: int) -> Self:
+        """All copies, this many times over."""
+        return self.select(np.tile(np.arange(len(self)), times))
+
     @abstractmethod
     def replace(self, copies: Positions, positions: Positions, values: Values) -> Self:
         """The same copies with other values at some sites, each named once with its copy."""
@@ -130,6 +134,15 @@ class PackedDraw(Draw):
         lanes = np.zeros((len(self.packed), -(-len(copies) // LANES) * LANES), dtype=np.uint8)
         lanes[:, : len(copies)] = self.values.T[:, copies]
         return PackedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
+
+    @override
+    def repeated(self, times: int) -> PackedDraw:
+        if self.first % 8 or self.count % 8:
+            return super(PackedDraw, self).repeated(times)
+        octets = self.packed.view(np.uint8)[:, self.first // 8 : (self.first + self.count) // 8]
+        lanes = np.zeros((len(octets), -(-times * octets.shape[1] // 8) * 8), dtype=np.uint8)
+        lanes[:, : times * octets.shape[1]] = np.tile(octets, (1, times))
+        return PackedDraw(lanes.view(np.uint64), 0, times * self.count)
 
     @override
     def replace(self, copies: Positions, positions: Positions, values: Values) -> PackedDraw:

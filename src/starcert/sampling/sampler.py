@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import accumulate, chain
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -26,7 +27,7 @@ from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies
-from starcert.sampling.draws import LANES, Draw, FlippedDraw, Method, PackedDraw, Positions, SiteSampler, Values
+from starcert.sampling.draws import LANES, Draw, Method, PackedDraw, Positions, SiteSampler, Values
 from starcert.sampling.sparse import FLIP_BYTES, SparseSites, pools_of
 from starcert.sampling.streams import DenseBits, DenseValues, WordStream
 from starcert.sampling.views import are_bits, shows_graphs, view_of
@@ -50,7 +51,13 @@ MAX_OTHERS_ON_DEVICE = 2**25
 MIN_KEPT, MAX_KEPT, MAX_KEPT_SITES = 8, 512, 2**20
 """Samplers that are kept, those last made: at least 8, and more while they have few sites together."""
 
-OWN_CHUNK = LANES  # votes at an attacked object come in chunks of this size
+OWN_CHUNKS = (8, 8, 8, 8, 16, 16)
+"""The first 64 votes at an attacked object come in chunks of these sizes, and all later ones 64 at a time: most attacks
+are settled by about 20 votes."""
+
+OWN_ENDS = tuple(accumulate(OWN_CHUNKS, initial=0))
+
+MAX_SHOWN = 2**14  # attacked sites that are kept, each with 64 copies
 
 Attack: TypeAlias = tuple[int, ...]
 """The flat positions of the attacked sites, ascending. Where sites have more than two values, each with the rank of its
@@ -184,12 +191,27 @@ def kinds_of_sites(sites: Sites, laws: list[Law]) -> tuple[list[tuple[Law, int]]
     return kinds, kind
 
 
+def own_chunk(chunk: int) -> range:
+    """Which votes at an attacked object a chunk has.
+
+    Example:
+        >>> own_chunk(0), own_chunk(5), own_chunk(6)
+        (range(0, 8), range(48, 64), range(64, 128))
+    """
+    if chunk < len(OWN_CHUNKS):
+        return range(*OWN_ENDS[chunk : chunk + 2])
+    first = LANES * (chunk - len(OWN_CHUNKS) + 1)
+    return range(first, first + LANES)
+
+
 class AttackedCopies:
     """Draws noisy copies of an object under attack: copies of the clean one with the attacked sites drawn anew.
 
     Sites are independent under the noise, so the attacked sites are drawn by the law of their new value and no attacked
-    object is ever made. Every attack has its own stream, keyed by (seed, the object's key, attacked sites, chunk
-    number): what is drawn for it does not depend on the other attacks.
+    object is ever made. Copies come in words of 64. The clean ones of a word have a stream, and so has each attacked
+    site, keyed by (seed, the object's key, the site, number of the word): what is drawn for an attack does not depend
+    on the other attacks. Attacks share the noise on what they have in common. That is allowed, because the votes at one
+    attacked object are independent of each other, and no proof compares two attacks.
     """
 
     def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
@@ -198,32 +220,30 @@ class AttackedCopies:
         self._sampler, self._view = site_sampler(sites, noise, method), view_of(sites, method)
         self._sites, self._seed = sites, seed
         self._laws, self._values = acting_laws(sites, noise), clean_values(sites)
-        if are_bits(sites):
-            kinds, kind = kinds_of_sites(sites, self._laws)
-            self._attacked_bits = DenseBits([law.change(1 - value) for law, value in kinds], kind)
+        self._shown = lru_cache(MAX_SHOWN)(self._draw_shown)
 
     def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
-        """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
-        draws: Any = [self._drawn(attack, chunk) for attack in attacks]
-        return self._view(type(draws[0]).joined(draws))
+        """The copies of a chunk for each attacked object, those of the first attack first."""
+        votes = own_chunk(chunk)
+        word, lane = divmod(votes.start, LANES)
+        lanes, drawn = slice(lane, lane + len(votes)), self._sampler.draw(self._stream("", word), LANES)
+        numbers = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
+        shown = [self._shown(number, word)[lanes] for number in numbers.tolist()]
+        values = np.concatenate([np.empty(0, dtype=np.uint8), *shown])
+        first = len(votes) * np.repeat(np.arange(len(attacks)), [len(attack) for attack in attacks])
+        copies = (first[:, None] + np.arange(len(votes))).reshape(-1)
+        positions = np.repeat(numbers % self._sites.n_sites, len(votes))
+        return self._view(drawn[lanes].repeated(len(attacks)).replace(copies, positions, values))
 
-    def _drawn(self, attack: Attack, chunk: int) -> Draw:
-        key = repr((self._seed, self._sites.clean.key, "attack", attack, chunk)).encode()
-        stream = WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
-        positions, before, after = _moves_of(self._sites, self._values, attack)
-        if isinstance(self._sampler, DenseValues):
-            values = self._sampler.draw_values(stream, LANES)
-            moves = zip(_regions_of(self._sites, positions).tolist(), before.tolist(), after.tolist(), strict=True)
-            laws = [self._laws[region].attacked(*move) for region, *move in moves]
-            values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw_values(stream, LANES)
-            return FlippedDraw.of_values(values, self._sites.nonzero)
-        drawn = self._sampler.draw(stream, LANES)
-        flips = self._attacked_bits.flips(stream, LANES, only=positions)
-        if isinstance(drawn, PackedDraw):  # the attacked bit is the opposite of the clean one, flipped or not
-            drawn.packed[positions] = flips ^ np.where(before, np.uint64(0), ~np.uint64(0))[:, None]
-            return drawn
-        bits = (1 - before) ^ np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little").T
-        return drawn.replace(np.repeat(np.arange(LANES), len(positions)), np.tile(positions, LANES), bits.reshape(-1))
+    def _draw_shown(self, number: int, word: int) -> Values:
+        """What an attacked site shows in the copies of a word."""
+        (position,), (before,), (after,) = _moves_of(self._sites, self._values, [number])
+        law = self._laws[int(_regions_of(self._sites, position))].attacked(int(before), int(after))
+        return DenseValues([law], np.zeros(1, dtype=np.int64)).draw_values(self._stream(number, word), LANES)[:, 0]
+
+    def _stream(self, site: int | str, word: int) -> WordStream:
+        key = repr((self._seed, self._sites.clean.key, "attack", site, word)).encode()
+        return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
 
 
 def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Positions, Values, Positions]:
