@@ -39,7 +39,8 @@ from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
 from starcert.runs.setting_values import COLUMN_ROLES, Setting
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings, TrainSettings
+from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 
 __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
 

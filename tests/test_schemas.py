@@ -25,7 +25,8 @@ from starcert.runs import run_file
 from starcert.runs.example import EXAMPLES, KINDS, files_of
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, RunRecord, read_run_file, run_file_text
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, run_settings
+from starcert.runs.settings import SETTINGS, run_settings
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.system.errors import ArchiveError
 
 ROOT = Path(__file__).parent.parent

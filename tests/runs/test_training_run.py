@@ -10,7 +10,8 @@ import pytest
 import starcert as sc
 from starcert.runs.run_file import read_run_file
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, TrainSettings
+from starcert.runs.settings import SETTINGS
+from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 from starcert.runs.training_run import train_run, training_settings
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
 

@@ -25,7 +25,8 @@ from starcert.runs.forecast import forecast
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.setting_values import Setting, check_options, option_name
-from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
 from starcert.runs.value_run import ValueRun
 from starcert.system.errors import InvalidParameterError

@@ -107,8 +107,8 @@ class Slices:
 
     def by_counts(self, graph: int, pair: Pair) -> Radii:
         """The maximal radii that the bounds on the class probabilities certify alone."""
-        *bounds, contest = self._bounds[graph]
-        frontier = self._frontiers_in(pair, contest.limit).of(margin_of(self._noise, *bounds, contest))
+        failure, other, contest = self._bounds[graph]
+        frontier = self._frontiers_in(pair, contest.limit).of(margin_of(self._noise, failure, other, contest))
         self.verified = self.verified and frontier.verified
         return self._clip(project(frontier.radii, pair), graph, pair)
 

@@ -24,6 +24,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
+from starcert.runs.fallback_run import with_fallback
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -139,7 +140,7 @@ def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], no
     """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
     for sentence in inputs.notes:
         note(sentence)
-    ready = try_model(settings, inputs)
+    ready = with_fallback(settings, inputs, try_model(settings, inputs))
     for sentence in other_noise(settings.weights, noises):
         note(sentence)
     return ready
@@ -165,7 +166,7 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule, fallback=ready.fallback)
     return smoothed.certify(
         problem,
         samples=settings.samples,
@@ -234,6 +235,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
+        "fallback": None if settings.fallback is None else str(settings.fallback),
+        "threshold": settings.threshold,
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
@@ -321,6 +324,7 @@ def _levels(
         for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
             if number > 1 and not one_model:
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
+                ready = replace(ready, fallback=first.fallback)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
                 workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once)

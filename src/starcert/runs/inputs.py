@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from starcert.certificates.fallback import Fallback
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
 from starcert.objects import CleanObject, Graph, Partition, Sites
@@ -94,6 +95,8 @@ class TriedModel:
     bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
     threat: str | None  # the same of the threat
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
+    fallback: Fallback | None = None  # what is answered where no class is likely enough
+    blind: str | None = None  # the digest of the file that its model is from; None where it is starcert's own
 
     @property
     def problem(self) -> Problem:
@@ -103,12 +106,13 @@ class TriedModel:
     @cached_property
     def digests(self) -> dict[str, str]:
         """What the run is made from."""
+        files = {"bound": self.bound, "threat": self.threat, "fallback": self.blind}
         return {
             "model": self.model,
             "classifier": self.base.description,
             "data": self.data.digest,
             "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
-        } | {name: each for name, each in (("bound", self.bound), ("threat", self.threat)) if each is not None}
+        } | {name: each for name, each in files.items() if each is not None}
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:

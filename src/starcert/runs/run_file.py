@@ -30,24 +30,25 @@ from starcert.classifiers.values import ValueRange
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
-from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, TRAIN_SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
 from starcert.runs.threats import threat_text
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
-EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat")
-"""What a run is made from: the model's file, the graphs, their regions, the classifier as it describes itself, and the
-files of a bound and of a threat that are not starcert's own."""
+EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat", "fallback")
+"""What a run is made from: files (of bound, threat and fallback, if not starcert's own), and what they make."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
 VOTES, PROFILE = "votes.db", "profile.json"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound"}  # a store refuses others once it was used
+# a store refuses others once it was used
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")

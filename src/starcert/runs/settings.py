@@ -1,4 +1,4 @@
-"""The settings of a run: what is certified, how, and where to; and how a module is trained.
+"""The settings of a run: what is certified, how, and where to.
 
 Each is declared once, as a field. Its key in a run file, its option with help and default, and its check follow.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import choose_bound
@@ -26,6 +26,7 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
+THRESHOLD = 0.7  # of a fallback, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
@@ -171,6 +172,21 @@ class RunSettings:
         metavar="NAME|FILE.PY:NAME|MODULE:NAME",
         shown="clopper-pearson; with plan decided, anytime",
     )
+    fallback: Reference | str | None = _of_certificates(
+        checks.as_fallback,
+        "What to answer where no other class is likelier than the threshold: blind, a model that learns from the "
+        "training part (--split test) and sees nothing that an attack changes; or FILE.PY:FUNCTION, which returns a "
+        "model of yours that is blind, with a method predict on a list of objects. It may have the parameters of the "
+        "model function. The blind answer is certified as far as no other class can rise above the threshold.",
+        metavar="blind|FILE.PY:FUNCTION",
+        shown="none: the likeliest class is the answer",
+    )
+    threshold: float | None = _of_certificates(
+        checks.as_threshold,
+        "With a fallback, the probability that another class must exceed, from 0.5 to below 1. Choose it on the "
+        "validation part: larger ones lean on the blind answer.",
+        shown=f"{THRESHOLD}",
+    )
     evidence: bool = _of_certificates(
         checks.as_flag,
         "Look at where the flips of the votes fell, too, and not only at how many votes each class has (p_A). "
@@ -306,6 +322,7 @@ class RunSettings:
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
             raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
+        self._check_fallback()
         if self.nodes is not None and self.targets != "nodes":
             hint = 'Say targets = "nodes" too.'
             raise InvalidParameterError("nodes", "be left out where graphs are classified", self.nodes, hint)
@@ -326,6 +343,15 @@ class RunSettings:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
             raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
+
+    def _check_fallback(self) -> None:
+        if self.fallback is None and self.threshold is not None:
+            hint = "Say what to fall back to: --fallback blind."
+            raise InvalidParameterError("threshold", "be left out without a fallback", self.threshold, hint)
+        if self.fallback is not None and self.outputs is not None:
+            raise InvalidParameterError("fallback", "be left out where outputs are numbers", str(self.fallback))
+        if self.fallback is not None and self.threshold is None:
+            object.__setattr__(self, "threshold", THRESHOLD)
 
 
 SETTINGS: dict[str, Setting] = {each.name: declared(each) for each in fields(RunSettings)}
@@ -358,43 +384,3 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     text = f"{called} is deprecated: write {instead.format(settings.threat)}."
     warnings.warn(text, StarcertWarning, stacklevel=2)
     return settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """How `starcert train` trains a module: its options, and the table [train] of a run file."""
-
-    epochs: int = setting(
-        checks.whole(1, 10**9), "How often the training graphs are seen, each time with fresh noise.", default=300
-    )
-    learning_rate: float = setting(
-        checks.as_rate, "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", default=0.001
-    )
-    weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
-    batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
-    seed: int = setting(
-        checks.whole(0, 2**63 - 1),
-        "The seed of training: of the module's first weights, of noise, order and dropout.",
-        default=0,
-    )
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
-        """The given settings, and the defaults for graphs or for nodes."""
-        if nodes and given.get("batch_size") is not None:
-            requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
-            raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
-        return cls(**{**(_FOR_NODES if nodes else {}), **given})
-
-
-_FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}
-"""Defaults where nodes are classified."""
-
-
-def _declared_for_training(each: Field[Any]) -> Setting:
-    for_nodes = f"; {_FOR_NODES[each.name]} for nodes" if _FOR_NODES.get(each.name) else ""
-    return replace(declared(each), panel="Training", shown=f"{each.default}{for_nodes}")
-
-
-TRAIN_SETTINGS: dict[str, Setting] = {each.name: _declared_for_training(each) for each in fields(TrainSettings)}
-"""The settings of training by their keys."""

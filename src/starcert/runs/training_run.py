@@ -23,7 +23,8 @@ from starcert.objects.content import digest
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
-from starcert.runs.settings import RunSettings, TrainSettings, run_settings
+from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.train_settings import TrainSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
