@@ -25,10 +25,10 @@ THREATS = {
 }  # fmt: skip
 ANSWERS = {
     "data": "data", "molecules": "molecules", "votes": "votes on each", "right": "right", "accuracy": "accuracy",
-    "majority": "constant answer", "blind": "atom counts alone",
+    "majority": "constant answer", "blind": "atoms alone",
 }  # fmt: skip
 NETWORKS = {"data": "data", "network": "network", "delete": "delete", "add": "add", "right": "right on validation"}
-SHARES = ("accuracy", "constant answer", "atom counts alone", "right on validation")
+SHARES = ("accuracy", "constant answer", "atoms alone", "right on validation")
 
 
 def write_page(page: Path, picture: Path, folder: Path = HERE.parent / "build" / "threats") -> None:

@@ -35,6 +35,7 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 NEEDS = {
     "index": (),
     "arcs-results": (),
+    "blind": ("sklearn",),
     "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
     "classifiers": (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert import classifiers, datasets, models, transforms
+from starcert import baselines, classifiers, datasets, models, transforms
 from starcert import files as archive
 from starcert import pages as report
 from starcert.certificates import metrics
@@ -45,7 +45,7 @@ __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Cat
            "Edges", "Evidence", "Fallback", "Flip", "Frontier", "Graph", "InvalidParameterError", "Kind", "Law",
            "Layer", "Noise", "Partition", "Plan", "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor",
            "StarcertError", "StoreError", "Threat", "ValueCertificate", "ValueCertificates", "ValueInterval",
-           "ValueRange", "Votes", "Voting", "archive", "certify", "choose_threshold", "classifiers",
+           "ValueRange", "Votes", "Voting", "archive", "baselines", "certify", "choose_threshold", "classifiers",
            "clopper_pearson", "datasets", "display", "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats", "transforms"]  # fmt: skip
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
+from starcert.baselines import blind
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_sklearn
@@ -312,17 +313,11 @@ def protein_splits(seed: int) -> tuple[Split, Split, Split]:
 
 
 def blind_answers(data: str, seed: int, fold: int | None) -> list[int]:
-    """The answers of a forest that sees the number of nodes and the sums of their data, and no edge."""
-    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
-
-    taught, _, tested, _ = drawn_splits(data, seed, fold)
-    seen, shown = (
-        np.array(
-            [[graph.n_nodes, *np.asarray(graph.node_data.get("x", [[]])).sum(axis=0)] for graph in some.graphs], float
-        )
-        for some in (taught, tested)
-    )
-    return [int(answer) for answer in RandomForestClassifier(random_state=0).fit(seen, taught.labels).predict(shown)]
+    """The answers of the model that sees what no flip of an edge changes (`starcert.baselines.blind`)."""
+    taught, _, tested, partition = drawn_splits(data, seed, fold)
+    noise = Noise(dict.fromkeys(("pairs",) if partition is None else partition.regions, 0.1))
+    found: list[int] = blind(taught, noise=noise, regions=partition).predict(tested.graphs).tolist()
+    return found
 
 
 def trained_network(

@@ -209,10 +209,8 @@ def smoothed_network(study: Threats, data: str, setting: Setting) -> sc.Smoothed
 def choose(study: Threats, data: str) -> dict[str, Any]:
     """Trains each network with each noise, and chooses the one with the most right answers on validation molecules.
 
-    Of equals the first. Beside it the answers of a logistic regression on the counts of atoms, which sees no bond.
+    Of equals the first. Beside it the answers of a blind model, which sees no bond.
     """
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
     taught, held, _ = splits(data, study.seed)
     test, found = tested(study, data), []
     with one_torch_thread():
@@ -223,10 +221,7 @@ def choose(study: Threats, data: str) -> dict[str, Any]:
             )
             share = float((answers == held.labels).mean())
             found.append({"network": network, "delete": delete, "add": add, "right": share})
-    taught_atoms, test_atoms = (
-        np.array([np.asarray(graph.node_data["x"]).sum(axis=0) for graph in some.graphs]) for some in (taught, test)
-    )
-    blind = LogisticRegression(max_iter=10_000).fit(taught_atoms, taught.labels).predict(test_atoms)
+    blind = sc.baselines.blind(taught, noise=sc.Noise(pairs=0.1)).predict(test.graphs)
     sizes = {"learnt": len(taught), "validated": len(held), "molecules": len(test)}
     sizes |= {"sample": sum(map(len, splits(data, study.seed)))}
     return max(found, key=lambda one: one["right"]) | sizes | {"candidates": found, "blind": blind.tolist()}

@@ -11,11 +11,12 @@ from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, STARS, TWO, ragged, ra
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import has_sites, right, shares_by_axis, threat_verdicts
+from starcert.certificates.paired import paired_difference, share_interval
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
-from starcert.pages.compared_runs import paired_difference, run_pairs, share_interval
+from starcert.pages.compared_runs import run_pairs
 from starcert.pages.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 

@@ -9,10 +9,12 @@ from browsing import open_page, texts
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.pages.compared_runs import mean_interval, paired_difference
+from starcert.certificates.paired import paired_difference
+from starcert.pages.compared_runs import mean_interval
 from starcert.runs.grid import ACCURACY, Goal
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_result import advice, sweep_rows, tie_sentence, write_sweep_page
+from starcert.runs.sweep_result import advice, tie_sentence, write_sweep_page
+from starcert.runs.sweep_table import sweep_rows
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)

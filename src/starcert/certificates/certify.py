@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
 from starcert.certificates.collective import Collective, CollectiveClaim
+from starcert.certificates.paired import StructureGain
 from starcert.certificates.questions import Question
 from starcert.certificates.sentences import cells_of
 from starcert.certificates.slack import slacks_of
@@ -254,6 +255,12 @@ class Certificates(Sequence[Certificate]):
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""
         return float(np.mean(self.certified(radius) & (self.labels == self.truth(labels))))
+
+    def structure_gain(self, labels: npt.ArrayLike, blind: npt.ArrayLike, **at: Any) -> StructureGain:  # noqa: ANN401
+        """How much more is right and certified than a blind model has right: see `metrics.structure_gain`."""
+        from starcert.certificates.metrics import structure_gain  # noqa: PLC0415  (which imports this module)
+
+        return structure_gain(self, labels, blind, **at)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.

@@ -8,81 +8,34 @@ So does an axis without sites, or a threat without attacks: shares on one axis (
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.answers import Labels, Mask, accuracy, known_classes, majority_share, right, share_of
 from starcert.certificates.certificate import Certificate, lies_within
 from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
+from starcert.certificates.paired import StructureGain
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
+from starcert.system.output import quantity
 
-__all__ = ["AxisShares", "Radii", "RadiusVerdicts", "SizeOutcome", "SizeVerdicts", "accuracy", "certified_counts",
-           "certified_ratio", "certified_share", "has_sites", "majority_share", "open_ended", "radii_of_flips",
-           "radius_verdicts", "right", "score", "shares_by_axis", "size_outcomes", "size_steps", "steps_to",
-           "threat_asked", "threat_verdicts", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
+__all__ = ["AxisShares", "Radii", "RadiusVerdicts", "SizeOutcome", "SizeVerdicts", "StructureGain", "accuracy",
+           "certified_counts", "certified_ratio", "certified_share", "has_sites", "majority_share", "open_ended",
+           "radii_of_flips", "radius_verdicts", "right", "score", "shares_by_axis", "size_outcomes", "size_steps",
+           "steps_to", "structure_gain", "threat_asked", "threat_verdicts", "too_few_votes", "volume",
+           "votes_needed"]  # fmt: skip
 
 MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]  # the true classes (`Certificates.truth`); None: not known
-
-
-def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
-    """Which graphs are answered right: an answer is given, and it is the true class, which is known.
-
-    Args:
-        answers: the certificates of the graphs, or plain answers, such as the base classifier's own.
-        labels: the true classes; beside plain answers in the same words as these.
-
-    Example:
-        >>> import starcert as sc
-        >>> right(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 1, None])
-        array([ True, False, False, False])
-    """
-    if isinstance(answers, Certificates):
-        agrees: Mask = answers.labels == answers.truth(labels)
-        return agrees & ~answers.abstained
-    given, truth = np.asarray(answers), np.asarray(labels)
-    if truth.shape != given.shape or truth.ndim != 1:
-        raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
-    known = [label for label in truth.tolist() if label is not None]
-    if len({isinstance(each, str) for each in (*given.tolist(), *known)}) > 1:
-        hint = "Give both as names, or both as class numbers."
-        raise InvalidParameterError("labels", f"be classes as the answers are, {given.tolist()[:3]}", known[:3], hint)
-    return np.asarray(given == truth)
-
-
-def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
-    """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
-
-    Example:
-        >>> accuracy([0, 1, 1], [0, 1, 0])
-        0.6666666666666666
-    """
-    return _share(right(answers, labels), _known(answers, labels))
-
-
-def majority_share(labels: npt.ArrayLike) -> float:
-    """The share of the most frequent class: the accuracy of a constant answer.
-
-    Example:
-        >>> majority_share([0, 1, 1, 1])
-        0.75
-    """
-    truth = np.asarray(labels)
-    if truth.ndim != 1 or not truth.size:
-        raise InvalidParameterError("labels", "be a row of classes, one or more", f"an array of shape {truth.shape}")
-    return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
 def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
@@ -160,7 +113,7 @@ def shares_by_axis(
     for place, (axis, there) in enumerate(zip(certificates.noise.axes, has_sites(certificates).T, strict=True)):
         among = eligible & there
         shares = tuple(
-            _share(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
+            share_of(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
             if among.any() and (limits is None or n <= limits[place])
             else None
             for n in flips
@@ -259,6 +212,51 @@ class SizeVerdicts(_VerdictCounts):
             n_without=int((eligible & ~possible).sum()),
             n_attacks=sum(listed) if all(listed) else None,
         )
+
+
+def structure_gain(
+    certificates: Certificates,
+    labels: Labels,
+    blind: Labels,
+    *,
+    radius: RadiusLike | None = None,
+    threat: Threat | str | None = None,
+) -> StructureGain:
+    """The share of graphs that are right and certified, less that which a blind model has right, with an interval.
+
+    A model that sees nothing that an attack can change (`starcert.baselines.blind`) is certified against every attack:
+    certificates are worth having where the gain is positive. Of the graphs whose class is known, those count that can
+    be attacked: with sites on some axis of the radius, or with attacks of the threat.
+
+    Args:
+        certificates: the certificates of the graphs.
+        labels: the true classes.
+        blind: the answers of the blind model, a class for each certificate.
+        radius: at which radius; by default, and without a threat, at radius 0: the accuracies.
+        threat: or against which attacks: any flips, such as "flips:2", or the threat that was asked about.
+
+    Example:
+        >>> import starcert as sc
+        >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7, 0.9]), sc.Noise(all=0.2), capacity=[(9,)] * 3)
+        >>> gain = structure_gain(found, [0, 0, 0], [1, 0, 1], radius=1)
+        >>> gain.attacks, round(gain.certified, 3), round(gain.blind, 3), round(gain.gain, 3)
+        ('1 flip in all', 0.667, 0.333, 0.333)
+    """
+    if radius is not None and threat is not None:
+        raise InvalidParameterError("radius", "be left out where a threat is given", radius)
+    answered, among = _answered_of(certificates, labels)
+    wise: Mask = np.asarray(certificates.truth(blind) == certificates.truth(labels))
+    if threat is not None:
+        asked = read_threat(threat)
+        outcomes = size_outcomes(certificates, asked)
+        among &= np.array([one.possible(asked.most) for one in outcomes], dtype=np.bool_)
+        safe = np.array([one.certified >= asked.most for one in outcomes], dtype=np.bool_)
+        return StructureGain.of(asked.label, answered & safe, wise, among)
+    counts = certificates.noise.radius((0,) * len(certificates.noise.axes) if radius is None else radius)
+    flips = [f"{quantity(n, 'flip')} in {axis}" for axis, n in zip(certificates.noise.axes, counts, strict=True) if n]
+    if flips:
+        among &= has_sites(certificates)[:, np.array(counts) > 0].any(axis=1)
+    return StructureGain.of(", ".join(flips) or "no attack", answered & certificates.certified(counts), wise, among)
 
 
 def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
@@ -380,16 +378,7 @@ def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mas
     """Which graphs are answered (right, given labels), and which are eligible: with labels, those of a known class."""
     if labels is None:
         return ~certificates.abstained, np.ones(len(certificates), dtype=np.bool_)
-    return right(certificates, labels), _known(certificates, labels)
-
-
-def _share(hits: Mask, eligible: Mask) -> float:
-    return float(hits[eligible].mean()) if eligible.any() else math.nan
-
-
-def _known(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
-    truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
-    return np.array([label is not None for label in truth], dtype=np.bool_)
+    return right(certificates, labels), known_classes(certificates, labels)
 
 
 def __dir__() -> list[str]:

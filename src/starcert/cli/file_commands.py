@@ -17,6 +17,7 @@ from starcert.files import verify as verify_file
 from starcert.files.verification import TAKEN_AS_STATED
 from starcert.pages.compare_page import Comparison, write_comparison
 from starcert.pages.findings import verdict_heads
+from starcert.pages.worth import GAIN_HEADS, gain_cells
 from starcert.runs.run_file import CERTIFICATES
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import at_most, plural
@@ -180,6 +181,7 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
         (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
         for each in found.differences
     ]
+    gained, gains = ("run", *GAIN_HEADS), [(run, *gain_cells(each)) for run, each in found.gains]
     n_listed = max((row.n_attacks or 0 for _, row, _ in found.verdicts), default=0)
     under = f"{found.threat.label}, {n_listed:,} attacks" if n_listed else "flips wherever they are"
     more, n = "the page has all", len(found.rows)
@@ -188,6 +190,19 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
         table(f"Certified, broken, open under {under}", known, verdicts, left=columns[:2], more=more),
         table(f"Compared with {found.names[0]}", columns, differences, left=columns[:2], more=more),
+        *(
+            [
+                table(
+                    "Right and certified, beside what a blind model has right",
+                    gained,
+                    gains,
+                    left=gained[:2],
+                    more=more,
+                )
+            ]
+            if gains
+            else []
+        ),
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]

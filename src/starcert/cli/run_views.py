@@ -16,13 +16,14 @@ from starcert.certificates.metrics import (
     steps_to,
     threat_asked,
 )
+from starcert.certificates.paired import share_interval
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.pages import findings
-from starcert.pages.compared_runs import share_interval
 from starcert.pages.drawings import threat_data
+from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.runs import sweep_result as sweeps
 from starcert.runs.certification import CertifiedRun
 from starcert.runs.grid import noise_text
@@ -66,6 +67,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_withstood(archive, words),
         *_verdict_table(archive, words),
         *_reach(archive, words),
+        *_worth(outcome),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
         *anchored_notes(archive.anchored),
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
@@ -94,6 +96,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
         "audit": None if archive.votes.audit is None else asdict(archive.votes.audit),
         "accuracy": accuracy(certificates, archive.labels) if truth else None,
         "majority_share": majority_share(truth) if truth else None,
+        **({} if (worth := Worth.of(archive)) is None else worth.to_json()),
         **({} if threat is None else {"threat": str(threat), "sizes": known["labels"]}),
         "certificates": [
             {
@@ -117,6 +120,8 @@ def _facts(outcome: CertifiedRun) -> Iterator[tuple[str, str]]:
         yield "accuracy, smoothed", f"{counts.n_right / counts.n_labelled:.1%}"
         yield f"accuracy, base classifier on clean {words.whole}s", f"{base / counts.n_labelled:.1%}"
         yield "share of the majority class", f"{counts.majority[1] / counts.n_labelled:.1%}"
+        if (worth := Worth.of(archive, words)) is not None and worth.gains:
+            yield "accuracy, blind model", f"{worth.gains[0].blind:.1%}"
         if counts.n_labelled < len(archive):
             yield f"{words.many} without a known class", str(len(archive) - counts.n_labelled)
     else:
@@ -208,6 +213,16 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     return [shown, f"Shares are of the {words.many} that have sites on the axis."] if some_empty else [shown]
 
 
+def _worth(outcome: CertifiedRun) -> list[RenderableType]:
+    """The structure gain at all that is shown, and an honest sentence where there is none."""
+    worth = Worth.of(outcome.archive, outcome.words)
+    if worth is None or not worth.gains:
+        return [] if worth is None else [f"No blind model to compare with. {worth.row.missing}"]
+    title = "Right and certified, beside what a blind model has right"
+    shown = table(title, GAIN_HEADS, worth.cells, left=GAIN_HEADS[:1], most=MAX_GRAPHS, more="the report has all")
+    return [shown, worth.about, *filter(None, [worth.sentence])]
+
+
 def _percents(found: AxisShares) -> list[str]:
     return ["" if share is None else f"{share:.1%}" for share in found.shares]
 
@@ -255,7 +270,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     )
     for notice in sweeps.notices(found):
         yield f"{notice.head}. {notice.text}"
-    yield from filter(None, [sweeps.tie_sentence(found)])
+    yield from filter(None, [sweeps.tie_sentence(found), *sweeps.blind_sentences(found)])
     yield sweeps.advice(found)
     if found.suggested is not None:
         yield f"  {sweeps.next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"

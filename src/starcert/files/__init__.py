@@ -8,6 +8,7 @@ ValueCertificates ─► IntervalArchive ─► write_intervals, read_intervals,
 
 from __future__ import annotations
 
+from starcert.files.blind_row import BLIND, BlindRow
 from starcert.files.interval_verification import IntervalVerification, verify_intervals
 from starcert.files.intervals import IntervalArchive, is_intervals, read_intervals, write_intervals
 from starcert.files.reading import read
@@ -15,8 +16,9 @@ from starcert.files.record import Archive
 from starcert.files.verification import Mismatch, Verification, verify
 from starcert.files.writing import write
 
-__all__ = ["Archive", "IntervalArchive", "IntervalVerification", "Mismatch", "Verification", "is_intervals", "read",
-           "read_intervals", "verify", "verify_intervals", "write", "write_intervals"]  # fmt: skip
+__all__ = ["BLIND", "Archive", "BlindRow", "IntervalArchive", "IntervalVerification", "Mismatch", "Verification",
+           "is_intervals", "read", "read_intervals", "verify", "verify_intervals", "write",
+           "write_intervals"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
@@ -19,11 +19,16 @@ from starcert.objects.noise import Noise
 from starcert.objects.partition import Partition
 from starcert.objects.rule import partition_by_rule
 from starcert.objects.sites import Sites
+from starcert.objects.untouched import Untouched, attacked_blocks, fixed_at, fixed_columns
 from starcert.system.errors import StarcertWarning
 from starcert.system.output import quantity
 
+if TYPE_CHECKING:
+    from starcert.objects.threats import Threat
+
 DRAWN_NODES, DRAWN_EDGES = 300, 3_000  # larger graphs are described, not drawn: nothing could be made out
 LONGEST_NAME = 60
+FIXED_DEGREE = "edges in no region"  # how many a node has, beside the node data that attacks leave alone
 TYPES_STAY = (
     "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
 )
@@ -63,6 +68,22 @@ class GraphKind(Kind):
             yield f"{TYPES_STAY} ({' or '.join(sorted(rules))})."
         if graph.edge_data and laws:
             yield DATA_STAY.format(names=" and ".join(graph.edge_data))
+
+    @override
+    def untouched(self, sites: Sites, noise: Noise | None = None, threat: Threat | None = None) -> Untouched:
+        """The node data, but for classes (`y`) and masks; columns of node sites, and edges, that lie in no region."""
+        graph, blocks = sites.graph, attacked_blocks(sites, noise, threat)
+        parts = {name: data for name, data in graph.node_data.items() if name != "y" and not name.endswith("_mask")}
+        for name, each in graph.node_sites.items():
+            fixed = fixed_columns(sites, blocks, each.layer)
+            if fixed.all():
+                parts[name] = each.shown(each.values)
+            elif fixed.any():
+                parts[name] = each.values[:, fixed]
+        links = graph.edges[fixed_at(sites, blocks, graph.layers[0], tuple(graph.edges.T))]
+        if stay := threat is None or not threat.moves_nodes:
+            parts[FIXED_DEGREE] = np.bincount(links.ravel(), minlength=graph.n_nodes).astype(np.float64)
+        return Untouched({}, parts, graph.n_nodes, "node", links[: len(links) if stay else 0], stay)
 
     @override
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Graph:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,11 @@ from starcert.objects.layers import CleanObject, Layer, Numbered, Region
 from starcert.objects.noise import Noise
 from starcert.objects.rule import stated_by_author
 from starcert.objects.sites import Sites
+from starcert.objects.untouched import Untouched, attacked_blocks, fixed_values
 from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.objects.threats import Threat
 
 
 class Kind:
@@ -114,6 +118,14 @@ class Kind:
     def unattacked(self, sites: Sites, noise: Noise) -> Iterable[str]:
         """Sentences about what noise changes and attacks do not: it anchors the sites."""
         return ()
+
+    def untouched(self, sites: Sites, noise: Noise | None = None, threat: Threat | None = None) -> Untouched:
+        """What no attack changes: here the values of all fixed sites. Without a noise, every region is attacked.
+
+        A model that looks at nothing else is certified against every attack (`starcert.baselines.blind`), so this must
+        be the same for an object and for all that attacks make of it.
+        """
+        return Untouched(fixed_values(sites, attacked_blocks(sites, noise, threat)))
 
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> CleanObject:  # noqa: ANN401  (an array)
         """The object that has these values at its sites, without data that describe the clean one.

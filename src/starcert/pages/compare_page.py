@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps, threat_asked
+from starcert.certificates.paired import StructureGain, paired_difference
 from starcert.files import Archive
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
@@ -25,12 +26,12 @@ from starcert.pages.compared_runs import (
     Mask,
     compared_runs,
     difference_maps,
-    paired_difference,
     run_pairs,
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
 from starcert.pages.findings import VerdictRow, counted_threat, reasons_of, stated
+from starcert.pages.worth import GAIN_HEADS, gain_cells
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
@@ -63,6 +64,7 @@ class Comparison:
     verdicts: tuple[tuple[str, VerdictRow, bool], ...]  # name of the run, row of any k flips, evidence or not
     curves: tuple[dict[str, object], ...]  # for each run and axis, the shares by the number of flips there alone
     differences: tuple[Difference, ...]
+    gains: tuple[tuple[str, StructureGain], ...]  # for each run with a blind model, what it gains on that
     maps: tuple[DifferenceMap, ...]
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
@@ -93,6 +95,7 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
         verdicts=tuple(_verdicts(found, attacker, outcomes, hits, among)),
         curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
+        gains=tuple(_gains(found, attacker, outcomes, labelled, shared)),
         maps=tuple(difference_maps(found, hits, among)),
         notices=tuple(_notices(found, attacker, outcomes, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
@@ -143,6 +146,19 @@ def _differences(
         for run, mask in zip(runs[1:], masks[1:], strict=True):
             if there.any():
                 yield Difference(run.name, flips, float(mask.mean()), *paired_difference(masks[0], mask))
+
+
+def _gains(
+    runs: Sequence[ComparedRun],
+    threat: Threat,
+    outcomes: Sequence[Sequence[SizeOutcome]],
+    labelled: Mask,
+    shared: Sequence[str],
+) -> Iterator[tuple[str, StructureGain]]:
+    for flips, possible, certified in _attackers(runs, threat, outcomes, shared):
+        for run, mask in zip(runs, certified, strict=True):
+            if run.blind is not None and (labelled & possible).any():
+                yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible)
 
 
 def _attackers(
@@ -316,6 +332,8 @@ def write_comparison(
             KeyFigure(f"{n_rows:,}", f"{plural(n_rows, found.one)} on which they differ", "number-different"),
         ],
         "notices": found.notices,
+        "gain_heads": GAIN_HEADS,
+        "gains": [(run, *gain_cells(each)) for run, each in found.gains],
         "origin": [{name: list(_about(archive))} for name, archive in runs.items()],
     }
     html = assemble(

@@ -1,9 +1,7 @@
 """Runs side by side: the graphs that all of them have, in one order, what each run says about these, and intervals.
 
-An interval is over the choice of graphs, and holds with probability 1 − INTERVAL, by itself. Those of shares are exact
-(Clopper–Pearson); that of a mean is Student's, which holds for many graphs. A difference of shares is (b − c)/n, where
-b graphs have what is counted in the second case alone, and c in the first alone. Both have exact limits at INTERVAL/4
-on each side, whose differences bound it.
+An interval is over the choice of graphs, and holds with probability 1 − INTERVAL, by itself. Those of shares and of
+their differences are exact (`certificates/paired.py`); that of a mean is Student's, which holds for many graphs.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations
 
@@ -28,35 +25,17 @@ from starcert.certificates.metrics import (
     right,
     size_outcomes,
 )
-from starcert.files import Archive
-from starcert.math.limits import upper_limit
+from starcert.certificates.paired import INTERVAL, difference_of_counts
+from starcert.files import Archive, BlindRow
 from starcert.objects.threats import Threat
 from starcert.pages.radius_tables import Slices, project, ticks
 from starcert.system.errors import InvalidParameterError
 
-INTERVAL = Fraction(1, 20)  # intervals fail with this probability, over the choice of graphs
 MAX_NAMED = 20  # the most classes that are named in a message
 MAX_TICKS = 16  # the most counts of flips on an axis of a map
 MAX_ALL_PAIRS = 4  # of more runs than this, each is compared with the first only
 
 Mask = npt.NDArray[np.bool_]
-
-
-def share_interval(count: int, total: int, alpha: Fraction = INTERVAL) -> tuple[float, float]:
-    """An interval for the share that `count` of `total` graphs estimate, alpha/2 a side."""
-    return 1 - upper_limit(total - count, total, alpha / 2), upper_limit(count, total, alpha / 2)
-
-
-def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
-    """The difference of two shares of the same graphs, and an interval for it."""
-    return _difference(int((after & ~before).sum()), int((before & ~after).sum()), len(before))
-
-
-def _difference(gained: int, lost: int, total: int) -> tuple[float, float, float]:
-    (min_gained, max_gained), (min_lost, max_lost) = (
-        share_interval(count, total, INTERVAL / 2) for count in (gained, lost)
-    )
-    return (gained - lost) / total, min_gained - max_lost, max_gained - min_lost
 
 
 def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
@@ -81,6 +60,8 @@ class ComparedRun:
         self.answered = self.certified({})
         names = [archive.class_names[label] for label in archive.certificates.labels[self.rows].tolist()]
         self.answers = [name if given else "abstains" for name, given in zip(names, self.answered, strict=True)]
+        blind = BlindRow.of(archive)
+        self.blind = None if blind is None or blind.missing else right(blind.answers, archive.labels)[self.rows]
         sizes = [archive.capacities[row] for row in rows]
         self.n_sites = [None if each is None else sum(each) for each in sizes]  # on all axes; None: not known
 
@@ -245,5 +226,5 @@ def _certified(
 @cache
 def _is_clear(gained: int, lost: int, total: int) -> bool:
     """Whether the interval of a difference does not hold 0."""
-    _, low, high = _difference(gained, lost, total)
+    _, low, high = difference_of_counts(gained, lost, total)
     return low > 0 or high < 0

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.metrics import right, threat_asked
-from starcert.files import Archive
+from starcert.files import BLIND, Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
 from starcert.objects.binding import Problem
@@ -29,6 +29,7 @@ from starcert.pages.document import KeyFigure, Notice, assemble, target, write_p
 from starcert.pages.drawings import Drawings, threat_data, verdict_data
 from starcert.pages.findings import ReportSummary
 from starcert.pages.radius_tables import Grids, Pair, Radii, Slices, limits_of, slack_tables, surfaces
+from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
 from starcert.system.stages import HEADER, StageTimes
@@ -77,6 +78,7 @@ def write_report(
 def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
     regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
     regions += [("in no region", found.fixed)] if found.fixed else []
+    worth = Worth.of(archive, found.words)
     content: dict[str, object] = {
         "n_graphs": len(archive),
         "words": found.words,
@@ -90,8 +92,11 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "left_out": findings.without_attacks(archive, found.words),
         "advice": findings.votes_to_settle(findings.by_size(archive), found.words),
         "known": any(label is not None for label in archive.labels),
-        "numbers": list(_numbers(archive, found.counts, found.words, base)),
-        "notices": found.notices,
+        "numbers": list(_numbers(archive, found.counts, found.words, base, worth)),
+        "notices": [*found.notices, *(() if worth is None else worth.notices)],
+        "gain_heads": GAIN_HEADS,
+        "gains": [] if worth is None else worth.cells,
+        "blind_model": "" if worth is None else worth.about,
         "times": times,
         "times_header": HEADER,
         "origin": [
@@ -102,7 +107,9 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
     return assemble("pages/templates/report.html", content, title=title, scripts=SCRIPTS, data=found.data)
 
 
-def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None) -> Iterator[KeyFigure]:
+def _numbers(
+    archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None, worth: Worth | None
+) -> Iterator[KeyFigure]:
     yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
     if counts.majority is not None:
         among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
@@ -114,6 +121,7 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequen
         share = f"{counts.majority[1] / counts.n_labelled:.1%}"
         name = archive.class_names[counts.majority[0]]
         yield KeyFigure(share, "majority-class share", "number-majority", name)
+        yield from () if worth is None else worth.figures
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
@@ -128,7 +136,7 @@ def _all_together(archive: Archive) -> str:
 
 
 def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
-    shown = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
+    shown = {BLIND, "noise"} if archive.settings.get("noise") == archive.noise.to_dict() else {BLIND}
     for purpose, setting, votes in (
         ("estimation", "samples", archive.votes.counts),
         ("selection", "selection_samples", archive.votes.selection),

@@ -15,15 +15,17 @@ import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.certify import Certificates
+from starcert.certificates.gains import structure_gains
 from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.files import Archive
+from starcert.files import BLIND, Archive, BlindRow
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
+from starcert.runs.blind_run import blind_row
 from starcert.runs.fallback_run import with_fallback
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
@@ -32,7 +34,8 @@ from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, sweep_rows, tie_sentence, write_sweep_page
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
+from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
@@ -89,7 +92,8 @@ def certify_run(
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
         load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
-        ready = _tried(settings, read_inputs(settings), [settings.noise], note)
+        inputs = read_inputs(settings)
+        ready = _tried(settings, inputs, [settings.noise], note)
         data, problem = ready.data, ready.problem
         if ready.base.values is not None:
             check_value_settings(settings, data.class_names)
@@ -120,7 +124,7 @@ def certify_run(
             names=names,
             labels=labels,
             class_names=data.class_names,
-            settings=_provenance(settings, ready),
+            settings=_provenance(settings, ready) | {BLIND: blind_row(settings, inputs, ready).to_json()},
         )
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
@@ -183,21 +187,25 @@ def certified(
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
     """The rows of an archive, one for each graph, with more columns.
 
-    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
-    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii
-    with a known attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say
-    what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites.
-    Where attacks are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
+    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's, and
+    `blind_class`, if there is one, that of a model which sees nothing an attack can change. With evidence,
+    `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii with a known
+    attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say what is known
+    under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites. Where attacks
+    are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
     """
     certificates, threat = archive.certificates, counted_threat(archive)
     outcomes = size_outcomes(certificates, threat or AnyFlips(1))
     steps = [] if threat is None else size_steps(outcomes)
     listed = threat is not None and not threat.by_radius
-    for row, answer, one, outcome in zip(archive.rows(), base, certificates, outcomes, strict=True):
+    blind = BlindRow.of(archive)
+    guesses = [None] * len(archive) if blind is None or blind.missing else blind.answers
+    for row, answer, guess, one, outcome in zip(archive.rows(), base, guesses, certificates, outcomes, strict=True):
         cells: dict[str, object] = {}
         for name, value in row.items():
             if name == "class":
                 cells["base_class"] = answer
+                cells |= {} if guess is None else {"blind_class": guess}
             cells[name] = value
             if name == "frontier" and certificates.verdicts is not None and not listed:
                 cells["frontier_by_p_A"] = json.dumps(one.frontier_by_p_A.radii)
@@ -286,12 +294,16 @@ def run_sweep(
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
             for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
-        outcomes, marks, anchored = [], [], dict[str, None]()
+        blind = blind_row(settings.run, inputs, first)
+        outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
             problem = ready.problem.under(certificates.noise)
             outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
             outcomes.append(outcome)
             marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+            if not blind.missing:
+                given = ready.data.known, blind.answers, settings.counted
+                gains.append(tuple(structure_gains(certificates, *given, flips=[1])))
             anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
         classes, counts = np.unique(outcomes[0].truth, return_counts=True)
         sweep = SweepResult(
@@ -305,6 +317,8 @@ def run_sweep(
             folder=place.final,
             marks=tuple(marks),
             drawn=inputs.drawn,
+            blind=blind,
+            gains=tuple(gains),
         )
         _write_run_file(place, sweep, record)
         write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))

@@ -27,11 +27,12 @@ import numpy.typing as npt
 from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeVerdicts
+from starcert.certificates.paired import paired_difference, share_interval
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
-from starcert.pages.compared_runs import mean_interval, paired_difference, share_interval
+from starcert.pages.compared_runs import mean_interval
 from starcert.runs.grid import Goal
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar

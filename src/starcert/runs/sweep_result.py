@@ -10,13 +10,15 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
+from starcert.certificates.gains import worth_sentence
 from starcert.certificates.metrics import SizeVerdicts
-from starcert.pages.compared_runs import share_interval
+from starcert.certificates.paired import StructureGain, share_interval
+from starcert.files import BlindRow
 from starcert.pages.document import KeyFigure, Notice, assemble, write_page
 from starcert.pages.findings import nothing_to_flip
 from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
 from starcert.runs.run_file import RUN
-from starcert.runs.sweep_levels import LevelReach, Marks, Standing, SweepLevel, beaten_by, standings
+from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
 from starcert.system.files import versions
 
 TABLE, PAGE = "sweep.csv", "sweep.html"
@@ -43,6 +45,8 @@ class SweepResult:
     folder: Path  # the output folder
     marks: tuple[Marks, ...]  # for each level, what each graph adds to the goal
     drawn: bool = False  # whether a limit drew the graphs from every class, instead of the first ones
+    blind: BlindRow | None = None  # what a model answers that sees nothing an attack can change
+    gains: tuple[tuple[StructureGain, ...], ...] = ()  # what each level gains on it; none where there is no such model
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:
@@ -104,6 +108,18 @@ def advice(sweep: SweepResult) -> str:
         return f"{none} certifies a flip. Next: other levels, or more --samples."
     best = f"best level by {sweep.goal.description}"
     return f"Next, for the {best if named else 'most accurate of the unbeaten levels that certify a flip'}:"
+
+
+def blind_sentences(sweep: SweepResult) -> Iterator[str]:
+    """What a blind model has right on the same graphs, and what the level to certify next gains on it."""
+    if sweep.blind is None or sweep.blind.missing:
+        yield from () if sweep.blind is None else [f"No blind model: {sweep.blind.missing}"]
+        return
+    yield f"A blind model is right on {sweep.gains[0][0].blind:.1%}: {sweep.blind.model}."
+    if sweep.suggested is not None:
+        gains = sweep.gains[sweep.suggested]
+        yield from (f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}." for each in gains[1:2])
+        yield from filter(None, [worth_sentence(gains)])
 
 
 def tie_sentence(sweep: SweepResult) -> str:
@@ -226,69 +242,6 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
     return f"{axis} at level{'s' * (len(numbers) != 1)} {_listed(numbers)} ({could})"
 
 
-def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
-    """What is known about each level, by column; None where there is nothing to say."""
-    for number, level in enumerate(sweep.levels):
-        axes = level.noise.axes
-        laws = [level.noise[region] for region in level.noise.regions]
-        # One number for each axis; how many values there are stands after them.
-        chances = [chance for law in laws for chance in list(law.numbers.values())[: len(law.suffixes)]]
-        beater = sweep.beaten_by[number]
-        yield {
-            "level": number + 1,
-            "noise": noise_text(level.noise),
-            **{f"p_{axis}": chance for axis, chance in zip(axes, chances, strict=True)},
-            "graphs": level.n_graphs,
-            "samples": sweep.settings.run.samples,
-            "accuracy": level.accuracy,
-            **dict(zip(("accuracy_low", "accuracy_high"), share_interval(level.n_right, level.n_graphs), strict=True)),
-            **_by_goal(sweep, number),
-            "majority_share": level.majority_share,
-            "no_better_than_constant": level.constant,
-            "abstained": level.n_abstained / level.n_graphs,
-            "most_frequent_answer": None if level.answer is None else sweep.class_names[level.answer],
-            "most_frequent_answer_share": level.answer_share,
-            "base_accuracy": level.n_base_right / level.n_graphs,
-            **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
-            **_reaches(level, LevelReach(level.mean_radii, level.shares)),
-            **({} if level.by_counts is None else _reaches(level, level.by_counts, "by_p_A_", "_by_p_A")),
-            **_by_size(sweep, level),
-            "volume": level.volume,
-            "score": level.score,
-            "unbeaten": beater is None,
-            "beaten_by": None if beater is None else beater + 1,
-        }
-
-
-def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
-    """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
-    goal, own = sweep.goal, sweep.standings[number]
-    named = {} if goal == ACCURACY else {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
-    ends = {"": own.by, "_low": own.least, "_high": own.most}
-    apart = {f"{goal}_less_best{end}": value for end, value in ends.items()}
-    return {**named, **apart, "tie_with_best": own.tie, "best": number == sweep.suggested}
-
-
-def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, object]:
-    """How far a level reaches, by axis and step; `before` and `after` mark columns that are about p_A alone."""
-    axes = level.noise.axes
-    return {f"mean_radius_{before}{axis}": mean for axis, mean in zip(axes, reach.mean_radii, strict=True)} | {
-        f"right_at_{axis}_{step}{after}": share
-        for axis, shares in zip(axes, reach.shares, strict=True)
-        for step, share in zip(level.steps, shares, strict=True)
-    }
-
-
-def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
-    """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
-    return {
-        f"{'any' if each.threat.by_radius else 'threat'}_{each.size}_{name}": count / each.n_graphs
-        for each in level.by_size
-        for name, count in (("by_p_A", each.n_by_p_A), *size_counts(sweep, each))
-        if each.n_graphs
-    }
-
-
 def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
     run, first, goal = sweep.settings.run, sweep.levels[0], sweep.settings.goal
@@ -300,7 +253,8 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     alone = [] if first.by_counts is None else [f"by p_A alone, {axis}" for axis in first.noise.axes]
     sizes = [f"{each.label}: {what}" for each in first.by_size for what, _ in size_counts(sweep, each)]
     named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
-    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, "volume", "score"]
+    gained = [f"structure gain, {each.attacks}" for each in next(iter(sweep.gains), ())[1:2]]
+    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, *gained, "volume", "score"]
     majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
     content = {
         "n_levels": len(levels),
@@ -311,10 +265,12 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
         "about_graphs": about_graphs(sweep),
         "advice": advice(sweep),
         "tie": tie_sentence(sweep),
+        "blind": list(blind_sentences(sweep)),
         "numbers": [
             KeyFigure(f"{len(levels):,}", "noise levels", "number-levels"),
             KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
             KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
+            *(KeyFigure(f"{each[0].blind:.1%}", "right, blind model", "number-blind") for each in sweep.gains[:1]),
             KeyFigure(f"{len(sweep.worthwhile):,}", better, "number-unbeaten"),
         ],
         "notices": list(notices(sweep)),
@@ -369,6 +325,7 @@ def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
         f"{level.n_abstained / level.n_graphs:.1%}",
         *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
         *(f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
+        *(str(each) for each in (sweep.gains[number][1:2] if sweep.gains else ())),
         "" if level.volume is None else f"{level.volume:,.1f}",
         "" if level.score is None else f"{level.score:,}",
     )

@@ -66,6 +66,7 @@ class Threat:
         unit: what one unit is called, for a `label` such as "at most 2 deletions"; `units`: several, if not with an s.
         needs: which sites it needs, in words; "": any. `fits` says which layers have them.
         symmetric: whether it leads back by itself, so that `reverse` is the same threat.
+        moves_nodes: whether nodes come or go: then nothing that is counted over nodes is left alone.
 
     Example:
         >>> from dataclasses import dataclass
@@ -88,6 +89,7 @@ class Threat:
     units: ClassVar[str] = ""
     needs: ClassVar[str] = ""
     symmetric: ClassVar[bool] = False
+    moves_nodes: ClassVar[bool] = False
     anchor: ClassVar[str] = "It is not known from which clean objects these attacks lead to an attacked one."
     by_radius: ClassVar[bool] = False
     most: int
@@ -220,6 +222,11 @@ class Combined(Threat):
     def most(self) -> int:  # type: ignore[override]  # a number like that of any other
         """The most units that one of them has."""
         return max(each.most for each in self.parts)
+
+    @property
+    def moves_nodes(self) -> bool:  # type: ignore[override]  # it depends on the parts
+        """Whether one of them lets nodes come or go."""
+        return any(each.moves_nodes for each in self.parts)
 
     @override
     def label_of(self, size: int) -> str:

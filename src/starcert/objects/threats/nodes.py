@@ -33,6 +33,7 @@ class DeleteNode(Threat):
 
     most: int
     word = "delete_node"
+    moves_nodes = True
     unit = "removed node"
     needs = EDGES
 
@@ -57,6 +58,7 @@ class RestoreNode(Threat):
 
     most: int
     word = "restore_node"
+    moves_nodes = True
     unit = "node without edges that gets some"
     units = "nodes without edges that get some"
     needs = EDGES
@@ -91,6 +93,7 @@ class InjectNode(Controlled):
     nodes: tuple[str, ...] = (SPARE,)
     most: int = 1
     word = "inject"
+    moves_nodes = True
     hint = "Certify the graph with a spare node: starcert.threats.with_spare_nodes(graph)."
 
     def __init__(

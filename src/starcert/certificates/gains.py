@@ -1,0 +1,63 @@
+"""The structure gain at all that a page shows: no attack, each size of a threat, and some flips on each axis alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from starcert.certificates.answers import Labels, known_classes, right
+from starcert.certificates.certify import Certificates
+from starcert.certificates.metrics import has_sites, size_outcomes, size_steps, steps_to
+from starcert.certificates.paired import StructureGain
+from starcert.objects.threats import Threat
+from starcert.system.output import quantity
+
+
+def structure_gains(
+    certificates: Certificates,
+    labels: Labels,
+    blind: Labels,
+    threat: Threat | None = None,
+    flips: Sequence[int] | None = None,
+) -> list[StructureGain]:
+    """What is gained on a blind model (`metrics.structure_gain`), wherever some graph of a known class can be attacked.
+
+    Under a threat, by the size of attacks. On an axis alone at these numbers of flips, by default at 1, 2, 5, … as far
+    as anything is certified.
+    """
+    reach = (max(radius) for one in certificates.frontiers() for radius in one.radii) if flips is None else ()
+    steps = steps_to(max(reach, default=0)) if flips is None else flips
+    return [each for each in _gains(certificates, labels, blind, threat, steps) if each.n_graphs]
+
+
+def _gains(
+    certificates: Certificates, labels: Labels, blind: Labels, threat: Threat | None, flips: Sequence[int]
+) -> Iterator[StructureGain]:
+    answered, known = right(certificates, labels), known_classes(certificates, labels)
+    wise = np.asarray(certificates.truth(blind) == certificates.truth(labels))
+    yield StructureGain.of("no attack", answered, wise, known)
+    if threat is not None:
+        outcomes = size_outcomes(certificates, threat)
+        for size in size_steps(outcomes):
+            possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
+            safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
+            yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible)
+    limits, axes = certificates.max_radius, certificates.noise.axes
+    for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
+        for n in (each for each in flips if limits is None or each <= limits[place]):
+            safe = certificates.certified(tuple(n * (other == place) for other in range(len(axes))))
+            yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", answered & safe, wise, known & there)
+
+
+def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:
+    """One honest sentence where certificates against the smallest attacks gain nothing; "" where they do."""
+    for each in gains[1:2]:
+        model = f"A model that sees nothing an attack can change is right on {each.blind:.1%}"
+        if each.gain <= 0:
+            worth = "no more" if each.gain == 0 else "less"
+            shares = f"{each.certified:.1%} are right and certified"
+            return f"{model}: against {each.attacks} these certificates are worth {worth} than that ({shares})."
+        if each.low <= 0:
+            return f"{model}: against {each.attacks} these {what} do not show that certificates are worth more."
+    return ""

@@ -1,0 +1,191 @@
+"""The blind row of whole runs: where it is shown, what it says, and why it may be missing."""
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import starcert as sc
+from starcert.baselines import blind_model
+from starcert.cli.run_views import certified_object, certified_view, sweep_view
+from starcert.files import BLIND, Archive, BlindRow
+from starcert.pages.compare_page import write_comparison
+from starcert.pages.worth import Worth
+from starcert.runs.certification import certify_run, run_sweep
+from starcert.runs.grid import parse_grid, sweep_settings
+from starcert.runs.run_file import RunFile
+from starcert.runs.setting_values import check_values
+from starcert.runs.settings import SETTINGS, run_settings
+
+pytest.importorskip("sklearn")
+
+MODEL = """
+import numpy as np
+import starcert as sc
+
+
+def many():
+    return sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
+
+
+def graphs():
+    rng, made, labels = np.random.default_rng(0), [], []
+    for n in range(60):
+        label, edges = n % 2, [(i, i + 1) for i in range(5)][: 2 + 3 * int(rng.integers(2))]
+        atoms = [1] * (1 + 2 * label) + [0] * (5 - 2 * label)
+        made.append(sc.Graph(6, edges, node_data={"label": atoms}))
+        labels.append(label)
+    return made, labels
+
+
+class Nodes(sc.classifiers.Classifier):
+    n_classes, description = 2, "degrees"
+
+    def n_targets(self, frame):
+        return frame.n_nodes
+
+    def target_nodes(self, frame):
+        return np.arange(frame.n_nodes)
+
+    def classify(self, graphs):
+        return (graphs.degrees() > 1).astype(int)
+
+
+def nodes():
+    return Nodes()
+
+
+def papers(masked=True):
+    labels = np.arange(12) % 2
+    data = {"x": np.eye(2)[labels]} | ({"train_mask": np.arange(12) < 6} if masked else {})
+    graph = sc.Graph(12, [(i, i + 1) for i in range(11)], node_data=data)
+    return sc.datasets.Dataset(graph, labels, label_names=("even", "odd"), name="papers")
+
+
+def unmasked():
+    return papers(masked=False)
+"""
+SIMPLE = {"samples": 150, "noise": {"pairs": 0.1}, "data": "model.py:graphs", "model": "model.py:many"}
+OF_NODES = {"model": "model.py:nodes", "data": "model.py:papers", "targets": "nodes"}
+
+
+@pytest.fixture(autouse=True)
+def simple(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    every = blind_model.estimators
+    monkeypatch.setattr(blind_model, "estimators", lambda seed: dict(list(every(seed).items())[:1]))
+
+
+@pytest.fixture
+def values(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+
+    def given(**changes):
+        changes = {**SIMPLE, "out": "out", **changes}
+        return check_values(changes, SETTINGS, base=tmp_path)
+
+    return given
+
+
+def certified(values, **changes):
+    return certify_run(run_settings(values(**changes)))
+
+
+def shown(parts):
+    console = Console(width=200, file=io.StringIO())
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()
+
+
+def test_a_run_with_a_training_part_has_a_blind_row(values):
+    found = certified(values, split="test", threat="flips:1")
+    row = BlindRow.of(found.archive)
+    assert row.model == "logistic regression on counts of label"
+    assert (row.learned_from, row.cross_validated, row.answers) == (48, 1, found.archive.labels)
+    with open(found.folder / "results.csv", newline="", encoding="utf-8") as file:
+        assert [int(line["blind_class"]) for line in csv.DictReader(file)] == list(row.answers)
+    text = shown(certified_view(found))
+    assert "accuracy, blind model" in text
+    assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
+    report = found.report.read_text(encoding="utf-8")
+    assert 'id="number-blind"' in report
+    assert "Worth no more than a blind model" in report
+    assert "Beside a blind model" in report
+    assert '"answers"' not in report.partition('id="origin"')[2].partition("</section>")[0]
+    kept = json.loads(json.dumps(certified_object(found)))
+    assert kept["blind"]["accuracy"] == 1
+    gains = {each["attacks"]: each for each in kept["structure_gain"]}
+    assert list(gains)[:2] == ["no attack", "any 1 flip"]
+    accuracy = float(np.mean(sc.metrics.right(found.archive.certificates, found.archive.labels)))
+    assert gains["no attack"]["gain"] == pytest.approx(accuracy - 1)
+    again = sc.archive.read(found.folder / "certificates.json")
+    assert BlindRow.of(again) == row
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "There is no training part to learn from"),
+        ({"split": "train"}, "The training part itself is certified"),
+        ({**OF_NODES, "data": "model.py:unmasked"}, "The node data train_mask are missing"),
+    ],
+)
+def test_where_nothing_can_be_learned_from_it_says_why(values, changes, why):
+    found = certified(values, **changes)
+    assert why in BlindRow.of(found.archive).missing
+    assert f"No blind model to compare with. {why}" in shown(certified_view(found))
+    assert why in found.report.read_text(encoding="utf-8")
+    assert certified_object(found)["blind"]["missing"].startswith(why)
+    assert "blind_class" not in (found.folder / "results.csv").read_text(encoding="utf-8")
+
+
+def test_without_scikit_learn_a_run_ends_all_the_same(values, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    missing = BlindRow.of(certified(values, split="test").archive).missing
+    assert missing == "It could not be fitted. The blind model needs sklearn: pip install 'starcert[kernels]'"
+
+
+def test_nodes_learn_from_the_mask_that_trains(values):
+    found = certified(values, **OF_NODES)
+    row = BlindRow.of(found.archive)
+    assert (row.learned_from, row.answers) == (6, found.archive.labels)
+
+
+def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
+    runs = {name: certified(values, split="test", out=name, seed=seed).archive for seed, name in enumerate("ab")}
+    compared = write_comparison(tmp_path / "compare.html", runs)
+    assert [(run, each.attacks, each.blind) for run, each in compared.gains[:2]] == [
+        ("a", "no flip", 1),
+        ("b", "no flip", 1),
+    ]
+    assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
+    file = RunFile(values=values(split="validation"))
+    found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))
+    assert "A blind model is right on 100.0%: logistic regression on counts of label." in shown(sweep_view(found))
+    with open(found.folder / "sweep.csv", newline="", encoding="utf-8") as table:
+        lines = list(csv.DictReader(table))
+    assert [float(line["blind_accuracy"]) for line in lines] == [1, 1]
+    assert all(float(line["structure_gain_1_flip_in_pairs"]) <= 0 for line in lines)
+    assert "right, blind model" in (found.folder / "sweep.html").read_text(encoding="utf-8")
+
+
+def test_a_file_may_say_anything_about_a_blind_model():
+    votes = sc.Votes([[90, 10]], selection=[[9, 1]])
+    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(all=0.2))
+    good = {"model": "m", "cross_validated": 0.5, "learned_from": 3, "answers": [1]}
+
+    def kept(settings):
+        return BlindRow.of(Archive.from_result(result, labels=[0], settings={BLIND: settings}))
+
+    assert kept(good) == BlindRow("m", 0.5, 3, (1,))
+    assert kept({"missing": "No."}) == BlindRow(missing="No.")
+    for wrong in ({"answers": [2]}, {"answers": [True]}, {"answers": [0, 1]}, {"answers": "1"}, {"model": 3}):
+        assert kept({**good, **wrong}) is None
+    assert kept([1]) is None
+    assert kept({**good, "cross_validated": "high"}) is None
+    assert Worth.of(Archive.from_result(result, labels=[None], settings={BLIND: good})) is None
