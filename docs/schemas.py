@@ -25,10 +25,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.questions import Question
 from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
-from starcert.files import reading, record, writing
+from starcert.files import collective_votes, reading, record, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.record import Archive
 from starcert.files.untrusted import Field
@@ -289,8 +290,9 @@ def _meanings() -> dict[str, Schema]:
         "audit": Audit.__doc__,
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
+        "deep_votes": Archive.deep_votes.__doc__,
     }
-    question = _attribute_docs(Question)
+    question, together = _attribute_docs(Question), _attribute_docs(CollectiveClaim)
     graph = {
         "name": archive["names"],
         "true_class": archive["labels"],
@@ -308,6 +310,9 @@ def _meanings() -> dict[str, Schema]:
         "": top,
         "audit.": audit,
         "fallback.": {"threshold": blind["threshold"], "exact": writing.exact.__doc__},
+        "collective.": {"says": collective_votes.SAYS, "claims": CollectiveClaim.__doc__, "listed": archive["asked"]},
+        "collective.listed[].": {"levels": question["levels"], "attacks": question["counts"]},
+        "collective.claims[].": {name: together[name] for name in ("threat", "k", "alpha")},
         "listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 import starcert as sc
 from starcert.certificates.certify import certify
-from starcert.certificates.collective import Collective, ask_jointly
+from starcert.certificates.collective import Collective, ask_jointly, matrices_of
 from starcert.certificates.smoothing import draw_votes, plan_of
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
@@ -112,7 +112,7 @@ def claim(setting: ChangedLinks, network: Mapping[str, Any], *, cores: int | Non
         with stages() as clock, run.opened() as store:
             votes = draw_votes(run, plan_of(setting.samples, max(10, setting.samples // 10)), store, record=True)
         start, counted = time.perf_counter(), clopper_pearson(votes, alpha=ALPHA, family="all")
-        found = Collective(jointly, votes, counted.labels, ALPHA)
+        found = Collective(jointly, votes, counted.labels, ALPHA, matrices_of(base))
         shown = found.at_most_changed(THREAT, None, None)
         seconds, times = time.perf_counter() - start, clock.times()
     by_p = certify(counted, NOISE)
@@ -132,7 +132,7 @@ def weighed_links(setting: ChangedLinks, found: Collective) -> dict[str, Any]:
     """
     question, joint, n = found.questions[0], found.votes.joint[0], len(found.labels)
     assert joint is not None
-    evidence = JointEvidence(joint, question.axes, found.labels, found.votes.counts.shape[1])
+    evidence = JointEvidence(joint, question.axes, found.labels, found.votes.counts.shape[1], found.matrices)
     least, changed, links, delta = np.full(n, np.inf), list[int](), list[int](), Fraction(ALPHA)
     for group in (None, *group_attacks(question.axes, question.asked.attacks[0])):
         links += [] if group is None else group.attacks[:, 0].tolist()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.files import Archive
+from starcert.math import deep_votes as weighing
 from starcert.sampling import deep as sampling
 from starcert.voting.options import Evidence, Voting
 
@@ -81,15 +81,16 @@ def test_a_threat_that_lists_its_attacks_has_deep_votes():
     assert "deep votes" in found.why(threat)
 
 
-def test_an_archive_refuses_deep_votes():
-    with pytest.raises(sc.InvalidParameterError, match="deep votes"):
-        Archive.from_result(certified())
-
-
 @pytest.mark.parametrize("wrong", [-1, 1.5, "many"])
 def test_a_number_of_deep_votes_is_a_whole_number(wrong):
     with pytest.raises(sc.InvalidParameterError, match="deep_samples"):
         Evidence(deep_samples=wrong)
+
+
+def test_nothing_is_bet_on_votes_that_do_not_fit(monkeypatch):
+    monkeypatch.setattr(weighing, "MAX_BITS", 0)
+    for limit, noise in ((60, 0.07), (21, 0.005)):  # some copies asked are against the class, or some drawn
+        assert certified(limit, noise, deep=10_000)[0].verdict(2) == "open"
 
 
 def test_all_copies_are_counted_once():

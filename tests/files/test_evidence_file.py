@@ -294,7 +294,7 @@ def _other_sums(arrays: Arrays) -> Arrays:
         (_head("attacks", 2**61), "attacks with votes of their own"),
         (_head("attacks", -1), "attacks with votes of their own"),
         (_head("most", -1), "have at most 0 attacks with votes of their own"),
-        (_head("most", 640), "be 1 or more, for at most 640 votes in all"),
+        (_head("most", 640), "be at most 640 votes in all"),
         (_head("most", -2), "be label, n_sites"),
         (_head("label", 1), "the evidence of graph 0"),
         (_first("axes", 1), "'axes'"),

@@ -15,7 +15,8 @@ def how_to(**flat):
     asked = {key: value for key, value in flat.items() if key not in (*VOTING, *THREATS, "own_samples")}
     asked["voting"] = replace(flat.get("voting", sc.Voting()), **{key: flat[key] for key in VOTING if key in flat})
     if flat.get("evidence") and "own_samples" in flat:
-        asked["evidence"] = sc.Evidence(flat["own_samples"])
+        given = flat["evidence"]
+        asked["evidence"] = sc.Evidence(flat["own_samples"]) if given is True else given
     given = [kind(flat[key]) for key, kind in THREATS.items() if flat.get(key) is not None]
     if given:
         others = [] if flat.get("threat") is None else [sc.threats.threat_of(flat["threat"])]

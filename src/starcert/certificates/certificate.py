@@ -73,7 +73,8 @@ class Grounds(NamedTuple):
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
     in all; None: there were to be none), the most flips of a level that was looked at, the attacks of a threat that
-    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes.
+    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes, at most
+    `max_deep`.
     """
 
     axes: tuple[AttackAxis, ...]
@@ -82,6 +83,7 @@ class Grounds(NamedTuple):
     max_flips: int | None = None
     attacks: AttackList | None = None
     deep: DeepVotes | None = None
+    max_deep: int = 0
 
 
 @dataclass(frozen=True)
@@ -196,10 +198,7 @@ class Certificate:
 
     @property
     def margin_kind(self) -> str:
-        """Which margin decides: "multi-class" if alpha was spent on bounds of the other classes, too, and they help.
-
-        With a fallback it is its threshold: "fallback".
-        """
+        """Which margin decides: "multi-class" if alpha was spent on bounds of the other classes, too, and they help."""
         if self.threshold is not None:
             return "fallback"
         return "multi-class" if self.bounds.other[0] < self.bounds.failure[0] else "two-class"
@@ -354,15 +353,15 @@ class Certificate:
     def margin(self, radius: RadiusLike) -> float:
         """ρ_low(p_A) − ρ_up(p_B), equation (5) of the paper: certified iff positive.
 
-        With a fallback, what is left up to the limit: t − ρ_up(p_B) for a blind answer, ρ_low(p_A) − t for another. A
-        number to look at; near zero `certified` decides, because it does not round.
+        With a fallback, t − ρ_up(p_B) for a blind answer, ρ_low(p_A) − t for another. A number to look at; near zero
+        `certified` decides, because it does not round.
         """
         counts = in_box(self.noise.radius(radius), self.max_radius, self.capacity)
         tradeoffs = tradeoffs_of(self.noise.product)
         failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
         if self.contest != PLAIN:
-            bounded = other if self.answers_blind else failure
-            return self.contest.limit - tradeoffs.upper(counts, bounded, 1 - bounded)
+            failure = other if self.answers_blind else failure
+            return self.contest.limit - tradeoffs.upper(counts, failure, 1 - failure)
         return tradeoffs.lower(counts, 1 - failure, failure) - tradeoffs.upper(counts, other, 1 - other)
 
     @property

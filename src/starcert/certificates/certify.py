@@ -219,11 +219,9 @@ class Certificates(Sequence[Certificate]):
             array([False,  True])
         """
         counts = in_box(self.noise.radius(radius), self.max_radius, None)
-        rows = [(limits, contest.limit) for limits, contest in zip(self.capacity, self.bounds.contests, strict=True)]
-        below = {
-            (limits, limit): slacks_of(self.noise.product, limit).bracket(in_box(counts, None, limits)).below
-            for limits, limit in set(rows)
-        }
+        rows = [(limits, each.limit) for limits, each in zip(self.capacity, self.bounds.contests, strict=True)]
+        slacks = {each: slacks_of(self.noise.product, each[1]) for each in set(rows)}
+        below = {each: slacks[each].bracket(in_box(counts, None, each[0])).below for each in slacks}
         verdicts = self.bounds.failure <= np.array([below[each] for each in rows])
         one_by_one = self.bounds.other < self.bounds.failure
         if self.verdicts is not None:
@@ -248,7 +246,7 @@ class Certificates(Sequence[Certificate]):
             alpha: the probability that the claim is false; by default that of `certify`.
         """
         if self.collective is None:
-            hint = "Certify with threat=… and evidence=Evidence(collective=True); files do not keep such votes."
+            hint = "Certify with threat=… and evidence=Evidence(collective=True)."
             raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 

@@ -7,7 +7,7 @@ targets that abstain; the clean object counts as an attack of size 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,12 +15,13 @@ import numpy as np
 
 from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.questions import Question
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import Classifier, DrawsItself
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.collective import Floats, JointEvidence, changed_at_most
+from starcert.math.collective import Floats, JointEvidence, Matrices, changed_at_most
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
+from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
@@ -79,6 +80,15 @@ def ask_jointly(
     return found
 
 
+def matrices_of(base: Classifier) -> Matrices | None:
+    """Matrices on the device of a classifier that draws its noisy copies there; None: here."""
+    if base.backend == "cpu" or not isinstance(base, DrawsItself):
+        return None
+    from starcert.classifiers.torch.matrices import DeviceMatrices  # noqa: PLC0415  (torch is optional)
+
+    return DeviceMatrices(str(base.device))
+
+
 @dataclass(frozen=True)
 class CollectiveClaim:
     """At most `k` of all answers differ from the stated ones under any attack of a threat; proved for some sizes.
@@ -86,10 +96,10 @@ class CollectiveClaim:
     It is a claim by itself: it fails with probability at most `alpha`, whatever alpha single certificates have.
     """
 
-    threat: Threat
-    k: int
-    n_targets: int
-    alpha: float
+    threat: Threat  # whose attacks, and none at all, are meant
+    k: int  # the most answers that differ
+    n_targets: int  # of how many
+    alpha: float  # the probability that it is false
     n_attacks: tuple[int, ...]  # of each size, from 1 on
     size: int  # all attacks up to this size are shown to change at most k answers; 0: the clean object; −1: none
     several: bool = False  # whether the targets are objects, each attacked by itself
@@ -127,26 +137,37 @@ class Collective:
     votes: Votes
     labels: Integers  # the stated answers
     alpha: float  # of a claim, by default
+    matrices: Matrices | None = None  # where votes are counted; None: here
+    _found: dict[tuple[int, int | None, float], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
 
     def at_most_changed(self, threat: Threat, k: int | None, alpha: float | None) -> CollectiveClaim:
         """The claim with this k, as far as it is shown; or with the smallest one that is for the whole threat."""
         alpha = check_alpha(self.alpha if alpha is None else alpha)
+        limit, most = None if k is None else whole_number("k", k, 0), self.size_of(threat)
+        if (key := (most, limit, alpha)) not in self._found:
+            worst, size = 0, -1
+            for needed in self._smallest(most, Fraction(alpha)):
+                if limit is not None and needed > limit:
+                    break
+                worst, size = max(worst, needed), size + 1
+            self._found[key] = worst if limit is None else limit, size
+        return self.claim(threat, *self._found[key], alpha)
+
+    def size_of(self, threat: Threat) -> int:
+        """The size up to which attacks are those of a threat; refused unless it is part of what was asked about."""
         asked = self.questions[0].asked
-        most = asked.size_of(threat)
-        if most is None:
+        if (most := asked.size_of(threat)) is None:
             hint = "Certify again with this threat: certify(…, threat=…, evidence=Evidence(collective=True))."
             raise InvalidParameterError("threat", f"be the one that was asked about, {asked.threat}", str(threat), hint)
-        limit = None if k is None else whole_number("k", k, 0)
-        worst, size = 0, -1
-        for needed in self._smallest(most, Fraction(alpha)):
-            if limit is not None and needed > limit:
-                break
-            worst, size = max(worst, needed), size + 1
-        n_attacks = [sum(len(b) for one in self.questions for b in one.asked.attacks[i]) for i in range(most)]
-        several = len(self.questions) > 1
+        return most
+
+    def claim(self, threat: Threat, k: int, size: int, alpha: float) -> CollectiveClaim:
+        """A claim about these votes; nothing is shown here."""
+        sizes = range(self.size_of(threat))
+        n_attacks = tuple(sum(one.asked.counts[i] for one in self.questions) for i in sizes)
         anchored = next((each.anchored for each in self.questions if each.anchored), "")
-        shown = worst if limit is None else limit
-        return CollectiveClaim(threat, shown, len(self.labels), alpha, tuple(n_attacks), size, several, anchored)
+        several = len(self.questions) > 1
+        return CollectiveClaim(threat, k, len(self.labels), alpha, n_attacks, size, several, anchored)
 
     def _smallest(self, most: int, delta: Fraction) -> Iterator[int]:
         """For each size, from 0 on, the smallest k with which all of its attacks pass.
@@ -174,11 +195,17 @@ class Collective:
         for group in group_attacks(question.axes, question.asked.attacks[size - 1]) if size else [None]:
             yield from evidence.capitals(group, enough)
 
+    @property
+    def joint(self) -> Sequence[JointVotes | None]:
+        """For each object the votes of all its targets; None where no flips were kept."""
+        return self.votes.joint or (None,) * len(self.questions)
+
     @cached_property
     def _evidence(self) -> tuple[JointEvidence | None, ...]:
         found: list[JointEvidence | None] = []
-        joint = self.votes.joint or (None,) * len(self.questions)
-        for number, (question, votes) in enumerate(zip(self.questions, joint, strict=True)):
+        for number, (question, votes) in enumerate(zip(self.questions, self.joint, strict=True)):
             labels, n_classes = self.labels[self.votes.objects == number], self.votes.counts.shape[1]
-            found.append(None if votes is None else JointEvidence(votes, question.axes, labels, n_classes))
+            found.append(
+                None if votes is None else JointEvidence(votes, question.axes, labels, n_classes, self.matrices)
+            )
         return tuple(found)

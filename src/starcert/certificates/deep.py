@@ -6,6 +6,7 @@ first deep vote. They are drawn once, and serve every level that is looked at la
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -13,6 +14,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from typing_extensions import override
 
 from starcert.certificates.certificate import Certificate, FoundAttack, Verdict
 from starcert.classifiers.base import Classifier, checked_answers, named_errors
@@ -77,8 +79,30 @@ def _on_worker(base: Classifier, deep: _Deep, piece: _Piece) -> FlipRecord:
     return deep.record(base, piece)
 
 
-class DeepSource:
-    """At most `most` deep votes on a certificate's object, drawn when they are first wanted; a store keeps them."""
+class DeepSource(ABC):
+    """At most `most` deep votes on one object, there once they are first wanted."""
+
+    most: int
+    two_classes: bool  # whether an attack that fails with one half changes the answer for certain
+
+    @abstractmethod
+    def wanted(self, levels: Sequence[Level]) -> DeepVotes | None:
+        """The deep votes, by a law for these levels if they are not there yet; None where no law serves."""
+
+
+class RecordedDeep(DeepSource):
+    """Deep votes that were counted before, for instance by the run that wrote an archive; None: no law served."""
+
+    def __init__(self, most: int, n_classes: int, votes: DeepVotes | None) -> None:
+        self.most, self.two_classes, self._votes = most, n_classes == 2, votes
+
+    @override
+    def wanted(self, levels: Sequence[Level]) -> DeepVotes | None:
+        return self._votes
+
+
+class DrawnDeep(DeepSource):
+    """Deep votes on a certificate's object, drawn when they are first wanted; a store keeps them."""
 
     def __init__(
         self,
@@ -93,15 +117,11 @@ class DeepSource:
         self.most, self._tried = most, False
         self.votes: DeepVotes | None = None
         self._against: FlipRecord | None = None
+        self.two_classes = job.classifier.n_classes == 2
         self._job, self._one, self._axes, self._store, self._executor = job, one, axes, store, executor
 
-    @property
-    def two_classes(self) -> bool:
-        """Whether an attack that fails with one half changes the answer for certain."""
-        return self._job.classifier.n_classes == 2
-
+    @override
     def wanted(self, levels: Sequence[Level]) -> DeepVotes | None:
-        """The deep votes, by a law for these levels if they are not there yet; None where no law serves."""
         if not self._tried:
             self._tried = True
             pools, sites = Pools(self._axes), self._job.sites[self._one.object]

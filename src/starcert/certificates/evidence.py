@@ -18,7 +18,7 @@ from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
-from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, by_weighing
+from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, DrawnDeep, by_weighing
 from starcert.certificates.open_level import OpenLevel
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
@@ -71,7 +71,7 @@ def with_evidence(
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             if deep_share := deep // job.n_targets(one.object):
-                further = DeepSource(job, one, axes, most=deep_share, store=store, executor=executor)
+                further = DrawnDeep(job, one, axes, most=deep_share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
             verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
             if further is not None and further.votes is not None:
@@ -169,7 +169,7 @@ def find_verdicts(
     heapq.heapify(waiting)
     incomplete = frontier.incomplete
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
-    grounds = Grounds(evidence.axes, left, tallies, max_flips)
+    grounds = Grounds(evidence.axes, left, tallies, max_flips, max_deep=0 if deep is None else deep.most)
     if not frontier.radii:  # not even the clean answer is certain
         return Verdicts(alpha, {}, grounds=grounds)
     known: dict[tuple[object, ...], Attack] = {}

@@ -24,7 +24,7 @@ from starcert.certificates.attack_axes import undefended
 from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import Collective, ask_jointly
+from starcert.certificates.collective import Collective, ask_jointly, matrices_of
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
@@ -255,8 +255,10 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            collective = None if jointly is None else Collective(jointly, votes, bounds.labels, alpha)
-            certificates = replace(certificates, asked=questions, collective=collective)
+            certificates = replace(certificates, asked=questions)
+            if jointly is not None:
+                collective = Collective(jointly, votes, bounds.labels, alpha, matrices_of(self.classifier))
+                certificates = replace(certificates, collective=collective)
             if not weighed:
                 return certificates
             # Weigh where the flips fell.

@@ -66,6 +66,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         "",
         *_withstood(archive, words),
         *_verdict_table(archive, words),
+        *([*together, ""] if (together := findings.changed_together(archive)) else []),
         *_reach(archive, words),
         *_worth(outcome),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed)),
@@ -109,6 +110,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
             }
             for row, (name, label, answer, one) in enumerate(rows)
         ],
+        **({} if archive.collective is None else {"collective": archive.collective.rows()}),
         **({} if outcome.times is None else {"profile": outcome.times.to_dict()}),
     }
 
@@ -185,6 +187,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
         table(title, heads, cells, left=heads[:1], most=len(cells)),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
         *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
+        *findings.deep_votes_used(archive, words),
         *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]

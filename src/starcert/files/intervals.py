@@ -25,11 +25,12 @@ from starcert.classifiers.values import ValueRange
 from starcert.files import reading as reads
 from starcert.files import writing as writes
 from starcert.files.evidence_file import GraphEvidence, pack, unpack
-from starcert.files.listed_attacks import AttackIndex, question_to_json, threat_from_json, threat_to_json
+from starcert.files.joint_votes import joint_evidence, joint_votes
+from starcert.files.listed_attacks import question_to_json, threat_from_json, threat_to_json
 from starcert.files.untrusted import Field, MalformedError
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
-from starcert.math.joint import NO_CLASS, JointVotes
+from starcert.math.joint import JointVotes
 from starcert.math.values import MAX_VOTES, Whole
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
@@ -142,24 +143,10 @@ def write_intervals(path: str | PathLike[str], archive: IntervalArchive) -> None
 
 
 def _evidence(result: ValueCertificates, number: int) -> GraphEvidence | None:
-    """What the side file keeps about an object: sites are numbered anew, and so are those of listed attacks."""
+    """What the side file keeps about an object."""
     kept, votes = result.kept[number], result.votes.joint[number] if result.votes.joint else None
-    if kept is None or votes is None:
-        return None
-    sites, n = tuple(np.searchsorted(kept.sites, axis.sites) for axis in kept.axes), len(kept.sites)
-    values, valued = np.zeros(n, dtype=np.uint8), [axis for axis in kept.axes if axis.moves is not None]
-    for axis in valued:
-        values[np.searchsorted(kept.sites, axis.sites)] = axis.values
-    whole, attacks = valued[0].n_sites if valued else 0, None
-    if result.asked is not None:
-        attacks = [
-            [np.searchsorted(kept.sites, block % whole) + n * (block // whole) if whole else
-             np.searchsorted(kept.sites, block) for block in blocks]
-            for blocks in result.asked[number].attacks
-        ]  # fmt: skip
-    shown = values if result.noise.is_valued else None
-    answers = votes.answers[:, 1:].astype(np.uint16)
-    return GraphEvidence(votes.flips, sites, None, {}, None, shown, attacks, answers)
+    attacks = None if result.asked is None else result.asked[number].attacks
+    return None if kept is None or votes is None else joint_evidence(votes, kept.axes, attacks, result.noise)
 
 
 def _lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
@@ -291,21 +278,10 @@ def _kept(
     found: GraphEvidence, noise: Noise, counts: Whole, capacity: tuple[int, ...], asked: Question | None, name: str
 ) -> tuple[KeptSites, JointVotes]:
     """What a side file keeps about an object, checked: its votes, its axes and its listed attacks."""
-    found.check(f"evidence of {name}", NO_CLASS, counts[0], noise)
-    assert found.answers is not None
-    answers = np.column_stack([found.record.classes, found.answers])
-    if not found.record.complete or answers.max(initial=0) >= counts.shape[1]:
-        raise MalformedError(f"the evidence of {name} must say which sites flipped, and have the steps of the range.")
-    seen = [np.bincount(each, minlength=counts.shape[1]) for each in answers.T]
-    if not np.array_equal(seen, counts):
-        raise MalformedError(f"the evidence of {name} must be of the outputs that are counted.")
-    axes = found.axes(noise)
-    if asked is not None:
-        AttackIndex(axes).check(found.attacks or (), asked, f"evidence of {name}")
+    votes, axes = joint_votes(found, noise, counts, asked, name)
     if any(map(operator.lt, capacity, found.sizes)) or (asked is None and capacity != found.sizes):
         raise MalformedError(f"the capacity of {name} must be the sizes of its axes, {found.sizes}.")
-    sites = np.arange(found.record.n_sites)
-    return KeptSites(sites, axes, whole=asked is None), JointVotes(sites, found.record, answers)
+    return KeptSites(votes.sites, axes, whole=asked is None), votes
 
 
 def _outputs(field: Field) -> ValueRange:

@@ -61,8 +61,11 @@ def threat_to_json(threat: Threat) -> dict[str, object]:
     return {"text": text_of(threat), "label": threat.label, "most": threat.most}
 
 
-def threat_from_json(field: Field) -> Threat:
-    """The threat that a file is about, as its text describes it, or as the file states it if that cannot be read."""
+def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
+    """The threat that a file is about, as its text describes it, or as the file states it if that cannot be read.
+
+    One that certificates look at by radius is refused unless it lists its attacks for another claim: `by_radius`.
+    """
     inside = field.members("text", "label", "most")
     text, label, most = inside["text"].text(), inside["label"].text(), inside["most"].whole(MAX_RADIUS)
     inside["most"].check(most > 0, "be 1 or more")
@@ -70,7 +73,8 @@ def threat_from_json(field: Field) -> Threat:
         threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
     except (InvalidParameterError, PluginError, RecursionError):
         return StatedThreat(text, most, label)
-    inside["text"].check(not threat.by_radius and str(threat) == text, "be the text of a threat that lists its attacks")
+    fits = (by_radius or not threat.by_radius) and str(threat) == text
+    inside["text"].check(fits, "be the text of a threat that lists its attacks")
     inside["most"].check(threat.most == most, f"be {threat.most}, as the text says")
     return threat
 

@@ -20,6 +20,7 @@ import numpy as np
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.listed_attacks import question_from_json, threat_from_json
 from starcert.files.record import MAX_VOTES, Archive, states_margins
@@ -42,6 +43,10 @@ MAX_BYTES = 2**31  # larger files are refused before they are read
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
 MAX_VALUES = 256  # a value of a site fits in a byte
 
+MISSING = (
+    "What evidence certifies or breaks is proved from {name}, which is not beside the file. Without it, certificates "
+    "are those of the counts of votes (p_A) alone."
+)
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
 
@@ -99,7 +104,13 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
 
 
 def evidence_from_json(
-    field: Field, path: Path, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], *, needed: bool, n_graphs: int
+    field: Field,
+    path: Path,
+    unpacked: Callable[[BinaryIO], list[GraphEvidence | None]],
+    *,
+    needed: bool,
+    n_graphs: int,
+    missing: str = MISSING,
 ) -> tuple[GraphEvidence | None, ...]:
     """The content of the side file that a field describes; one that is missing may not be needed."""
     entry = field.members("file", "bytes", "sha256")
@@ -111,11 +122,10 @@ def evidence_from_json(
     entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
     side = path.with_name(name)
     if not side.exists():
-        missing = f"What evidence certifies or breaks is proved from {name}, which is not beside the file."
+        what, less = (each.replace("{name}", name) for each in missing.split(". ", 1))
         if needed:
-            raise ArchiveError(fspath(path), f"{missing} Put it there.")
-        less = "Without it, certificates are those of the counts of votes (p_A) alone."
-        warnings.warn(f"{path}: {missing} {less}", StarcertWarning, stacklevel=1)
+            raise ArchiveError(fspath(path), f"{what}. Put it there.")
+        warnings.warn(f"{path}: {what}. {less}", StarcertWarning, stacklevel=1)
         return nothing
     with _opened(side, f"It was written together with {path.name}.") as file:
         if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
@@ -130,14 +140,19 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed"),
+        optional=(
+            *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
+            "deep_votes",
+        ),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    given = {"evidence": "evidence" in top, "fallback": "fallback" in top}
-    sentence = says(together=2 if "together" in top else 1, bound=bound, noise=noise, threat=str(threat or ""), **given)
+    many, about, deep = 2 if "together" in top else 1, str(threat or ""), "deep_votes" in top
+    whole.check("evidence" in top or not deep, "have 'deep_votes' with evidence alone")
+    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "deep": deep, "threat": about}
+    sentence = says(together=many, bound=bound, noise=noise, **kind)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
@@ -153,9 +168,12 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     evidence = None
     if "evidence" in top:
         listed = None if asked is None else [each.counts for each in asked]
-        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
+        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed, deep=deep)
         evidence = evidence_from_json(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
+    if deep and any(kept):
+        number = sum(found.deep.total for found in kept if found is not None and found.deep is not None)
+        top["deep_votes"].check(top["deep_votes"].whole(MAX_VOTES) == number, f"be the {number:,} of the side file")
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
@@ -165,13 +183,10 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         top["bounds"].check(fits, "be 'anytime', with selection votes, the name of another bound, or not there")
         if bound not in PROVERS:
             stated = tuple((one.label, one.failure, one.other) for one in claims)
-    together = 1
+    together, n = top["together"].whole(MAX_VOTES) if "together" in top else 1, len(graphs)
     if "together" in top:
-        together, n = top["together"].whole(MAX_VOTES), len(graphs)
         top["together"].check(together >= max(2, n), f"be 2 or more, and no fewer than the {n} graphs of the file")
-    keys: dict[str, Any] = {}
-    if places is not None:
-        keys = dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
+    keys: dict[str, Any] = dict(zip(("objects", "targets"), zip(*places or (), strict=True), strict=bool(places)))
     votes = Votes(
         counts,
         selection,
@@ -208,7 +223,10 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         bound=bound,
         stated=stated,
         asked=None if asked is None else _with_attacks(asked, objects, kept),
-    )
+        collective=None if "collective" not in top else read_collective(
+            top["collective"], partial(_collective_side, path=path, needed=all_of_it), votes, noise, anchored, alpha
+        ),
+    )  # fmt: skip
     return archive, list(claims)
 
 
@@ -222,6 +240,15 @@ def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswer
     threshold = check_threshold(inside["threshold"].number())
     check_exact(inside["exact"], threshold)
     return BlindAnswers(threshold, np.array(answers))
+
+
+def _collective_side(
+    field: Field, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], n_graphs: int, *, path: Path, needed: bool
+) -> tuple[GraphEvidence | None, ...] | None:
+    """The side file of collective claims; None where it is not there, and not needed."""
+    found = evidence_from_json(field, path, unpacked, needed=needed, n_graphs=n_graphs, missing=MISSING_COLLECTIVE)
+    field.check(any(found) or not (needed or field.mapping()["file"] is None), "name a file with votes of some graph")
+    return found if any(found) else None
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
@@ -355,10 +382,11 @@ def _claims(claims: Field, noise: Noise, n_classes: int, *, listed: bool) -> Cla
 def _broken(claim: Field, noise: Noise, n_classes: int, *, listed: bool) -> BrokenLevel:
     inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
     values = inside["values"].items() if "values" in inside else []
+    for_certain = inside["votes"].value == [] and inside["delta"].value == 0  # by copies that were asked
     return BrokenLevel(
         (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(len(noise.axes), MAX_RADIUS),
         tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
-        inside["votes"].wholes(n_classes, MAX_VOTES),
+        () if for_certain else inside["votes"].wholes(n_classes, MAX_VOTES),
         inside["delta"].probability(),
         tuple(None if value.value is None else value.whole(MAX_VALUES) for value in values),
     )

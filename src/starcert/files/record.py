@@ -20,11 +20,14 @@ import numpy.typing as npt
 
 from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.collective import CollectiveClaim
+from starcert.certificates.deep import RecordedDeep
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import RecordedVotes
 from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
@@ -76,6 +79,7 @@ class Archive:
     # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
     stated: tuple[tuple[int, float, float], ...] | None = None
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
+    collective: KeptClaims | None = None  # how many answers change together, with the votes of all targets
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -113,6 +117,10 @@ class Archive:
         for name in ("anchored", "names", "class_names"):
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
         vars(self).update(checked)
+        if self.votes.blind is not None and (self.collective is not None or self.deep_votes is not None):
+            raise InvalidParameterError(
+                "votes", "have no fallback beside deep votes or collective claims", "a fallback"
+            )
         self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
@@ -129,6 +137,8 @@ class Archive:
         if selection is None:
             raise InvalidParameterError(name, "come with selection votes", None)
         graph.check(name, int(self.votes.labels[row]), self.votes.counts[row], self.noise)
+        if graph.deep is not None:
+            graph.deep.check(name, graph.record, graph.axes(self.noise), len(self.class_names))
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
@@ -162,6 +172,7 @@ class Archive:
         labels: npt.ArrayLike | Sequence[int | None] | None = None,
         class_names: Sequence[str] | None = None,
         settings: Mapping[str, object] | None = None,
+        claims: Sequence[CollectiveClaim] | None = None,
     ) -> Archive:
         """The archive of certificates that were made from votes, for instance by `SmoothedClassifier.certify`.
 
@@ -172,6 +183,8 @@ class Archive:
             labels: the true classes, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default their numbers.
             settings: how the run was made, as JSON values.
+            claims: what `at_most_changed` returned, with `Evidence(collective=True)`; by default the claim about the
+                whole threat with the smallest k that can be shown.
         """
         if not isinstance(certificates, Certificates):
             hint = "Give what SmoothedClassifier.certify or certify returned."
@@ -180,9 +193,6 @@ class Archive:
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
-        if any(each is not None and each.grounds and each.grounds.deep for each in certificates.verdicts or ()):
-            hint = "Write the archive of a result without deep_samples."
-            raise InvalidParameterError("certificates", "rest on votes that archives know", "deep votes", hint)
         n_graphs, n_classes = votes.counts.shape
         by, word = certificates.bounds, certificates.kind.word
         objects = {} if word == "graph" else {"objects": f"{word}s"}
@@ -208,6 +218,7 @@ class Archive:
             bound=by.bound,
             stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
+            collective=KeptClaims.of(certificates.collective, claims),
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):
@@ -241,7 +252,7 @@ class Archive:
             anchored=self.anchored,
             boxes=self.boxes,
         )
-        return found if self.asked is None else replace(found, asked=self.asked)
+        return replace(found, asked=self.asked, collective=None if self.collective is None else self.collective.votes)
 
     @property
     def threat(self) -> str:
@@ -252,6 +263,12 @@ class Archive:
     def stated_by(self) -> str:
         """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
         return stated_by(self.bound, self.noise)
+
+    @property
+    def deep_votes(self) -> int | None:
+        """How many deep votes the verdicts rest on; None if there were to be none."""
+        kept = [graph.deep for graph in self.evidence or () if graph is not None and graph.deep is not None]
+        return sum(each.total for each in kept) if kept else None
 
     @property
     def counts_alpha(self) -> float:
@@ -276,8 +293,10 @@ class Archive:
             return None
         votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        axes, flips = graph.axes(self.noise), graph.max_flips
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=flips, asked=one.asked)
+        axes, flips, kept, deep = graph.axes(self.noise), graph.max_flips, graph.deep, None
+        if kept is not None:
+            deep = RecordedDeep(kept.most, len(self.class_names), kept.votes(axes))
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, deep=deep, max_flips=flips, asked=one.asked)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
@@ -325,12 +344,13 @@ class Archive:
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        others = ("votes", "capacities", "asked")
+        others = ("votes", "capacities", "asked", "collective")
+        together = None if self.collective is None else self.collective.content(self.noise)
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
         asked = [threat_to_json(each.threat) | question_to_json(each) for each in self.asked or ()]
         history, blind = self.votes.history == "fixed", str(self.votes.blind)
-        return self.votes.counts.tolist(), selection, history, self.votes.audit, blind, *keys, asked, *plain
+        return self.votes.counts.tolist(), selection, history, self.votes.audit, blind, *keys, asked, together, *plain
 
 
 def states_margins(votes: Votes) -> bool:

@@ -11,7 +11,8 @@
    verdict once more;
 4. a claimed radius stands if it lies below a proved one, without the help of a capacity;
 5. of a threat that lists its attacks, each size is proved from the list of the file: all smaller ones are, and each of
-   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own.
+   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own;
+6. of a collective claim, every listed attack is weighed against the answers of all targets, by `checker` alone.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true.
 """
@@ -31,9 +32,12 @@ import numpy as np
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
-from starcert.files.checker.arithmetic import PROVERS, CellListing, can_list
+from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.checker.collective import CollectiveCheck
+from starcert.files.checker.counts import CountBounds, CountVerdicts, list_cells
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.claims import BrokenLevel, Claims
+from starcert.files.collective_verification import check_collective, listed_otherwise, sentences
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive
 from starcert.math.confidence import spends_on_all_classes
@@ -49,9 +53,9 @@ from starcert.system.output import progress_bar, quantity
 TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
     "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
-    "before anyone looked, and what the objects are: their names, their true classes, their regions, how many sites "
-    "these have (capacity), whether they are anchored, that no attack is missing where a threat lists its attacks, and "
-    "that blind answers are blind."
+    "before anyone looked, and the law of deep votes before the first of them, and what the objects are: their names, "
+    "their true classes, their regions, how many sites these have (capacity), whether they are anchored, that no "
+    "attack is missing where a threat lists its attacks, and that blind answers are blind."
 )
 """What a proof from a file rests on. Documentation and commands use these words."""
 
@@ -59,12 +63,6 @@ SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
 
 Kind = Literal["false", "weaker"]
-_Bounds = tuple[float, float, float]
-_CountVerdicts = dict[tuple[Radius, bool], set[_Bounds]]
-"""By radius, and by whether counts certify it, the bounds on 1 − p_A and on any other class of the graphs concerned.
-
-With a fallback both are that which its contest is about; the third number is the limit of the contest, else 1/2.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +88,7 @@ class Verification:
     enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
     evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
     listed_anew: bool = False  # whether the attacks of a threat were compared with those that it lists on the objects
+    collective: tuple[CollectiveCheck, ...] = ()  # what was found about each collective claim
 
     @property
     def premise(self) -> str:
@@ -142,7 +141,11 @@ class Verification:
                     f"{broken:,} broken: proved again, and by another way, from the flips of the votes; {attacks:,} "
                     "attacks were weighed twice."
                 )
-            return f"{text} {self.premise}".rstrip()
+                if deep := self.archive.deep_votes:
+                    premise = "that their law was fixed before the first of them is taken as stated"
+                    text += f" The votes include {deep:,} deep ones: {premise}."
+            together = sentences(self.archive.collective, self.collective) if self.archive.collective else ()
+            return " ".join(filter(None, (text, self.premise, *together)))
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else f"stated by {by}" if by else "proved"
@@ -163,7 +166,7 @@ def verify(
     """
     archive, claimed = read_with_claims(path, whole=True)
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
-    verdicts: _CountVerdicts = defaultdict(set)
+    verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
     all_classes = spends_on_all_classes(
         archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
@@ -183,7 +186,7 @@ def verify(
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            frontier, compared = certificate.frontier_by_p_A, _compared(archive, i, proved)
+            frontier, compared = certificate.frontier_by_p_A, _compared(_contest(archive, i, proved.label), proved)
             for certified, radii in ((True, frontier.radii), (False, frontier.beyond)):
                 for radius in radii:
                     verdicts[radius, certified].add(compared)
@@ -192,18 +195,30 @@ def verify(
                 verdicts[level, True].add(compared)
             checks.append(_check_evidence(archive, i, certificate, proved, by_counts))
             advance(1)
-    listed, enclosed = _list_cells(archive, verdicts, progress)
+    listed, enclosed = list_cells(archive.noise, verdicts, progress)
     anew = sites is not None and archive.asked is not None
-    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew)
+    together = [] if archive.collective is None else list(check_collective(archive.collective))
+    for claim, each in zip(archive.collective.claims if archive.collective else (), together, strict=True):
+        if not each.proved or each.smallest < claim.k:
+            kind: Kind = "weaker" if each.proved else "false"
+            what = f"changed under {claim.threat}"
+            mismatches.append(Mismatch(0, f"all {len(archive)} answers", what, kind, claim.k, each.smallest))
+    return Verification(
+        fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew, tuple(together)
+    )
 
 
-def _compared(archive: Archive, row: int, proved: Claims) -> _Bounds:
-    """What the counts of a graph say about radii, from the threshold of the file and the answer that was chosen."""
+def _contest(archive: Archive, row: int, label: int) -> Contest:
+    """What a class has to withstand, from the threshold and the blind answer of the file."""
     if (blind := archive.votes.blind) is None:
-        return proved.failure, proved.other, 0.5
-    if proved.label == blind.answers[row]:  # no other class may rise above the threshold
-        return proved.other, proved.other, blind.threshold
-    return proved.failure, proved.failure, 1 - blind.threshold
+        return PLAIN
+    return Contest(blind.threshold, 0.0) if label == blind.answers[row] else Contest(1 - blind.threshold, 1.0)
+
+
+def _compared(contest: Contest, proved: Claims) -> CountBounds:
+    """What the counts of a graph say about radii; of a fallback, by the bound that its contest is about."""
+    bound = proved.failure if contest.third else proved.other
+    return (proved.failure, proved.other, 0.5) if contest == PLAIN else (bound, bound, contest.limit)
 
 
 def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
@@ -218,23 +233,27 @@ def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[M
         if not same:
             row = objects.index(number)
             yield Mismatch(row, archive.names[row], "listed", "false", asked.counts, anew.counts)
+    if (kept := archive.collective) is not None:
+        for number in listed_otherwise(kept, given, archive.noise):
+            row, counts = objects.index(number), kept.votes.questions[number].asked.counts
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", "false", counts, "others")
 
 
 def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:
     """What proves the verdicts of evidence on one graph, with the engine's choices handed in."""
-    graph, blind = (archive.evidence or ())[row], archive.votes.blind
+    graph = (archive.evidence or ())[row]
     assert graph is not None
-    axes, box, contest = graph.axes(archive.noise), certificate.max_radius, PLAIN
-    if blind is not None:
-        ours = certificate.label == blind.answers[row]
-        contest = Contest(blind.threshold if ours else 1 - blind.threshold, 0.0 if ours else 1.0)
+    axes, box = graph.axes(archive.noise), certificate.max_radius
 
     def choices(chunks: int) -> FlipEvidence:
         votes = replace(archive.votes.row(row), records=(graph.record.first(chunks),))
         return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 
-    alpha, label = Fraction(archive.alpha) / archive.together, certificate.label
-    return EvidenceChecker(graph, axes, label=label, alpha=alpha, box=box, choices=choices, contest=contest)
+    alpha, label, two = Fraction(archive.alpha) / archive.together, certificate.label, len(archive.class_names) == 2
+    contest = _contest(archive, row, label)
+    return EvidenceChecker(
+        graph, axes, label=label, alpha=alpha, box=box, choices=choices, two_classes=two, contest=contest
+    )
 
 
 def _levels_by_counts(certificate: Certificate) -> set[Radius]:
@@ -276,10 +295,9 @@ class _Counts(NamedTuple):
         # The table of `math.confidence`: that many bounds, and choosing the class on the same votes counts double.
         bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
         share = Fraction(archive.counts_alpha) / (bounded * archive.together)
-        blind, against = archive.votes.blind, sum(rivals)
-        if alone := blind is not None and proved.label == blind.answers[graph]:
-            # Against a blind answer alpha is spent on the strongest other class: nothing is known about all together.
-            against = max(rivals) if len(rivals) == 1 else sum(counts)
+        # Against a blind answer alpha is spent on the strongest other class: nothing is known about all together.
+        alone = not _contest(archive, graph, proved.label).third
+        against = sum(counts) if alone and len(rivals) > 1 else sum(rivals)
         self = cls(against, max(rivals) if all_classes or alone else None, sum(counts), share, archive.bound)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
             raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
@@ -366,23 +384,3 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
 
 def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
     return any(all(r <= m for r, m in zip(radius, other, strict=True)) for other in others)
-
-
-def _list_cells(archive: Archive, verdicts: _CountVerdicts, progress: bool | None) -> tuple[int, int]:
-    """Proves verdicts by listing cells; how many radii have few enough for that, and how many have not."""
-    channels, radii = archive.noise.product.channels, {radius for radius, _ in verdicts}
-    listed = sorted(radius for radius in radii if can_list(channels, radius))
-    with progress_bar("radii", len(listed), shown=progress) as advance:
-        for radius in listed:
-            cells = CellListing(channels, radius)
-            for certified, boldest in ((True, max), (False, min)):
-                bounds = verdicts.get((radius, certified), set())
-                # More failure is harder to withstand: of two-class verdicts on a radius, the boldest is enough.
-                two_class = {each for each in bounds if each[0] == each[1]}
-                for limit in {each[2] for each in two_class}:
-                    alike = {each for each in two_class if each[2] == limit}
-                    bounds = bounds - alike | {boldest(alike)}
-                if any(cells.certifies(*each) is not certified for each in bounds):
-                    raise ArithmeticError(f"two proofs disagree at radius {radius}: please report this as a bug")
-            advance(1)
-    return len(listed), len(radii) - len(listed)

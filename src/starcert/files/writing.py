@@ -53,6 +53,10 @@ SAYS_MORE = (
     "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
     "'broken', an attack is known that changes the answer."
 )
+SAYS_DEEP = (
+    " Deep votes, 'deep_votes' of them in all, are in it as well: copies that were all asked, or drawn with more flips "
+    "than the noise makes. That the law by which they were drawn was fixed before the first of them is taken as stated."
+)
 SAYS_THREAT = (
     " Also under the threat {threat}: no attack that is listed with a size of at most 'certified_size' changes the "
     "answer, and of each size in 'broken' a listed attack is known that does. 'listed' has the levels and the number "
@@ -68,9 +72,18 @@ SAYS_FALLBACK = (
 SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
-def says(*, together: int, evidence: bool, bound: str, noise: Noise, threat: str = "", fallback: bool = False) -> str:
+def says(
+    *,
+    together: int,
+    evidence: bool,
+    bound: str,
+    noise: Noise,
+    threat: str = "",
+    deep: bool = False,
+    fallback: bool = False,
+) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
-    text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
+    text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "") + (SAYS_DEEP if deep else "")
     claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
     if noise.outside:
         bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
@@ -82,7 +95,8 @@ def says(*, together: int, evidence: bool, bound: str, noise: Noise, threat: str
 def write(path: str | PathLike[str], archive: Archive) -> None:
     """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
 
-    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`.
+    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`. With collective
+    claims, so is `certificates.collective.evidence.npz`.
 
     Example:
         >>> import tempfile
@@ -95,7 +109,7 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         True
     """
     try:
-        write_whole(path, _lines(archive, _write_evidence(Path(path), archive)))
+        write_whole(path, _lines(archive, _write_evidence(Path(path), archive), _write_collective(Path(path), archive)))
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
 
@@ -105,6 +119,15 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
     if archive.evidence is None:
         return {}
     return write_side(path, pack(archive.evidence, archive.votes.objects.tolist()) if any(archive.evidence) else None)
+
+
+def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
+    """Writes the side file of collective claims, if there are any, and returns the JSON file's entry about them."""
+    if archive.collective is None:
+        return {}
+    kept = pack(archive.collective.evidence(archive.noise))
+    side = write_side(path.with_name(f"{path.stem}.collective.json"), kept)
+    return {"collective": archive.collective.to_json(side)}
 
 
 def write_side(path: Path, data: bytes | None) -> dict[str, object]:
@@ -121,7 +144,7 @@ def exact(value: float) -> str:
     return str(Fraction(value))
 
 
-def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
+def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object]) -> Iterator[str]:
     blind, threshold = archive.votes.blind, dict[str, object]()
     if blind is not None:
         threshold = {"threshold": blind.threshold, "exact": exact(blind.threshold)}
@@ -135,6 +158,7 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
             noise=archive.noise,
             threat=archive.threat,
             fallback=blind is not None,
+            deep=archive.deep_votes is not None,
         ),
         "noise": noise_to_json(archive.noise),
         "axes": archive.noise.axes,
@@ -145,7 +169,9 @@ def _lines(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
         **({"fallback": threshold} if threshold else {}),
         **evidence,
+        **({} if archive.deep_votes is None else {"deep_votes": archive.deep_votes}),
         **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
+        **collective,
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,

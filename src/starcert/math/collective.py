@@ -15,87 +15,185 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.arithmetic import compiled
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.bets import SCALE, capital_of, stakes
+from starcert.math.bets import SCALE, Stakes, capital_of, stakes
 from starcert.math.evidence import FlipEvidence, below
-from starcert.math.flips import AnyIntegers, Mask
+from starcert.math.flips import Mask
 from starcert.math.joint import JointVotes
 from starcert.math.listed import Group
 from starcert.math.pooling import SUMMED
-from starcert.math.weighing import Columns, columns_of, weigh
 
 MAX_CAPITALS = 2**25  # targets × attacks that are held at a time
+MAX_NUMBERS = 2**24  # of a matrix of copies × attacks, or of copies × answers
+MAX_ATTACKS = 2**11  # that are weighed at a time
+MAX_EXACT = 2**24  # floats of single precision hold whole numbers up to this
 MAX_LOGARITHM = 600  # larger capitals count as this one: sums of them stay finite
 ROUNDED = 2.0**-30  # more than the relative errors of all sums here: those of at most 2²⁰ positive terms
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Counted = npt.NDArray[np.floating]  # whole numbers
+
+
+class Matrices(Protocol):
+    """Where matrices of zeros and ones are multiplied: here, or on a device.
+
+    Products are exact: every partial sum, in whatever order, is a whole number of at most the number of copies, and
+    single floats hold those up to `MAX_EXACT`; beyond, double ones are taken.
+    """
+
+    def of(self, mask: Mask) -> Any:  # noqa: ANN401  (a matrix there)
+        """The matrix of a mask."""
+        ...
+
+    def product(self, left: Any, right: Any) -> Counted:  # noqa: ANN401
+        """The product of two of them, here."""
+        ...
+
+
+class HostMatrices:
+    """Matrices on this machine's processor."""
+
+    def of(self, mask: Mask) -> Counted:
+        """The matrix of a mask."""
+        return mask.astype(np.float32 if max(mask.shape) <= MAX_EXACT else np.float64)
+
+    def product(self, left: Counted, right: Counted) -> Counted:
+        """The product of two of them."""
+        found: Counted = left @ right
+        return found
 
 
 class JointEvidence:
     """The votes of all targets of one object, ready to be weighed; `labels` has their classes, chosen without them.
 
-    The axes have those sites that the votes keep, as positions of the object.
+    The axes have those sites that the votes keep, as positions of the object. For a block of attacks, a matrix says
+    which copies show what at the attacked sites, and its product with the answers counts them for all targets at once.
     """
 
-    def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis], labels: Whole, n_classes: int) -> None:
+    def __init__(
+        self,
+        votes: JointVotes,
+        axes: Sequence[AttackAxis],
+        labels: Whole,
+        n_classes: int,
+        matrices: Matrices | None = None,
+    ) -> None:
         numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
         self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
-        self._answers, self._labels, self._n_classes = np.ascontiguousarray(votes.answers.T), labels, n_classes
+        self._answers, self._labels, self._n_classes = votes.answers, labels, n_classes
+        self._matrices = matrices or HostMatrices()
         self._clean = Group((0,) * len(axes), np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
-        self._columns: dict[tuple[tuple[int, ...], int], Columns] = {}
+        self._shown: dict[int, npt.NDArray[np.uint8]] = {}
 
     def capitals(self, group: Group | None, enough: float) -> Iterator[Floats]:
         """At least the capital against each target at each attack of a group, shape (attacks, targets), in blocks.
 
         Without a group, at the clean object: as if that were an attack. Capitals of `enough` need not be exact.
         """
-        whole, step = self._clean if group is None else group, max(1, MAX_CAPITALS // len(self._answers))
-        for start in range(0, len(whole.rows), step):
-            block = whole._replace(rows=whole.rows[start : start + step])
-            found = np.empty((len(block.rows), len(self._answers)))
-            for target, (answers, label) in enumerate(zip(self._answers, self._labels.tolist(), strict=True)):
-                found[:, target] = self._against(block, answers, label, enough)
-            yield found
+        whole, (copies, targets) = self._clean if group is None else group, self._answers.shape
+        value = self._copies.ratios(whole.level, whole.scheme.listed).ravel() * SUMMED
+        bet = stakes(below(self._copies.room(whole.level, whole.scheme.listed)), np.multiply.outer(value, [1.0, 0.5]))
+        step = max(1, min(MAX_NUMBERS // copies, MAX_ATTACKS) // max(1, len(value) // 8))
+        held = max(step, MAX_CAPITALS // targets // step * step)
+        for start in range(0, len(whole.rows), held):
+            rows = whole.rows[start : start + held]
+            if bet is None:  # nothing is staked, and nothing is won
+                yield np.ones((len(rows), targets))
+                continue
+            blocks = (rows[first : first + step] for first in range(0, len(rows), step))
+            yield np.concatenate([self._block(self._cells(whole, block), bet, enough) for block in blocks])
 
-    def _against(self, block: Group, answers: AnyIntegers, label: int, enough: float) -> Floats:
-        """The capital against one target: the smallest of those against each other class."""
-        lost = answers != label
-        least = self._capital(block, [lost], [1.0])
-        if self._n_classes == 2 or (least >= enough).all():
-            return least
-        others = (answers == other for other in range(self._n_classes) if other != label)
-        exact = [self._capital(block, [rival, lost & ~rival], [1.0, 0.5]) for rival in others]
-        smallest: Floats = np.min(exact, axis=0)
-        return smallest
+    def _cells(self, group: Group, rows: Whole) -> npt.NDArray[np.unsignedinteger]:
+        """What each copy shows at the sites of each attack, as the place of `ratios`, shape (attacks, copies)."""
+        outcomes = {axis: len(self._copies.axes[axis].law.outcomes) for axis in group.scheme.listed}
+        lengths = [group.level[axis] + 1 for axis, number in outcomes.items() for _ in range(number)]
+        cells = np.zeros((len(rows), len(self._answers)), np.uint8 if prod(lengths) < 2**8 else np.uint32)
+        first = place = done = 0
+        for axis, number in outcomes.items():
+            shown = self._shown_on(axis)
+            for column in rows[:, place : place + group.level[axis]].T:
+                for outcome in range(number):
+                    step = cells.dtype.type(prod(lengths[done + outcome + 1 :]))
+                    cells += step * shown[(column - first) * number + outcome]
+            first, place, done = first + len(shown) // number, place + group.level[axis], done + number
+        return cells
 
-    def _capital(self, block: Group, parts: Sequence[Mask], weights: Sequence[float]) -> Floats:
-        """The capital of a bet on votes that are 0, or one of these weights in each of some parts of them."""
-        copies, level, listed = self._copies, block.level, block.scheme.listed
-        value = np.multiply.outer(copies.ratios(level, listed), weights) * SUMMED
-        bet = stakes(below(copies.room(level, listed)), value)
-        if bet is None:  # nothing is staked, and nothing is won
-            return np.ones(len(block.rows))
-        counts = np.array([part.sum() for part in parts])
-        quiet = bet.quiet * (copies.n_votes - int(counts.sum()))
-        if listed:
-            columns, axes = self._columns_of(listed, len(parts)).divided(parts), copies.listed(level, block.scheme)
-            logarithms = weigh(columns, axes, bet.seen[:, None], quiet, value[None], copies.n_votes, block.rows).capital
-        else:
-            logarithms = np.array([capital_of(quiet + bet.seen @ counts)])
-        return np.exp(np.minimum(logarithms / SCALE, MAX_LOGARITHM)) * (1 - ROUNDED)
+    def _shown_on(self, axis: int) -> npt.NDArray[np.uint8]:
+        """Whether each copy shows each outcome of each choice on an axis, shape (choices · outcomes, copies)."""
+        if axis not in self._shown:
+            self._shown[axis] = np.ascontiguousarray(self._copies.matrix(axis).T).view(np.uint8)
+        return self._shown[axis]
 
-    def _columns_of(self, listed: tuple[int, ...], times: int) -> Columns:
-        """What all copies show on some axes, as often as there are parts of them."""
-        if (listed, times) not in self._columns:
-            shown = np.concatenate([self._copies.matrix(axis) for axis in listed], axis=1)
-            groups = np.repeat(np.arange(times), len(shown))
-            self._columns[listed, times] = columns_of(np.tile(shown, (times, 1)), groups, times)
-        return self._columns[listed, times]
+    def _block(self, cells: npt.NDArray[np.unsignedinteger], bet: Stakes, enough: float) -> Floats:
+        """The capital against each target at each of some attacks: the smallest of those against each other class."""
+        there, (copies, targets) = np.unique(cells), self._answers.shape
+        shown = [self._matrices.of(cells == cell) for cell in there[1:]]
+        gains = np.ascontiguousarray(bet.seen[:, there].transpose(1, 2, 0))  # by cell, whole or half, and stake
+        found = np.empty((len(cells), targets))
+        step = max(1, MAX_NUMBERS // max(copies, 4 * len(cells)) // self._n_classes)
+        for first, last in pairwise([*range(0, targets, step), targets]):
+            answers, labels = self._answers[:, first:last], self._labels[first:last]
+            lost = self._count(shown, answers != labels)
+            # All other classes as one: no capital against one of them is smaller.
+            least = _least(lost, lost, gains, bet.quiet, copies)
+            short = np.flatnonzero((_at_least(least) < enough).any(axis=0))
+            if self._n_classes > 2 and len(short):
+                rivals = np.array([np.delete(np.arange(self._n_classes), label) for label in labels[short]])
+                by_class = (answers[:, short, None] == rivals).reshape(copies, -1)
+                least[:, short] = _least(self._count(shown, by_class), lost[:, :, short], gains, bet.quiet, copies)
+            found[:, first:last] = _at_least(least)
+        return found
+
+    def _count(self, shown: Sequence[Any], answers: Mask) -> Counted:
+        """How many copies with each answer show each cell, shape (cells, attacks, answers); the first has the rest."""
+        matrix = self._matrices.of(answers)
+        counted = [self._matrices.product(each, matrix) for each in shown]
+        total = np.count_nonzero(answers, axis=0)
+        rest = total - sum(counted) if counted else np.broadcast_to(total, (1, len(total)))
+        return np.stack([rest, *counted]).astype(np.float64)
+
+
+def _at_least(logarithms: Whole) -> Floats:
+    return np.exp(np.minimum(logarithms / SCALE, MAX_LOGARITHM)) * (1 - ROUNDED)
+
+
+def _least(rival: Counted, lost: Counted, gains: Whole, quiet: Whole, copies: int) -> Whole:
+    """The logarithm of the least capital against the rivals of each target, which follow one another; in 1/SCALE."""
+    found = np.empty(lost.shape[1:], dtype=np.int64)
+    _weigh_all(np.ascontiguousarray(rival), np.ascontiguousarray(lost), gains, quiet, copies, found)
+    return found
+
+
+@compiled
+def _weigh_all(rival, lost, gains, quiet, copies, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    cells, attacks, targets = lost.shape
+    rivals = rival.shape[2] // targets
+    logarithms = np.empty(quiet.size, np.int64)
+    for attack in range(attacks):
+        for target in range(targets):
+            for number in range(rivals):
+                left = copies
+                logarithms[:] = 0
+                for cell in range(cells):
+                    whole = np.int64(rival[cell, attack, target * rivals + number])
+                    half = np.int64(lost[cell, attack, target]) - whole
+                    left -= whole + half
+                    for stake in range(quiet.size):
+                        logarithms[stake] += whole * gains[cell, 0, stake] + half * gains[cell, 1, stake]
+                for stake in range(quiet.size):
+                    logarithms[stake] += left * quiet[stake]
+                won = capital_of(logarithms)
+                if number == 0 or won < found[attack, target]:
+                    found[attack, target] = won
 
 
 def changed_at_most(capitals: Floats, delta: Fraction) -> Whole:

@@ -41,6 +41,7 @@ from starcert.math.pooling import Attacked, binomial, ways_to_show
 
 UNIT = 2**62  # chances of a law are whole multiples of 1/UNIT
 MAX_NUMBERS = 2**12  # flip numbers that a law may have
+MAX_GRID = 16 * MAX_NUMBERS  # among which they are chosen, and those that are asked
 MAX_FLIPS = 2**9  # of one pool that they may have
 NEGLIGIBLE = 2.0**-30  # flip numbers that are rarer, wherever the object is attacked, are left out
 MAX_ASKED = 1 / 2  # the largest share of the votes that are copies asked once each
@@ -260,7 +261,7 @@ def _grid(pools: Pools, levels: Sequence[Level]) -> Whole:
     """All flip numbers that are not negligible at some level."""
     by_pool = zip(*(pools.moments(level, 1) for level in levels), strict=True)
     ranges = [np.flatnonzero(np.max([_floats(each) for each in tables], axis=0) > NEGLIGIBLE) for tables in by_pool]
-    if prod(map(len, ranges)) > 16 * MAX_NUMBERS:
+    if prod(map(len, ranges)) > MAX_GRID:
         return np.empty((0, len(ranges)), dtype=np.int64)
     grid = np.array(list(product(*ranges)), dtype=np.int64).reshape(-1, len(ranges))
     found: Whole = grid[np.max([_joint(pools.moments(level, 1), grid) for level in levels], axis=0) > NEGLIGIBLE]

@@ -26,6 +26,7 @@ CERTAIN = -NOTHING  # the logarithm of the capital against an attack that nothin
 STEP = 2.0**-8  # θ is rounded down by multiples of it
 MAX_WEIGHTS = 256  # different w that votes are distinguished by; where there are more, they are rounded up
 MAX_ENTRIES = 2**27  # of a matrix of votes × choices that is made at a time
+MAX_BITS = 2**33  # of all columns of votes: with more, nothing is bet on deep votes
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -47,6 +48,7 @@ class DeepVotes:
         self, axes: Sequence[AttackAxis], law: DeepLaw, asked: FlipRecord | None, drawn: FlipRecord | None
     ) -> None:
         self.law, self._pools, self._axes = law, Pools(axes), tuple(axes)
+        self.asked, self.drawn = asked, drawn
         self.n_asked, self.n_drawn = (0 if each is None else int(each.samples.sum()) for each in (asked, drawn))
         # What a vote weighs depends on its flip numbers, and votes of one weight are a group.
         with LOCK, ctx.workprec(96):
@@ -56,9 +58,12 @@ class DeepVotes:
         self._drawn = self._grouped(drawn, law.drawn, self._weights, self._group)
 
     def __str__(self) -> str:
-        flips = " or ".join(sorted({f"{sum(row)}" for row in self.law.asked.tolist()}))
-        asked = f", and all {self.n_asked:,} copies with {flips} flips" if self.n_asked else ""
-        return f"{self.n_drawn:,} deep votes{asked}"
+        flips = sorted(set(self.law.asked.sum(axis=1).tolist()))
+        every = len(flips) > 2 and flips[-1] - flips[0] == len(flips) - 1
+        numbers = f"{flips[0]} to {flips[-1]}" if every else " or ".join(map(str, flips))
+        asked = f"all {self.n_asked:,} copies with {numbers} flips" if self.n_asked else ""
+        drawn = f"{self.n_drawn:,} deep votes" if self.n_drawn or not asked else ""
+        return ", and ".join(filter(None, (drawn, asked)))
 
     def _grouped(self, record: FlipRecord | None, numbers: Whole, values: Floats, groups: Whole) -> _Grouped | None:
         if record is None:
@@ -78,6 +83,9 @@ class DeepVotes:
         axes = [self._axes[axis] for axis in listed]
         asked, drawn = self.law.asked, self.law.drawn
         capital, found = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows))
+        n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in choices)
+        if n_columns * sum(len(each) for each in (self.asked, self.drawn) if each is not None) > MAX_BITS:
+            return DeepWeights(capital, found, found)
         if self._asked is not None:
             values = np.multiply.outer(ratios, self._asked.values) * SUMMED
             nothing = np.zeros((1, 1, *values.shape), dtype=np.int64)
@@ -86,7 +94,7 @@ class DeepVotes:
         estimate = found.copy()
         if self._drawn is not None:
             top = 0.5 - _above(1 - covered(self._pools, level, asked, drawn))
-            values = np.multiply.outer(ratios, self._weights) * self._can_show(listed, choices) * SUMMED
+            values = self._values(listed, choices, ratios)
             columns, steps = self._drawn.columns(axes), np.ceil(found / STEP).astype(np.int64)
             for step in np.unique(steps):
                 theta, here = top - float(step) * STEP, steps == step
@@ -100,6 +108,15 @@ class DeepVotes:
         capital[found + _above(1 - covered(self._pools, level, asked)) < 0.5] = CERTAIN
         capital[least >= 0.5] = NOTHING
         return DeepWeights(capital, estimate, least)
+
+    def largest(self, listed: Sequence[int], choices: Sequence[ListedAxis], ratios: Floats) -> float:
+        """At least what a vote that is drawn can weigh against an attack: the bet stakes no more than it can lose."""
+        return float(self._values(listed, choices, ratios).max(initial=0.0))
+
+    def _values(self, listed: Sequence[int], choices: Sequence[ListedAxis], ratios: Floats) -> Floats:
+        """What votes against the class weigh in each cell and group, shape (*cells, groups)."""
+        values: Floats = np.multiply.outer(ratios, self._weights) * self._can_show(listed, choices) * SUMMED
+        return values
 
     def _can_show(self, listed: Sequence[int], choices: Sequence[ListedAxis]) -> npt.NDArray[np.bool_]:
         """Whether copies of a group can show each cell: one with K flips shows no more of them at attacked sites."""

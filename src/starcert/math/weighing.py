@@ -35,12 +35,6 @@ class Columns(NamedTuple):
     groups: Whole  # the word at which each group of votes begins, and where the last one ends
     full: npt.NDArray[np.uint64]  # the bits that are votes: no others count
 
-    def divided(self, parts: Sequence[npt.NDArray[np.bool_]]) -> Columns:
-        """The columns of some votes alone: a part of them for each group, where every group has them all."""
-        n_words = int(self.groups[1])
-        full = [_words(votes, np.arange(len(votes)), n_words) for votes in parts]
-        return self._replace(full=np.concatenate(full))
-
 
 class Weights(NamedTuple):
     """For each attack the logarithm of the capital against it, in `bets.SCALE`, and its estimated failure rate."""

@@ -147,6 +147,17 @@ def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
             yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, "number-any-flip")
 
 
+def changed_together(archive: Archive) -> list[str]:
+    """How many of all answers an attack changes at most, in sentences; none without collective claims."""
+    if archive.collective is None or not archive.collective.claims:
+        return []
+    meaning = (
+        "That is about all answers together, and beside the certificates: alpha is divided neither between answers nor "
+        "between attacks. The stated answers are those that the selection votes chose, also where it is abstained."
+    )
+    return [*map(str, archive.collective.claims), meaning]
+
+
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
     yield from stated(archive)
@@ -281,6 +292,29 @@ def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> lis
             label = each.label[0].upper() + each.label[1:]
             sentences.append(f"{label}: own_samples of about {half:,} would settle {which}{more}.")
     return sentences
+
+
+def deep_votes_used(archive: Archive, words: Words = GRAPHS) -> Iterator[str]:
+    """How many deep votes there are, and what is known with them; nothing where there were to be none."""
+    if archive.deep_votes is None:
+        return
+    known: Counter[str] = Counter()
+    drawn = 0
+    for verdicts in archive.certificates.verdicts or ():
+        grounds = None if verdicts is None else verdicts.grounds
+        if verdicts is not None and grounds is not None and grounds.deep is not None:
+            drawn += 1
+            found = (*verdicts.levels.values(), *verdicts.sizes.values())
+            known.update(each.kind for each in found if str(grounds.deep) in each.why)
+    if not drawn:
+        yield "Deep votes: none were drawn, as plain votes leave nothing open that they could settle."
+        return
+    sizes = "sizes" if archive.asked is not None else "levels"
+    yield (
+        f"Deep votes, copies with few flips or with more than the noise makes: {archive.deep_votes:,} on "
+        f"{quantity(drawn, words.one)} that plain votes leave open. Of the {sizes} looked at with them, "
+        f"{known['certified']:,} are certified, {known['broken']:,} broken and {known['open']:,} open."
+    )
 
 
 def _two_digits_up(number: int) -> int:

@@ -93,7 +93,9 @@
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const red = state.unpacked && attack.pairs.length ? ", red in the drawing" : "";
     $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${red}: flip `, listed,
-      `. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
+      ...(told.length
+        ? [`. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`]
+        : [". That is certain: all copies with few flips were asked, and those that fail have a probability of one half or more there."]));
   }
 
   function drawRegions() {

@@ -31,7 +31,17 @@ from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
-from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
+from starcert.runs.run_file import (
+    CERTIFICATES,
+    COLLECTIVE,
+    PROFILE,
+    REPORT,
+    RESULTS,
+    VOTES,
+    OutputFolder,
+    RunFile,
+    RunRecord,
+)
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
@@ -129,6 +139,8 @@ def certify_run(
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
         write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
+        if kept.collective is not None:
+            write_whole(place.kept / COLLECTIVE, csv_lines(kept.collective.rows()))
         times = None if clock is None else clock.times()
         if times is not None:
             write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
@@ -178,7 +190,7 @@ def certified(
         alpha=settings.alpha,
         family=settings.family,
         threat=without_folders(settings.threat),
-        evidence=Evidence(settings.own_samples) if settings.evidence else False,
+        evidence=settings.evidence and Evidence(settings.own_samples, settings.collective, settings.deep_samples),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
     ).numbered
@@ -241,6 +253,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "selection_samples": settings.selection_samples,
         "evidence": settings.evidence or None,
         "own_samples": settings.max_own_votes if settings.evidence else None,
+        "collective": settings.collective or None,
+        "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
         "fallback": None if settings.fallback is None else str(settings.fallback),

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from starcert.runs.run_file import RunFile
 
 MAX_LEVELS = 1_000
-_CERTIFYING = ("samples", "selection_samples", "own_samples")  # what a run file says for `certify` above its tables
+_CERTIFYING = (
+    "samples",
+    "selection_samples",
+    "own_samples",
+    "deep_samples",
+    "collective",
+)  # in a run file: for `certify`
 _FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."

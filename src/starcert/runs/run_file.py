@@ -45,14 +45,14 @@ EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat", "fallba
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
-VOTES, PROFILE = "votes.db", "profile.json"
+VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
 
-# a store refuses others once it was used
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound", "fallback", "threshold"}
+# others, a store refuses
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", "bound", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")
-_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples",)}
+_GROUPS = {"voting": ("selection_samples", "plan", "store"), "evidence": ("own_samples", "deep_samples", "collective")}
 """Settings that may stand in a table too, as in the arguments `voting` and `evidence` of Python."""
 _WRITTEN = {*_GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
+from starcert.math.bets import MAX_VOTES
 from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
@@ -39,6 +40,7 @@ def setting(check: Check, text: str, *, default: object = None, **more: Any) -> 
 
 _of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
 _of_certificates = partial(setting, changes="certificates")
+_of_evidence = partial(_of_certificates, panel="Evidence")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +62,7 @@ class RunSettings:
     )
     weights: Path | None = _of_data(
         checks.as_path,
-        "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
-        "dict from torch.save.",
+        "The file of the module's weights, such as model.pt: from starcert train, or a state dict from torch.save.",
         shown="as the model function returns it",
         metavar="FILE",
     )
@@ -159,8 +160,7 @@ class RunSettings:
     plan: Literal["fixed", "decided"] = _of_certificates(
         checks.one_of("fixed", "decided"),
         "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of the "
-        "threat is certified, or is unlikely to be certified even with all samples. Bounds are then a little wider, "
-        "as they hold whenever somebody looks.",
+        "threat is certified, or unlikely to be. Bounds are then a little wider: they hold whenever somebody looks.",
         metavar="fixed|decided",
         implied="fixed",
         default="fixed",
@@ -187,33 +187,45 @@ class RunSettings:
         "validation part: larger ones lean on the blind answer.",
         shown=f"{THRESHOLD}",
     )
-    evidence: bool = _of_certificates(
+    evidence: bool = _of_evidence(
         checks.as_flag,
-        "Look at where the flips of the votes fell, too, and not only at how many votes each class has (p_A). "
-        "Far more is certified, and every number of flips is certified, broken (an attack is found) or open. "
-        "alpha is shared between both arguments.",
+        "Look at where the flips of the votes fell, too, not only at how many votes each class has (p_A). More is "
+        "certified; every number of flips is certified, broken (an attack is found) or open. Both share alpha.",
         shown="no",
-        panel="Evidence",
         sweep_help="Look at where the flips of the votes fell, too: levels are compared by what that certifies.",
         implied=False,
         default=False,
     )
-    own_samples: int | None = _of_certificates(
+    own_samples: int | None = _of_evidence(
         checks.whole(0, 10**12),
         "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
         "leave open, and find attacks. 0: none.",
         shown="as many as samples",
-        panel="Evidence",
         of_sweeps=True,
         sweep_shown="0",
+    )
+    deep_samples: int = _of_evidence(
+        checks.whole(0, MAX_VOTES),
+        "With evidence, the most copies with more flips than noise makes: they settle several flips at small noise.",
+        in_sweeps=False,
+        implied=0,
+        default=0,
+    )
+    collective: bool = _of_evidence(
+        checks.as_flag,
+        "With evidence and a threat, also claim about all answers together that no attack changes more than k of them: "
+        "alpha is divided neither between answers nor between attacks. It takes memory for all votes side by side.",
+        shown="no",
+        in_sweeps=False,
+        implied=False,
+        default=False,
     )
     alpha: float = _of_certificates(
         checks.as_alpha, "The probability that a graph's certificate fails (not the confidence).", default=0.01
     )
     family: Family = _of_certificates(
         checks.as_family,
-        "What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
-        "number, so that all hold together).",
+        "What fails with probability alpha: each certificate by itself, or any of all (each has a part of alpha).",
         metavar="each|all",
         default="each",
     )
@@ -304,8 +316,7 @@ class RunSettings:
     @property
     def max_own_votes(self) -> int:
         """The most votes at attacked versions of a graph; its targets share them."""
-        samples = self.samples if self.own_samples is None else self.own_samples
-        return samples if self.evidence else 0
+        return (self.samples if self.own_samples is None else self.own_samples) if self.evidence else 0
 
     @property
     def limits(self) -> tuple[int, ...] | None:
@@ -319,9 +330,10 @@ class RunSettings:
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.bound == choose_bound(None, self.plan, 2).name:
             object.__setattr__(self, "bound", None)
-        if self.own_samples is not None and not self.evidence:
-            hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
-            raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
+        for name, given in (("own_samples", self.own_samples), ("deep_samples", self.deep_samples or None)):
+            if given is not None and not self.evidence:
+                hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
+                raise InvalidParameterError(name, "be left out without evidence", given, hint)
         self._check_fallback()
         if self.nodes is not None and self.targets != "nodes":
             hint = 'Say targets = "nodes" too.'
@@ -339,6 +351,9 @@ class RunSettings:
             object.__setattr__(self, "max_radius", None)
         if self.threat is not None:
             object.__setattr__(self, "threat", self.threat.for_noise(self.noise))
+        if self.collective and (self.threat is None or not self.evidence):
+            hint = "For example --evidence --collective --threat deletions:1."
+            raise InvalidParameterError("collective", "come with evidence and a threat", self.collective, hint)
         if self.regions is None and len(self.noise.regions) > 1:
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
@@ -363,8 +378,7 @@ CERTIFICATE_SETTINGS = tuple(key for key, each in SETTINGS.items() if each.chang
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
     """The settings of a run from checked values and options, which override them."""
-    options = options or {}
-    given: dict[str, Any] = {**values, **options}
+    given: dict[str, Any] = {**values, **(options := options or {})}
     if isinstance(values.get("columns"), Mapping) and isinstance(options.get("columns"), Mapping):
         given["columns"] = {**values["columns"], **options["columns"]}  # type: ignore[dict-item]
     for key, each in SETTINGS.items():
@@ -373,8 +387,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
             raise InvalidParameterError(key, "be given", None, f"{hint}; `starcert init` writes one that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
-    if options.get("evidence") is False and "own_samples" not in options:
-        given.pop("own_samples", None)  # a run file has them for evidence
+    for key in {"own_samples", "deep_samples", "collective"} - {*options} if options.get("evidence") is False else ():
+        given.pop(key, None)  # a run file has them for evidence
     if given.get("max_radius") is None:
         return RunSettings(**given)
     noise = checks.as_noise(given["noise"], Path.cwd(), "noise")

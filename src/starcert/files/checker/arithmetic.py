@@ -30,8 +30,9 @@ import numpy.typing as npt
 from flint import acb, arb, ctx
 
 from starcert.math.arithmetic import LOCK, exact_number, float_below
-from starcert.math.attacked_sites import SiteLaw
+from starcert.math.attacked_sites import AttackAxis, SiteLaw
 from starcert.math.channels import Channel
+from starcert.math.flips import FlipRecord
 from starcert.math.limits import ERROR, MAX_TERMS, tail_in_pairs
 from starcert.math.pooling import bins_of
 
@@ -255,3 +256,16 @@ def mixture(count: int, total: int, limit: float = 0.5) -> Ball:
 
         whole = acb.integral(capital, acb(0), acb(end), rel_tol=arb(2) ** -50)
         return whole.real / end
+
+
+def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
+    """The outcome that each vote shows at each choice of an axis, 0 where it did not flip, shape (choices, votes)."""
+    if axis.moves is None:
+        return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
+    found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
+    values = record.values(axis.sites)
+    for site, clean in enumerate(axis.values.tolist()):
+        shown = np.where(values[:, site] < 0, clean, values[:, site])
+        for move in range(axis.law.moves):
+            found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]
+    return found

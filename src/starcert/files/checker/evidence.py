@@ -6,7 +6,8 @@ penalty π is summed over all outcomes and bins, likelihood ratios are fractions
 capital is M = mean over g of Π (1 + g·(θ − X)).
 
 An attack is harmless if (1 − reserve)·M + reserve, times the capital of its own votes where it has some, is at least
-1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box.
+1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box. Deep
+votes, where there are any, come in between (`deep`).
 
 The engine's choices, λ and g, are taken over: a bet is fair whatever they are, provided they were made beforehand. So
 the choices of a stage are requested from an engine that has only seen the votes before that stage.
@@ -36,7 +37,9 @@ from starcert.files.checker.arithmetic import (
     mean_of_exponentials,
     mixture,
     pooled_outcomes,
+    shown_outcomes_of,
 )
+from starcert.files.checker.deep import DeepProof
 from starcert.files.claims import BrokenLevel
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex
@@ -45,7 +48,6 @@ from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, 
 from starcert.math.bets import RESERVE, class_and_rival, sizes_of_stakes
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
-from starcert.math.flips import FlipRecord
 from starcert.math.limits import AlphaShares
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme, bins_of, level_weight
@@ -73,6 +75,7 @@ class EvidenceChecker:
 
     `axes` are those of the noise on the graph, `alpha` is the failure probability of its certificate, `box` the
     requested radii (None: all), and `choices` returns the engine's choices, given the number of the first chunks.
+    With `two_classes`, copies that were asked may break an answer for certain.
     """
 
     def __init__(
@@ -84,10 +87,12 @@ class EvidenceChecker:
         alpha: Fraction,
         box: Level | None,
         choices: Callable[[int], FlipEvidence],
+        two_classes: bool,
         contest: Contest,  # what the class has to withstand
     ) -> None:
         record = graph.record
-        self.graph, self.axes, self.label, self.contest = graph, axes, label, contest
+        self.graph, self.axes, self.label, self._two_classes = graph, axes, label, two_classes
+        self.contest, self.deep = contest, DeepProof(graph.deep, axes)
         self.alpha = AlphaShares.of(alpha).certified
         self.pools = pools_of(axes)
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
@@ -144,7 +149,7 @@ class EvidenceChecker:
         if sum(scheme.share for scheme in schemes) > 1:
             return None  # more than the alpha of the level
         for scheme in schemes:
-            weighed = self.engine.weighed(level, scheme)
+            weighed = self.deep.weighed(self.engine, level, scheme)
             if len(weighed.rest) <= len(self.graph.own):  # else some open attack has no votes of its own
                 with LOCK, ctx.workprec(PRECISION):
                     found = self._weigh_again(level, scheme, weighed)
@@ -161,7 +166,7 @@ class EvidenceChecker:
     ) -> tuple[int, int] | None:
         """How many attacks these are, and how many pass with votes of their own; None: one does not pass."""
         needed, reserve = exact_number(delta), exact_number(RESERVE)
-        shared = _SharedBet.of(self, level, scheme)
+        shared, deep = _SharedBet.of(self, level, scheme), self.deep.bet(self.engine, level, scheme)
         # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
         unweighed = arb(self.engine.wager(level, scheme, 0) is None)
         attacks = settled = 0
@@ -169,6 +174,8 @@ class EvidenceChecker:
             attacks += 1
             won = unweighed if shared is None else shared.capital(attack)
             capital = ((1 - reserve) * won + reserve) * needed
+            if not capital >= 1 and deep is not None:
+                capital *= (1 - reserve) * deep.capital(attack) + reserve
             if capital >= 1:
                 continue
             settled += 1
@@ -185,7 +192,7 @@ class EvidenceChecker:
         if number > MAX_AGAIN:
             engine = ListedEvidence(self.engine, lists, by_counts.__contains__)
             (scheme,) = engine.schemes((size,))
-            weighed = engine.weighed((size,), scheme)
+            weighed = self.deep.weighed(engine, (size,), scheme)
             if scheme.n_attacks != number or len(weighed.rest) > len(self.graph.own):
                 return None  # the engine has left out attacks, or some open one has no votes of its own
             few = ([engine.attack((size,), scheme, each)] for each in _nearest(weighed))
@@ -229,6 +236,9 @@ class EvidenceChecker:
         return of_size and self._changes_answer(broken, moved)
 
     def _changes_answer(self, broken: BrokenLevel, moved: tuple[int, ...]) -> bool:
+        if not broken.votes:
+            with LOCK, ctx.workprec(PRECISION):
+                return self._two_classes and self.deep.breaks(moved)
         votes, sums = broken.votes, np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
         if list(votes) not in sums.tolist():
             return False
@@ -385,16 +395,3 @@ class _OwnBet(NamedTuple):
             whole[place] = min(rival, counts[place])
             rival -= whole[place]
         return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.third @ (counts - whole))
-
-
-def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
-    """The outcome that each vote shows at each choice of an axis, 0 where it did not flip, shape (choices, votes)."""
-    if axis.moves is None:
-        return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
-    found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
-    values = record.values(axis.sites)
-    for site, clean in enumerate(axis.values.tolist()):
-        shown = np.where(values[:, site] < 0, clean, values[:, site])
-        for move in range(axis.law.moves):
-            found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]
-    return found

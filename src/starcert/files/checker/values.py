@@ -27,8 +27,9 @@ from starcert.files.checker.arithmetic import (
     limit_holds,
     log_gains,
     mean_of_exponentials,
+    shown_outcomes_of,
 )
-from starcert.files.checker.evidence import MAX_AGAIN, NEAREST, PRECISION, Chosen, shown_outcomes_of
+from starcert.files.checker.evidence import MAX_AGAIN, NEAREST, PRECISION, Chosen
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attack_number, attacks_of, n_attacks, pools_of
 from starcert.math.bets import sizes_of_centred_stakes
