@@ -1,4 +1,4 @@
-"""What a run falls back to: a blind model, asked in the classifier's words for classes."""
+"""What a run falls back to: a blind model, starcert's own or of a file, asked in the classifier's words for classes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from typing import Any
 import numpy as np
 
 from starcert.certificates.fallback import Fallback, Predicts
+from starcert.runs.blind_run import fit_blind
 from starcert.runs.inputs import RunInputs, TriedModel, aligned
 from starcert.runs.models import call_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import Reference, UserCodeError, running_user_code
+from starcert.system.errors import StarcertError
 
 
 @dataclass(frozen=True)
-class _Model:
-    """A model of the user's: its class numbers are those of the data, aligned with the classifier."""
+class _InWords:
+    """A model whose class numbers are those of the data, as the classifier numbers them."""
 
     model: Predicts
-    reference: Reference
+    reference: Reference | None  # the file that it is from; None: it is starcert's own
     words: Sequence[Hashable] | None  # what the classifier calls the classes; None: by their numbers
 
     def predict(self, objects: Sequence[Any]) -> np.ndarray[Any, Any]:
         """The class of each object, or of each of its targets, in the words of the classifier."""
-        with running_user_code(self.reference.file):
-            answers = np.asarray(self.model.predict(objects)).reshape(-1)
+        if self.reference is None:
+            answers = np.asarray(self.model.predict(objects))
+        else:
+            with running_user_code(self.reference.file):
+                answers = np.asarray(self.model.predict(objects)).reshape(-1)
         if self.words is None or answers.dtype.kind not in "iu" or (answers >= len(self.words)).any():
             return answers
         return np.array([self.words[each] for each in answers.tolist()], dtype=object)
@@ -34,15 +39,19 @@ class _Model:
 
 def with_fallback(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -> TriedModel:
     """The model of a run with what it falls back to, if it does."""
-    reference, threshold = settings.fallback, settings.threshold
-    if reference is None or threshold is None:
+    given, threshold, base = settings.fallback, settings.threshold, ready.base
+    if given is None or threshold is None:
         return ready
-    base, words = ready.base, ready.base.class_labels or ready.base.class_names
-    assert isinstance(reference, Reference)
-    train, validation = (each and aligned(each, base) for each in (inputs.train, inputs.validation))
-    offered = replace(inputs, train=train, validation=validation, rule=ready.rule).offered("cpu", settings.noise)
-    model = call_model(reference, offered)
-    if not isinstance(model, Predicts):
+    words = base.class_labels or base.class_names
+    if not isinstance(given, Reference):
+        fitted = fit_blind(settings, inputs, ready)
+        if fitted.model is None:
+            raise StarcertError(f"There is no blind model to fall back to. {fitted.missing}")
+        return replace(ready, fallback=Fallback(_InWords(fitted.model, None, words), threshold), fitted=fitted)
+    train, validation = (None if each is None else aligned(each, base) for each in (inputs.train, inputs.validation))
+    offered = replace(inputs, rule=ready.rule, train=train, validation=validation).offered("cpu", settings.noise)
+    found = call_model(given, offered)
+    if not isinstance(found, Predicts):
         hint = "Let it return a model with a method predict on a list of objects."
-        raise UserCodeError(f"{reference.file}: {reference.name} returned a {type(model).__name__}. {hint}")
-    return replace(ready, fallback=Fallback(_Model(model, reference, words), threshold), blind=reference.digest)
+        raise UserCodeError(f"{given.file}: {given.name} returned a {type(found).__name__}. {hint}")
+    return replace(ready, fallback=Fallback(_InWords(found, given, words), threshold), blind=given.digest)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.plans import Job
+
+if TYPE_CHECKING:
+    from starcert.runs.blind_run import FittedBlind
 
 RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
@@ -97,6 +100,7 @@ class TriedModel:
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
     fallback: Fallback | None = None  # what is answered where no class is likely enough
     blind: str | None = None  # the digest of the file that its model is from; None where it is starcert's own
+    fitted: FittedBlind | None = None  # starcert's own blind model, where the run falls back to it
 
     @property
     def problem(self) -> Problem:
