@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from starcert.certificates.fallback import Fallback, Predicts
+from starcert.objects.threats import Threat
 from starcert.runs.blind_run import fit_blind
 from starcert.runs.inputs import RunInputs, TriedModel, aligned
 from starcert.runs.models import call_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import Reference, UserCodeError, running_user_code
-from starcert.system.errors import StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def with_fallback(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -
         return ready
     words = base.class_labels or base.class_names
     if not isinstance(given, Reference):
+        _check_threat(settings.threat, ready)
         fitted = fit_blind(settings, inputs, ready)
         if fitted.model is None:
             raise StarcertError(f"There is no blind model to fall back to. {fitted.missing}")
@@ -55,3 +57,14 @@ def with_fallback(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -
         hint = "Let it return a model with a method predict on a list of objects."
         raise UserCodeError(f"{given.file}: {given.name} returned a {type(found).__name__}. {hint}")
     return replace(ready, fallback=Fallback(_InWords(found, given, words), threshold), blind=given.digest)
+
+
+def _check_threat(threat: Threat | None, ready: TriedModel) -> None:
+    """Refuses a threat that leaves regions alone: the blind model would see them, but radii are certified there too."""
+    if threat is None or threat.by_radius:
+        return
+    alone = {layer.name for each in ready.problem.sites for layer in each.layers if not threat.fits(layer)}
+    if alone:
+        must = f"be a threat that may change all regions, where a run falls back to blind: not {', '.join(sorted(alone))}"
+        hint = "Let what it leaves alone lie in no region, or fall back to a model of yours: --fallback FILE.PY:FUNCTION."
+        raise InvalidParameterError("threat", must, str(threat), hint)
