@@ -218,10 +218,9 @@ class Certificates(Sequence[Certificate]):
             >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
             array([False,  True])
         """
-        counts = in_box(self.noise.radius(radius), self.max_radius, None)
+        counts, law = in_box(self.noise.radius(radius), self.max_radius, None), self.noise.product
         rows = [(limits, each.limit) for limits, each in zip(self.capacity, self.bounds.contests, strict=True)]
-        slacks = {each: slacks_of(self.noise.product, each[1]) for each in set(rows)}
-        below = {each: slacks[each].bracket(in_box(counts, None, each[0])).below for each in slacks}
+        below = {each: slacks_of(law, each[1]).bracket(in_box(counts, None, each[0])).below for each in set(rows)}
         verdicts = self.bounds.failure <= np.array([below[each] for each in rows])
         one_by_one = self.bounds.other < self.bounds.failure
         if self.verdicts is not None:

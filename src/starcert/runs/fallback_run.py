@@ -65,6 +65,10 @@ def _check_threat(threat: Threat | None, ready: TriedModel) -> None:
         return
     alone = {layer.name for each in ready.problem.sites for layer in each.layers if not threat.fits(layer)}
     if alone:
-        must = f"be a threat that may change all regions, where a run falls back to blind: not {', '.join(sorted(alone))}"
-        hint = "Let what it leaves alone lie in no region, or fall back to a model of yours: --fallback FILE.PY:FUNCTION."
+        must = (
+            f"be a threat that may change all regions, where a run falls back to blind: not {', '.join(sorted(alone))}"
+        )
+        hint = (
+            "Let what it leaves alone lie in no region, or fall back to a model of yours: --fallback FILE.PY:FUNCTION."
+        )
         raise InvalidParameterError("threat", must, str(threat), hint)
