@@ -27,6 +27,7 @@ from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
+from starcert.runs.fallback_run import with_fallback
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -183,7 +184,7 @@ def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], no
     """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
     for sentence in inputs.notes:
         note(sentence)
-    ready = try_model(settings, inputs)
+    ready = with_fallback(settings, inputs, try_model(settings, inputs))
     for sentence in other_noise(settings.weights, noises):
         note(sentence)
     return ready
@@ -209,7 +210,7 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule, fallback=ready.fallback)
     return smoothed.certify(
         problem,
         samples=settings.samples,
@@ -284,6 +285,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
+        "fallback": None if settings.fallback is None else str(settings.fallback),
+        "threshold": settings.threshold,
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
@@ -380,6 +383,7 @@ def _levels(
         for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
             if number > 1 and not one_model:
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
+                ready = replace(ready, fallback=first.fallback)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
                 workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once)
