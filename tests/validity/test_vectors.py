@@ -83,7 +83,7 @@ def test_the_worst_classifier_attains_the_bound(world):
 
 
 @pytest.mark.parametrize(
-    ("name", "evidence", "least"), [("three values", False, 10), ("bits", False, 10), ("bits", True, 140)]
+    ("name", "evidence", "least"), [("three values", False, 10), ("bits", False, 10), ("bits", True, 100)]
 )
 def test_votes_on_rows_are_certified_and_the_certificates_hold(name, evidence, least):
     world = Rows(name)

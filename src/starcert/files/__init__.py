@@ -23,3 +23,7 @@ __all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", 
            "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact",
            "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
            "write_intervals"]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -32,9 +32,10 @@ class Against:
             1 − slack(noise, R) is what a certificate at R takes. None: the one with most right copies.
 
     Example:
-        >>> Against(copies=4, flips=1), Against.of({"copies": 2, "worst": 1})
-        (Against(copies=4, worst=0.5, flips=1, consistency=0.0, share=None), Against(copies=2, worst=1.0, flips=0,
-        consistency=0.0, share=None))
+        >>> Against(copies=4, flips=1)
+        Against(copies=4, worst=0.5, flips=1, consistency=0.0, share=None)
+        >>> Against.of({"copies": 2, "worst": 1}).worst
+        1.0
     """
 
     copies: int = 4
