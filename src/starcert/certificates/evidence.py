@@ -65,12 +65,13 @@ def with_evidence(
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
-        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
-        if record is not None and (record.complete or share or one.asked is None):
+        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried; clean answers can.
+        attacked = record is not None and (record.complete or share > 0 or one.asked is None)
+        if attacked or (record is not None and one.abstained):
             axes, own, further = axes_by_object(one.object), None, None
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            if deep_share := deep // job.n_targets(one.object):
+            if attacked and (deep_share := deep // job.n_targets(one.object)):
                 further = DrawnDeep(job, one, axes, most=deep_share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
             verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
