@@ -11,6 +11,7 @@ import starcert as sc
 from starcert.certificates import evidence
 from starcert.certificates.certificate import Verdict
 from starcert.files import Archive
+from starcert.math import listed
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.voting import vote_loop
 from starcert.voting.store import VoteStore
@@ -209,6 +210,22 @@ class TestNodes:
 
         with pytest.raises(InvalidParameterError, match=r"a node for each of the 2 targets of graph 0. Got '3 nodes'"):
             nodes(Wrong()).certify([named_star()], **WANTED)
+
+
+def test_listed_attacks_are_grouped_once_for_all_targets_of_a_graph(monkeypatch, tmp_path):
+    calls, grouped = [], listed.group_attacks
+    monkeypatch.setattr(listed, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
+    result = nodes().certify(graphs(), **WANTED, threat="rewire:1", evidence=sc.Evidence(own_samples=0))
+    assert (len(result), len(calls)) == (14, 3)
+    alone = [
+        evidence.verdicts_of(one, result.votes.row(row), each.grounds.axes, alpha=0.01, own=None, asked=one.asked)
+        for row, (one, each) in enumerate(zip(result.by_p_A, result.verdicts, strict=True))
+    ]
+    assert alone == list(result.verdicts)
+    sc.archive.write(tmp_path / "c.json", Archive.from_result(result))
+    calls.clear()
+    assert list(sc.archive.read(tmp_path / "c.json").certificates.verdicts) == alone
+    assert len(calls) == 3
 
 
 class Degree(Busy):
