@@ -8,7 +8,12 @@ from asking import how_to
 from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nodes
 
 import starcert as sc
+from starcert.certificates import evidence
+from starcert.certificates.certificate import Verdict
+from starcert.files import Archive
+from starcert.math import listed
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
+from starcert.voting import vote_loop
 from starcert.voting.store import VoteStore
 
 
@@ -205,3 +210,71 @@ class TestNodes:
 
         with pytest.raises(InvalidParameterError, match=r"a node for each of the 2 targets of graph 0. Got '3 nodes'"):
             nodes(Wrong()).certify([named_star()], **WANTED)
+
+
+def test_listed_attacks_are_grouped_once_for_all_targets_of_a_graph(monkeypatch, tmp_path):
+    calls, grouped = [], listed.group_attacks
+    monkeypatch.setattr(listed, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
+    result = nodes().certify(graphs(), **WANTED, threat="rewire:1", evidence=sc.Evidence(own_samples=0))
+    assert (len(result), len(calls)) == (14, 3)
+    alone = [
+        evidence.verdicts_of(one, result.votes.row(row), each.grounds.axes, alpha=0.01, own=None, asked=one.asked)
+        for row, (one, each) in enumerate(zip(result.by_p_A, result.verdicts, strict=True))
+    ]
+    assert alone == list(result.verdicts)
+    sc.archive.write(tmp_path / "c.json", Archive.from_result(result))
+    calls.clear()
+    assert list(sc.archive.read(tmp_path / "c.json").certificates.verdicts) == alone
+    assert len(calls) == 3
+
+
+class Degree(Busy):
+    """Nodes by their degree, in four classes."""
+
+    n_classes = 4
+
+    def classify(self, graphs):
+        return np.minimum(graphs.degrees(), 3)
+
+
+class TestCleanAnswersWithoutFlips:
+    """Listed attacks cannot be weighed where flips are numbers by axis; what is answered without attack can."""
+
+    @staticmethod
+    def certified(**options):
+        edges = [(i, j) for i in range(12) for j in range(i) if (i * j) % 7 == 3]
+        smoothed = sc.SmoothedClassifier(Degree(), sc.Noise(all=sc.Flip(delete=0.3, add=0.05)))
+        given = {"samples": 100, "seed": 1, "alpha": 0.05, "threat": "rewire:1"} | options
+        return smoothed.certify([sc.Graph(12, edges)], evidence=sc.Evidence(own_samples=0), **given)
+
+    @pytest.fixture
+    def by_numbers(self, monkeypatch):
+        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 4_000)
+
+    @pytest.mark.parametrize("options", [{}, {"family": "all"}, {"voting": sc.Voting(plan="decided")}])
+    def test_fewer_abstain_and_the_file_proves_it(self, by_numbers, tmp_path, options):
+        result = self.certified(**options)
+        assert not any(record.complete for record in result.votes.records)
+        abstained = result.by_p_A.abstained
+        assert (result.abstained <= abstained).all()
+        assert result.abstained.sum() < abstained.sum()
+        assert [each is not None for each in result.verdicts] == abstained.tolist()
+        gained = [one for one, before in zip(result, abstained, strict=True) if before and not one.abstained]
+        assert {one.verdict("rewire:1") for one in gained} == {"open"}
+        assert {one.certified_size for one in gained} == {0}
+        sc.archive.write(tmp_path / "c.json", Archive.from_result(result))
+        again = sc.archive.read(tmp_path / "c.json").certificates
+        assert again.abstained.tolist() == result.abstained.tolist()
+        assert sc.archive.verify(tmp_path / "c.json", progress=False).verdict == "proved"
+
+    def test_as_few_abstain_as_where_flips_are_known(self, monkeypatch):
+        known = self.certified()
+        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 4_000)
+        assert self.certified().abstained.tolist() == known.abstained.tolist()
+
+    def test_a_clean_answer_that_votes_do_not_show_is_not_proved(self, by_numbers, tmp_path, monkeypatch):
+        """A control: with a rule that answers always, the second proof disagrees."""
+        sc.archive.write(tmp_path / "c.json", Archive.from_result(self.certified()))
+        monkeypatch.setattr(evidence, "_clean_verdict", lambda *_: Verdict("certified", "always"))
+        with pytest.raises(ArithmeticError, match="two proofs disagree about the answer"):
+            sc.archive.verify(tmp_path / "c.json", progress=False)

@@ -11,6 +11,8 @@ from rich.console import Console
 
 import starcert as sc
 from starcert.baselines import blind_model
+from starcert.certificates.gains import exact_gains
+from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
 from starcert.pages.compare_page import write_comparison
@@ -142,6 +144,56 @@ def test_where_nothing_can_be_learned_from_it_says_why(values, changes, why):
     assert f"No blind model to compare with. {why}" in shown(certified_view(found))
     assert why in found.report.read_text(encoding="utf-8")
     assert certified_object(found)["blind"]["missing"].startswith(why)
+    assert "blind_class" not in (found.folder / "results.csv").read_text(encoding="utf-8")
+
+
+def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
+    found = certified(values, split="test", threat="flips:2", exact=True)
+    archive, row = found.archive, BlindRow.of(found.archive)
+    with open(found.folder / "results.csv", newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0])[:5] == ["graph", "name", "true", "blind_class", "answer"]
+    assert [line["blind_class"] for line in lines] == [archive.class_names[each] for each in row.answers]
+    text = shown(exact_view(found))
+    right = np.array(archive.labels) == archive.result.labels
+    assert "accuracy, blind model" in text
+    assert "share of the majority class" in text
+    assert "Blind: logistic regression on counts of label, learned from 48 graphs." in text
+    assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
+    report = found.report.read_text(encoding="utf-8")
+    assert 'id="number-blind"' in report
+    assert "Worth no more than a blind model" in report
+    assert "Beside a blind model" in report
+    assert '"answers"' not in report.partition('id="origin"')[2]
+    assert "&#39;answers&#39;" not in report.partition('id="origin"')[2]
+    kept = json.loads(json.dumps(exact_object(found)))
+    assert (kept["blind"]["accuracy"], kept["accuracy"]) == (1, right.mean())
+    assert [each["blind_class"] for each in kept["graphs"]] == [line["blind_class"] for line in lines]
+    gains = {each["attacks"]: each for each in kept["structure_gain"]}
+    assert list(gains) == ["no attack", "any 1 flip", "any 2 flips"]
+    for size, gain in enumerate(gains.values()):
+        safe = right & (archive.result.certified_sizes >= size)
+        assert (gain["n_graphs"], gain["gain"]) == (6, pytest.approx(safe.mean() - 1))
+    compared = write_comparison(tmp_path / "compare.html", dict.fromkeys("ab", archive))
+    same = [vars(each) | {"attacks": ""} for run, each in compared.gains if run == "a"]
+    assert same == [gain | {"attacks": ""} for gain in gains.values()]
+
+
+@pytest.mark.parametrize("threat", ["rewire:1", "deletions:1"])
+def test_a_graph_without_attacks_counts_for_no_gain_by_size(threat):
+    graphs = [sc.Graph(4, edges) for edges in ([], [(0, 1)], [(0, 1), (1, 2)])]
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 1), n_classes=2)
+    result = sc.ExactClassifier(base, sc.Noise(all=0.1)).certify(graphs, threat=threat)
+    clean, attacked = exact_gains(result, [0, 0, None], [1, 0, 1])
+    assert (clean.n_graphs, clean.certified, clean.blind) == (2, 1, 0.5)
+    assert (attacked.n_graphs, attacked.certified, attacked.blind) == (1, 1, 1)
+
+
+def test_a_run_that_tries_every_attack_says_why_it_has_no_blind_row(values):
+    found, why = certified(values, threat="flips:1", exact=True), "There is no training part to learn from"
+    assert f"No blind model to compare with. {why}" in shown(exact_view(found))
+    assert why in found.report.read_text(encoding="utf-8")
+    assert exact_object(found)["blind"]["missing"].startswith(why)
     assert "blind_class" not in (found.folder / "results.csv").read_text(encoding="utf-8")
 
 

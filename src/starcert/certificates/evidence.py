@@ -28,7 +28,7 @@ from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
 from starcert.math.limits import AlphaShares, upper_limit
-from starcert.math.listed import ListedEvidence
+from starcert.math.listed import GroupedOnce, ListedEvidence
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
 from starcert.system.stages import staged
@@ -62,17 +62,19 @@ def with_evidence(
     assert votes is not None
     against: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
     drawn = 0
+    grouped = GroupedOnce()
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
-        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried.
-        if record is not None and (record.complete or share or one.asked is None):
+        # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried; clean answers can.
+        attacked = record is not None and (record.complete or share > 0 or one.asked is None)
+        if attacked or (record is not None and one.abstained):
             axes, own, further = axes_by_object(one.object), None, None
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            if deep_share := deep // job.n_targets(one.object):
+            if attacked and (deep_share := deep // job.n_targets(one.object)):
                 further = DrawnDeep(job, one, axes, most=deep_share, store=store, executor=executor)
-            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, grouped=grouped)
             verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
             if further is not None and further.votes is not None:
                 drawn += further.most
@@ -100,8 +102,12 @@ def verdicts_of(
     deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
+    grouped: GroupedOnce | None = None,
 ) -> Verdicts:
-    """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
+    """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips.
+
+    `grouped` keeps what targets of the same object share.
+    """
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
     zero, levels = (0,) * len(axes), {}
     if one.abstained:
@@ -116,7 +122,7 @@ def verdicts_of(
             frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
         found = find(evidence, frontier, max_flips=max_flips)
         return replace(found, levels=levels | dict(found.levels))
-    listed = ListedEvidence(evidence, asked.attacks, one.proves)
+    listed = ListedEvidence(evidence, asked.attacks, one.proves, grouped)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     found = find(listed, Frontier(((certified,),) if answered else (), beyond, verified=True))

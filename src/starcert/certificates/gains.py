@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from starcert.certificates.answers import Labels, known_classes, right
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import has_sites, size_outcomes, size_steps, steps_to
-from starcert.certificates.paired import StructureGain
-from starcert.objects.threats import Threat
+from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
+from starcert.certificates.metrics import SizeOutcome, has_sites, size_outcomes, size_steps, steps_to
+from starcert.certificates.paired import Mask, StructureGain
+from starcert.certificates.questions import size_within
+from starcert.objects.threats import AnyFlips, Threat
 from starcert.system.output import quantity
+
+NOT_LOOKED_AT = SizeOutcome(1, 0, 0, 0, None, None)
 
 
 def structure_gains(
@@ -38,16 +43,47 @@ def _gains(
     wise = np.asarray(certificates.truth(blind) == certificates.truth(labels))
     yield StructureGain.of("no attack", answered, wise, known)
     if threat is not None:
-        outcomes = size_outcomes(certificates, threat)
-        for size in size_steps(outcomes):
-            possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
-            safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
-            yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible)
+        yield from _gains_by_size(threat, size_outcomes(certificates, threat), answered, wise, known)
     limits, axes = certificates.max_radius, certificates.noise.axes
     for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
         for n in (each for each in flips if limits is None or each <= limits[place]):
             safe = certificates.certified(tuple(n * (other == place) for other in range(len(axes))))
             yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", answered & safe, wise, known & there)
+
+
+def _gains_by_size(
+    threat: Threat, outcomes: Sequence[SizeOutcome], answered: Mask, wise: Mask, known: Mask
+) -> Iterator[StructureGain]:
+    for size in size_steps(outcomes):
+        possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
+        safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
+        yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible)
+
+
+def exact_gains(result: ExactCertificates, labels: Labels, blind: Labels) -> list[StructureGain]:
+    """The same of a plain model on which attacks were tried: by their size alone."""
+    truth, outcomes = result.truth(labels), [exact_outcome(one, result.threat) for one in result]
+    known = np.array([each is not None for each in truth], dtype=np.bool_)
+    answered, wise = np.asarray(truth == result.labels), np.asarray(truth == result.truth(blind))
+    plain = StructureGain.of("no attack", answered, wise, known)
+    by_size = _gains_by_size(result.threat, outcomes, answered, wise, known)
+    return [each for each in (plain, *by_size) if each.n_graphs]
+
+
+def exact_outcome(one: ExactCertificate, threat: Threat) -> SizeOutcome:
+    """What trying attacks shows about one graph under a threat; nothing where other attacks were tried."""
+    result = one.certificates
+    if isinstance(threat, AnyFlips):
+        if not isinstance(result.threat, AnyFlips):
+            return NOT_LOOKED_AT
+        asked = min(threat.most, result.threat.most, result.n_sites[one.object])
+        return SizeOutcome(1, asked, 0, min(asked, one.certified_size), one.broken_size, None)
+    most = size_within(result.threat, threat)
+    if most is None:
+        return NOT_LOOKED_AT
+    counts = tuple(later - earlier for earlier, later in pairwise((0, *result.ends[one.object])))
+    least = next((size for size, n in enumerate(counts, start=1) if n), most + 1)
+    return SizeOutcome(least, most, 0, min(most, one.certified_size), one.broken_size, None, counts[:most])
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:

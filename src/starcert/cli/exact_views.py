@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from starcert.certificates.exact_certificates import SAYS
+from starcert.certificates.metrics import majority_share
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
-from starcert.runs.exact_run import ExactRun
+from starcert.cli.run_views import worth_view
+from starcert.pages.worth import Worth
+from starcert.runs.exact_run import ExactRun, exact_rows
 from starcert.system.output import duration, quantity
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ def exact_view(outcome: ExactRun) -> list[RenderableType]:
         "",
         table(f"{archive.word.capitalize()}s {right}: certified, broken, open", heads, cells, left=heads[:1]),
         table(f"What each {archive.word} withstands", columns, rows, left=columns, more="results.csv has all"),
+        *worth_view(Worth.of(archive)),
         *anchored_notes(result.anchored),
         *filter(None, [result.threat.anchored]),
         f"Report: {outcome.report}",
@@ -51,6 +55,9 @@ def _facts(outcome: ExactRun) -> Iterator[tuple[str, str]]:
         for size in range(1, result.threat.most + 1):
             share = result.certified_accuracy(archive.labels, size)
             yield f"right and certified, {result.threat.label_of(size)}", f"{share:.1%}"
+        yield "share of the majority class", f"{majority_share(archive.truth):.1%}"
+        if (worth := Worth.of(archive)) is not None and worth.gains:
+            yield "accuracy, blind model", f"{worth.gains[0].blind:.1%}"
     yield "forward passes", f"{result.forward_passes:,} in {duration(result.seconds)}"
 
 
@@ -66,6 +73,9 @@ def exact_object(outcome: ExactRun) -> dict[str, object]:
         "class_names": list(archive.class_names),
         "forward_passes": result.forward_passes,
         "seconds": result.seconds,
+        "accuracy": None if archive.known is None else result.certified_accuracy(archive.known, 0),
+        "majority_share": None if archive.known is None else majority_share(archive.truth),
+        **({} if (worth := Worth.of(archive)) is None else worth.to_json()),
         "sizes": [each._asdict() for each in result.by_size(archive.known)],
-        "graphs": list(archive.rows()),
+        "graphs": list(exact_rows(archive)),
     }

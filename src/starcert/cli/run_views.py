@@ -71,7 +71,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_verdict_table(archive, words),
         *([*together, ""] if (together := findings.changed_together(archive)) else []),
         *_reach(archive, words),
-        *_worth(outcome),
+        *worth_view(Worth.of(archive, words)),
         *filter(None, (findings.out_of_reach(archive), findings.what_evidence_adds(archive, words), fixed, hidden)),
         *anchored_notes(archive.anchored),
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
@@ -219,9 +219,8 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     return [shown, f"Shares are of the {words.many} that have sites on the axis."] if some_empty else [shown]
 
 
-def _worth(outcome: CertifiedRun) -> list[RenderableType]:
+def worth_view(worth: Worth | None) -> list[RenderableType]:
     """The structure gain at all that is shown, and an honest sentence where there is none."""
-    worth = Worth.of(outcome.archive, outcome.words)
     if worth is None or not worth.gains:
         return [] if worth is None else [f"No blind model to compare with. {worth.row.missing}"]
     title = "Right and certified, beside what a blind model has right"

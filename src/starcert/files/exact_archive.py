@@ -103,6 +103,11 @@ class ExactArchive:
         return self.labels if any(label is not None for label in self.labels) else None
 
     @property
+    def truth(self) -> list[int]:
+        """The true classes that are known."""
+        return [label for label in self.labels if label is not None]
+
+    @property
     def anchored(self) -> tuple[str, ...]:
         """Of each row, why its regions are anchored; "" if they are not."""
         return tuple(self.result.anchored[number] for number in self.result.objects.tolist())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +33,7 @@ from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
-from starcert.math.listed import AttackList
+from starcert.math.listed import AttackList, GroupedOnce
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
@@ -240,7 +240,8 @@ class Archive:
         by_counts = self._by_counts()
         if self.evidence is None or not any(self.evidence):
             return by_counts
-        return replace(by_counts, verdicts=[self._verdicts(row, one) for row, one in enumerate(by_counts)])
+        judge = partial(self._verdicts, grouped=GroupedOnce())
+        return replace(by_counts, verdicts=[judge(row, one) for row, one in enumerate(by_counts)])
 
     def _by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""
@@ -287,7 +288,7 @@ class Archive:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
 
-    def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
+    def _verdicts(self, row: int, one: Certificate, grouped: GroupedOnce) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
         if graph is None or self.votes.selection is None:
             return None
@@ -296,7 +297,8 @@ class Archive:
         axes, flips, kept, deep = graph.axes(self.noise), graph.max_flips, graph.deep, None
         if kept is not None:
             deep = RecordedDeep(kept.most, len(self.class_names), kept.votes(axes))
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, deep=deep, max_flips=flips, asked=one.asked)
+        judge = partial(verdicts_of, alpha=self.alpha, max_flips=flips, asked=one.asked, grouped=grouped)
+        return judge(one, votes, axes, own=own, deep=deep)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.

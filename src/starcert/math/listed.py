@@ -74,6 +74,21 @@ def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[G
     return found
 
 
+class GroupedOnce:
+    """The attacks of a list by size and level: made once while the same list is asked about, as for all its targets."""
+
+    def __init__(self) -> None:
+        self._attacks: AttackList | None = None
+        self._groups: list[list[Group]] = []
+
+    def __call__(self, axes: Sequence[AttackAxis], attacks: AttackList) -> list[list[Group]]:
+        """The groups of each size; a list is always that of an object with the same axes."""
+        if attacks is not self._attacks:
+            self._groups = [group_attacks(axes, blocks) for blocks in attacks]
+            self._attacks = attacks
+        return self._groups
+
+
 def row_numbers(rows: Whole) -> Whole:
     """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
     width = int(rows.max()) + 1
@@ -92,18 +107,24 @@ def _lexicographic(rows: Whole) -> Whole | slice:
 class ListedEvidence:
     """The votes on one object, ready to be weighed against listed attacks; a *level* here is a size, (1,), (2,), ….
 
-    `harmless` says which levels of flips by axis are certified otherwise: their attacks are not weighed.
+    `harmless` says which levels of flips by axis are certified otherwise: their attacks are not weighed. `grouped` is
+    shared by the targets of an object.
     """
 
     nothing_to_weigh: ClassVar[str] = "its attacks, if there are any, are certified by p_A"
 
-    def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
+    def __init__(
+        self,
+        votes: FlipEvidence,
+        attacks: AttackList,
+        harmless: Callable[[Level], bool],
+        grouped: GroupedOnce | None = None,
+    ) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
         self.n_votes, self.contest = votes.n_votes, votes.contest
         self.box = (len(attacks),)
-        self.groups = [
-            [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
-        ]
+        every = (grouped or GroupedOnce())(votes.axes, attacks)
+        self.groups = [[group for group in groups if not harmless(group.level)] for groups in every]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a size that is not harmless."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 from typing_extensions import override
 
 from starcert.certificates.exact_certificates import SAYS
+from starcert.certificates.gains import exact_outcome
 from starcert.certificates.metrics import SizeOutcome
 from starcert.certificates.questions import size_within
 from starcert.files import BlindRow, ExactArchive
-from starcert.objects.threats import AnyFlips, Threat
+from starcert.objects.threats import Threat
 from starcert.pages.compared_runs import ComparedRun, Mask
 from starcert.pages.document import Notice
-
-NOT_LOOKED_AT = SizeOutcome(1, 0, 0, 0, None, None)
 
 
 class ComparedExact(ComparedRun):
@@ -68,21 +66,7 @@ class ComparedExact(ComparedRun):
 
     @override
     def outcomes(self, threat: Threat) -> list[SizeOutcome]:
-        return [self._outcome(row, threat) for row in self.rows]
-
-    def _outcome(self, row: int, threat: Threat) -> SizeOutcome:
-        one, known = self.archive.result[row], self.archive.result.threat
-        if isinstance(threat, AnyFlips):
-            if not isinstance(known, AnyFlips):
-                return NOT_LOOKED_AT
-            asked = min(threat.most, known.most, self.archive.result.n_sites[one.object])
-            return SizeOutcome(1, asked, 0, min(asked, one.certified_size), one.broken_size, None)
-        most = size_within(known, threat)
-        if most is None:
-            return NOT_LOOKED_AT
-        counts = tuple(later - earlier for earlier, later in pairwise((0, *self.archive.result.ends[one.object])))
-        least = next((size for size, n in enumerate(counts, start=1) if n), most + 1)
-        return SizeOutcome(least, most, 0, min(most, one.certified_size), one.broken_size, None, counts[:most])
+        return [exact_outcome(self.archive.result[row], threat) for row in self.rows]
 
     @override
     def notices(self) -> Iterator[Notice]:

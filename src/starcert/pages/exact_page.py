@@ -6,16 +6,17 @@ import os
 from collections import Counter
 
 from starcert.certificates.exact_certificates import SAYS, SizeCounts
-from starcert.files import ExactArchive
+from starcert.files import BLIND, ExactArchive
 from starcert.objects.binding import Problem
 from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
 from starcert.pages.drawings import attack_in_words
+from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.system.output import quantity
 
 
 def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, problem: Problem, title: str) -> None:
     """Writes what trying attacks has shown as one HTML page that loads nothing."""
-    result, word = archive.result, archive.word
+    result, word, worth = archive.result, archive.word, Worth.of(archive)
     sizes = result.by_size(archive.known)
     rows = []
     for row, one in enumerate(result):
@@ -37,9 +38,14 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
         "numbers": [
             KeyFigure("0", "alpha: nothing is sampled", "alpha"),
             *_accuracy(archive),
+            *(() if worth is None else worth.figures),
             *_reached(archive, sizes[-1]),
         ],
-        "notices": list(_notices(archive)),
+        "notices": [*_notices(archive), *(() if worth is None else worth.notices)],
+        "many": f"{word}s",
+        "gain_heads": GAIN_HEADS,
+        "gains": [] if worth is None else worth.cells,
+        "blind_model": "" if worth is None else worth.about,
         "says": SAYS,
         "word": word,
         "threat": result.threat.label,
@@ -48,7 +54,7 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
         "passes": result.forward_passes,
         "rows": rows,
         "labels": [result.threat.label_of(each.size) for each in sizes],
-        "origin": [{"Settings": [(name, str(value)) for name, value in archive.settings.items()]},
+        "origin": [{"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
                    {"Versions": list(archive.provenance.items()), "Classifier": [("which", result.classifier)]}],
     }  # fmt: skip
     page = assemble("pages/templates/exact.html", content, title=title, scripts=(), data=None)
@@ -56,7 +62,7 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
 
 
 def _accuracy(archive: ExactArchive) -> list[KeyFigure]:
-    truth = [label for label in archive.labels if label is not None]
+    truth = archive.truth
     if not truth:
         return []
     label, count = Counter(truth).most_common(1)[0]

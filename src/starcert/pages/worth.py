@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from starcert.certificates.gains import structure_gains, worth_sentence
+from starcert.certificates.gains import exact_gains, structure_gains, worth_sentence
 from starcert.certificates.paired import StructureGain
-from starcert.files import Archive, BlindRow
+from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.kinds import Words
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.findings import counted_threat
@@ -21,12 +21,12 @@ GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
 class Worth:
     """The blind row of an archive whose classes are known, and what its certificates gain on it."""
 
-    archive: Archive
+    archive: Archive | ExactArchive
     row: BlindRow
     words: Words
 
     @classmethod
-    def of(cls, archive: Archive, words: Words | None = None) -> Worth | None:
+    def of(cls, archive: Archive | ExactArchive, words: Words | None = None) -> Worth | None:
         """That of an archive; None where no class is known, or nothing is said about a blind model."""
         row = BlindRow.of(archive)
         known = any(label is not None for label in archive.labels)
@@ -38,6 +38,8 @@ class Worth:
         if self.row.missing:
             return []
         archive = self.archive
+        if isinstance(archive, ExactArchive):
+            return exact_gains(archive.result, archive.labels, self.row.answers)
         return structure_gains(archive.certificates, archive.labels, self.row.answers, counted_threat(archive))
 
     @property

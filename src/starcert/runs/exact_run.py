@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.trying import Trial
-from starcert.files import ExactArchive, ExactVerification, verify_exact, write_exact
+from starcert.files import BlindRow, ExactArchive, ExactVerification, verify_exact, write_exact
 from starcert.objects.binding import Problem
 from starcert.objects.threats import AnyFlips
 from starcert.pages.exact_page import write_exact_page
@@ -83,8 +83,18 @@ def certify_exactly(
 def write_tried(folder: Path, archive: ExactArchive, problem: Problem, title: str) -> None:
     """Writes what was found, a table of it and a page."""
     write_exact(folder / CERTIFICATES, archive)
-    write_whole(folder / RESULTS, csv_lines(archive.rows()))
+    write_whole(folder / RESULTS, csv_lines(exact_rows(archive)))
     write_exact_page(folder / REPORT, archive, problem, title)
+
+
+def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
+    """The rows of an archive; `blind_class`, if known, is what a model answers that sees nothing attacks change."""
+    blind, about = BlindRow.of(archive), ("graph", "name", "true")
+    if blind is None or blind.missing:
+        return archive.rows()
+    names = [archive.class_names[answer] for answer in blind.answers]
+    pairs = zip(archive.rows(), names, strict=True)
+    return ({key: row[key] for key in about} | {"blind_class": name} | row for row, name in pairs)
 
 
 def recount_run(path: Path, file: RunFile, *, sample: int) -> ExactVerification:
