@@ -32,7 +32,6 @@ THRESHOLD = 0.7  # of a fallback, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
-
 _of_data = partial(setting, in_training=True, changes="nothing")  # it is the content that counts
 _of_certificates = partial(setting, changes="certificates")
 _of_evidence = partial(_of_certificates, panel="Evidence")
@@ -366,11 +365,8 @@ class RunSettings(ExactSettings):
             object.__setattr__(self, "threshold", THRESHOLD)
 
 
-GROUPS = {
-    "voting": ("selection_samples", "plan", "store"),
-    "evidence": ("own_samples", "deep_samples", "collective"),
-    "exact": ("max_attacks",),
-}
+GROUPS = {"voting": ("selection_samples", "plan", "store"), "exact": ("max_attacks",),
+          "evidence": ("own_samples", "deep_samples", "collective")}  # fmt: skip
 """Settings that may stand in a table too; one that is named after a setting means that it is true."""
 
 SETTINGS: dict[str, Setting] = {each.name: declared(each) for each in fields(RunSettings)}
