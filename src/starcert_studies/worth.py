@@ -125,9 +125,9 @@ class Worth(Study):
         for row in rows.values():
             gains = {f"gain {attack}": str(gain_of(row, blind, attack, numbers)) for attack in CLAIMED}
             report.table("nodes", [shown(row, tuple(ATTACKS)) | gains], data=data, labels=number)
-        gains = {attack: votes_gain(rows, attack, numbers) for attack in CLAIMED}
-        report.sentence(1, data=data, number=number, blind=share(blind, CLEAN), splits=len(parts), gains=gains)
-        for attack, gain in gains.items():
+        found = {attack: votes_gain(rows, attack, numbers) for attack in CLAIMED}
+        report.sentence(1, data=data, number=number, blind=share(blind, CLEAN), splits=len(parts), gains=found)
+        for attack, gain in found.items():
             name = f"{data}_{attack.replace(':', '_')}"
             report.check(name, gain.low > 0, enough=whole, data=data, number=number, gain=gain)
 

@@ -157,7 +157,7 @@ class Tried:
     def of(cls, model: Corrections, data: Molecules, ids: Tensor) -> Tried:
         """All deletions of some molecules."""
         signs, (owners, bonds) = 2 * data.classes[ids] - 1, data.deletions(ids)
-        blocks = zip(owners.split(AT_ONCE), bonds.split(AT_ONCE), strict=True)
+        blocks = zip(torch.split(owners, AT_ONCE), torch.split(bonds, AT_ONCE), strict=True)
         with torch.no_grad():
             clean = model.networks(*data.shown(ids, torch.full_like(ids, -1)))
             parts = [model.networks(*data.shown(ids[some], skipped)) for some, skipped in blocks]
@@ -198,7 +198,7 @@ def train_corrections(taught: Molecules, held: Molecules, kinds: int, *, epochs:
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
         best, kept = [-1.0] * len(BOUNDS), {name: value.clone() for name, value in model.state_dict().items()}
         for epoch in range(epochs):
-            for ids in everyone[torch.randperm(len(everyone), device=device)].split(BATCH):
+            for ids in torch.split(everyone[torch.randperm(len(everyone), device=device)], BATCH):
                 optimizer.zero_grad()
                 step_loss(model, taught, ids, attacked=epoch >= ALONE * epochs).backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(model.parameters(), CLIP * math.sqrt(len(BOUNDS)))
@@ -213,7 +213,7 @@ def train_corrections(taught: Molecules, held: Molecules, kinds: int, *, epochs:
                             kept[name][number] = value[number]
     model.load_state_dict(kept)
     tried = Tried.of(model.eval(), held, deciding)
-    model.chosen = list(max(TRIES, key=tried.certified))
+    model.chosen = list(max(TRIES, key=lambda some: tried.certified(some)))
     return model
 
 

@@ -59,9 +59,10 @@ def correct_blind(setting: FoldOfGraphs) -> dict[str, Any]:
                    choice=kind)
         ]  # fmt: skip
         device, name = here()
-        molecules = (Molecules.of(some, each, device) for some, each in zip((taught, held), logits[:2], strict=True))
+        learnt, deciding = Molecules.of(taught, logits[0], device), Molecules.of(held, logits[1], device)
         kinds = np.asarray(taught.graphs[0].node_data["x"]).shape[1]
-        network = train_corrections(*molecules, kinds, epochs=setting.epochs, seed=1000 * setting.seed + setting.fold)
+        seed = 1000 * setting.seed + setting.fold
+        network = train_corrections(learnt, deciding, kinds, epochs=setting.epochs, seed=seed)
         base = from_pyg(network, n_classes=2, features=("x", "blind"), outputs="logit")
         graphs, exact = with_blind(tested.graphs, logits[2]), sc.ExactClassifier(base)
         found = {attack: exact.certify(graphs, threat=attack, progress=False) for attack in attacks}
