@@ -9,7 +9,7 @@ such networks are trained at once, side by side in one batch of matrices; the me
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,11 @@ from starcert.models.fitting import own_generator
 from starcert.objects import Graph
 
 BOUNDS = (1.0, 1.0, 2.0, 2.0)  # how far each network may move the logit
-TRIES = ((0, 1), (2, 3), (0, 1, 2, 3))  # which networks answer together; the best of these on validation molecules
+TRIES: tuple[tuple[int, ...], ...] = (
+    (0, 1),
+    (2, 3),
+    (0, 1, 2, 3),
+)  # which networks answer together; the best of these on validation molecules
 HIDDEN, LAYERS, DROPOUT, BATCH = 64, 4, 0.3, 128
 RATE, DECAY, CLIP = 2e-3, 1e-3, 1.0
 ATTACKED, TRIED, ALONE, FIRST_KEPT, KEEP_EVERY = 0.5, 0.5, 0.1, 0.3, 3
@@ -163,9 +167,10 @@ class Tried:
             parts = [model.networks(*data.shown(ids[some], skipped)) for some, skipped in blocks]
         return cls(clean * signs, torch.cat([clean[:, :0], *parts], dim=1) * signs[owners], owners)
 
-    def certified(self, chosen: Sequence[int]) -> float:
+    def certified(self, chosen: Iterable[int]) -> float:
         """The share of molecules that the mean of some networks answers right, whichever bond is deleted."""
-        clean, attacked = (each[list(chosen)].mean(dim=0) for each in (self.clean, self.attacked))
+        some = list(chosen)
+        clean, attacked = (each[some].mean(dim=0) for each in (self.clean, self.attacked))
         return float((clean.scatter_reduce(0, self.owners, attacked, "amin") > 0).double().mean())
 
 
@@ -213,7 +218,7 @@ def train_corrections(taught: Molecules, held: Molecules, kinds: int, *, epochs:
                             kept[name][number] = value[number]
     model.load_state_dict(kept)
     tried = Tried.of(model.eval(), held, deciding)
-    model.chosen = list(max(TRIES, key=lambda some: tried.certified(some)))
+    model.chosen = list(max(TRIES, key=tried.certified))
     return model
 
 
