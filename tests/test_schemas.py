@@ -99,7 +99,7 @@ LAWS = [
     *({"add": 0.1}, {"delete": 0.1, "add": [0.1]}, {"law": "json:JSONDecoder", "p": 0.1}),
 ]
 PROBES = [
-    *(True, 0, 1, -1, 1025, 10**12, 0.01, 2.5, "text", "all", "nodes", "decided", "cpu", "model.py:f", "flips:2"),
+    *(True, 0, 1, -1, 1025, 10**12, 0.01, 0.7, 2.5, "text", "all", "nodes", "decided", "cpu", "model.py:f", "flips:2"),
     *([], [1, 2], ["a"], {}, {"a": "text"}, {"a": [1, "b"]}, {"label": "text"}, {"a": 3}),
     *({"a": law} for law in LAWS),
 ]

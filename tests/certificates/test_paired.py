@@ -1,12 +1,14 @@
 """The structure gain against plain counting, and its interval against the truth of drawn graphs."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 
 import starcert as sc
 from starcert.certificates.metrics import structure_gain, threat_verdicts
+from starcert.certificates.paired import difference_of_counts
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(a=0.1, b=0.2)
@@ -59,6 +61,26 @@ def test_one_question_at_a_time():
 def test_nothing_is_gained_where_no_class_is_known():
     found = structure_gain(CERTIFICATES, [None] * 7, BLIND)
     assert (found.n_graphs, math.isnan(found.gain)) == (0, True)
+
+
+@pytest.mark.parametrize("n", [4, 9])
+def test_the_interval_of_a_difference_holds_at_every_truth(n):
+    """Its coverage, summed over all outcomes, for a grid of shares; half of its length would not do."""
+    found = {(b, c): difference_of_counts(b, c, n) for b in range(n + 1) for c in range(n + 1 - b)}
+    shorter = 1.0
+    for one, other in product(np.linspace(0, 1, 11), repeat=2):
+        if one + other > 1 + 1e-9:
+            continue
+        chances = {
+            (b, c): math.comb(n, b) * math.comb(n - b, c) * one**b * other**c * max(0, 1 - one - other) ** (n - b - c)
+            for b, c in found
+        }
+        true = one - other
+        held = sum(chances[at] for at, (_, low, high) in found.items() if low - 1e-12 <= true <= high + 1e-12)
+        assert held >= 0.95
+        half = sum(chances[at] for at, (by, low, high) in found.items() if by + low <= 2 * true <= by + high)
+        shorter = min(shorter, half)
+    assert shorter < 0.95
 
 
 def test_the_interval_holds_the_true_gain():

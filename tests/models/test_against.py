@@ -144,6 +144,23 @@ def test_nodes_are_learned():
     assert training.validation_accuracy > 0.6
 
 
+@pytest.mark.parametrize("keep", ["accuracy", "loss"])
+def test_the_epoch_is_kept_by_what_was_asked(keep):
+    graphs, labels = training_worlds.graphs(16)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = sc.models.GIN(2, 2, hidden=8, layers=1)
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_pyg(model, n_classes=2), sc.Noise(all=0.1))
+    how = {"validation": (graphs, labels), "epochs": 12, "learning_rate": 0.05, "keep": keep}
+    training = sc.models.fit_with_noise(smoothed, graphs, labels, **how)
+    kept = training.history[training.best_epoch]
+    assert training.validation_accuracy == kept[2]
+    assert kept[1] == min(loss for _, loss, _ in training.history) or keep == "accuracy"
+    assert kept[2] == max(share for *_, share in training.history) or keep == "loss"
+    with pytest.raises(InvalidParameterError, match="keep"):
+        sc.models.fit_with_noise(smoothed, graphs, labels, **how | {"keep": "best"})
+
+
 def test_the_epoch_is_kept_by_the_share_of_right_copies():
     fitting = pytest.importorskip("starcert.models.fitting")
     logits = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])  # two copies of two objects

@@ -15,11 +15,12 @@ from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
 from starcert.pages.compare_page import write_comparison
 from starcert.pages.worth import Worth
-from starcert.runs.certification import certify_run, run_sweep
+from starcert.runs.certification import certify_run
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile
 from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
+from starcert.runs.sweep_run import run_sweep
 
 pytest.importorskip("sklearn")
 
@@ -163,6 +164,7 @@ def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
         ("a", "no flip", 1),
         ("b", "no flip", 1),
     ]
+    assert [notice.head for notice in compared.notices] == [f"{run}: worth no more than a blind model" for run in "ab"]
     assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
     file = RunFile(values=values(split="validation"))
     found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))

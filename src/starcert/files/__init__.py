@@ -20,9 +20,6 @@ from starcert.files.verification import Mismatch, Verification, verify
 from starcert.files.writing import write
 
 __all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", "IntervalArchive",
-           "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact", "read_intervals", "verify",
-           "verify_exact", "verify_intervals", "write", "write_exact", "write_intervals"]  # fmt: skip
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+           "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact",
+           "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
+           "write_intervals"]  # fmt: skip

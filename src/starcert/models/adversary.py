@@ -50,6 +50,24 @@ def defended_loss(
     return loss_of_copies(answers(inputs), wanted, against)
 
 
+def answers_of_graphs(base: TorchClassifier, n_copies: int, inputs: Inputs) -> Tensor:
+    """The logits of several copies of some graphs, shape (copies, graphs, classes)."""
+    n_rows = int(_needed(inputs, "batch").max()) + 1
+    found = base.logits_from(inputs, n_rows, 0)
+    return found.view(n_copies, n_rows // n_copies, -1)
+
+
+def answers_of_nodes(base: TorchClassifier, n_copies: int, nodes: Tensor, inputs: Inputs) -> Tensor:
+    """The logits of some nodes of several copies, shape (copies, nodes, classes)."""
+    return base.logits_from(inputs, n_copies, len(_needed(inputs, "batch")) // n_copies)[:, nodes]
+
+
+def in_copies(nodes: Tensor, n_copies: int, n_nodes: int) -> Tensor:
+    """The places of some nodes in all copies but the first."""
+    first = torch.arange(1, n_copies, device=nodes.device) * n_nodes
+    return (first[:, None] + nodes).flatten()
+
+
 def loss_of_copies(found: Tensor, wanted: Tensor, against: Against) -> Tensor:
     """The loss of several copies of some objects; `found` has the shape (copies, objects, outputs)."""
     losses = torch.stack([losses_of(each, wanted) for each in found])

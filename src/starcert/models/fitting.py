@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +23,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
-from starcert.models.adversary import Candidates, defended_loss
+from starcert.models.adversary import Candidates, answers_of_graphs, answers_of_nodes, defended_loss, in_copies
 from starcert.models.against import Against
-from starcert.models.copies import Inputs, TrainingCopies, block_diagonal
+from starcert.models.copies import TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
@@ -33,6 +34,9 @@ from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
+
+Keep: TypeAlias = Literal["accuracy", "loss"]
+"""By what the epoch is chosen whose weights are kept."""
 
 MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
 VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
@@ -63,6 +67,7 @@ def fit_with_noise(
     halve_every: int = 50,
     batch_size: int = 32,
     against: Against | None = None,
+    keep: Keep = "accuracy",
     seed: int = 0,
     progress: bool | None = None,
     checkpoint: TrainingCheckpoint | None = None,
@@ -82,6 +87,7 @@ def fit_with_noise(
         halve_every: the learning rate is halved after every `halve_every` epochs.
         batch_size: graphs in a step.
         against: how to train for certificates, on top of the noise; None: a step sees one noisy copy of each graph.
+        keep: which epoch is kept: by "accuracy" on validation graphs, and of equals by their loss; or by "loss" first.
         seed: of the order of graphs, of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
@@ -109,7 +115,7 @@ def fit_with_noise(
             if against is None:
                 loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
             else:
-                answers = partial(_answers, base, n_copies)
+                answers = partial(answers_of_graphs, base, n_copies)
                 find = partial(Candidates.of_graphs, first=len(part), directed=directed)
                 key = (seed, epoch, int(part[0]))
                 loss = defended_loss(base, inputs, classes[part], against, answers, find, key, directed=directed)
@@ -124,7 +130,7 @@ def fit_with_noise(
         return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(n_tested), n_tested, against)
 
     parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
-    return _best(base, epochs, step, evaluate, parts, seed=seed, progress=progress, checkpoint=checkpoint)
+    return _best(base, epochs, step, evaluate, parts, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
 def train(
@@ -188,6 +194,7 @@ def fit_nodes_with_noise(
     validate_every: int = 10,
     patience: int | None = None,
     against: Against | None = None,
+    keep: Keep = "accuracy",
     seed: int = 0,
     progress: bool | None = None,
     checkpoint: TrainingCheckpoint | None = None,
@@ -209,6 +216,8 @@ def fit_nodes_with_noise(
         validate_every: the validation nodes are evaluated every `validate_every` epochs.
         patience: training ends after this many epochs without a better version; None: never.
         against: how to train for certificates, on top of the noise. Only the nodes of `train` are looked at.
+        keep: which epoch is kept: by "accuracy" on validation nodes, and of equals by their loss; or by "loss" first,
+            which is steadier where they are few.
         seed: of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
@@ -233,8 +242,10 @@ def fit_nodes_with_noise(
         if against is not None:
             block, place = taught.block(0, copies * epoch)
             inputs = base.inputs(block[place : place + copies])
-            answers = partial(_answers_of_nodes, base, copies, learned)
-            find = partial(Candidates.at_nodes, nodes=_in_copies(learned, copies, graph), directed=graph.directed)
+            answers = partial(answers_of_nodes, base, copies, learned)
+            find = partial(
+                Candidates.at_nodes, nodes=in_copies(learned, copies, graph.n_nodes), directed=graph.directed
+            )
             wanted, key = classes[learned], (seed, epoch)
             loss = defended_loss(base, inputs, wanted, against, answers, find, key, directed=graph.directed)
             return _descend(optimizer, loss)
@@ -247,30 +258,8 @@ def fit_nodes_with_noise(
 
     return _best(
         base, epochs, step, evaluate, {"optimizer": optimizer}, every=whole_number("validate_every", validate_every, 1),
-        patience=patience, seed=seed, progress=progress, checkpoint=checkpoint,
+        patience=patience, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
-
-
-def _answers(base: TorchClassifier, n_copies: int, inputs: Inputs) -> Tensor:
-    """The logits of several copies of some graphs, shape (copies, graphs, classes)."""
-    batch = inputs["batch"]
-    assert batch is not None
-    n_rows = int(batch.max()) + 1
-    found = base.logits_from(inputs, n_rows, 0)
-    return found.view(n_copies, n_rows // n_copies, -1)
-
-
-def _answers_of_nodes(base: TorchClassifier, n_copies: int, nodes: Tensor, inputs: Inputs) -> Tensor:
-    """The logits of some nodes of several copies, shape (copies, nodes, classes)."""
-    batch = inputs["batch"]
-    assert batch is not None
-    return base.logits_from(inputs, n_copies, len(batch) // n_copies)[:, nodes]
-
-
-def _in_copies(nodes: Tensor, n_copies: int, graph: Graph) -> Tensor:
-    """The places of some nodes in all copies but the first."""
-    first = torch.arange(1, n_copies, device=nodes.device) * graph.n_nodes
-    return (first[:, None] + nodes).flatten()
 
 
 def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
@@ -312,14 +301,17 @@ def _best(
     *,
     every: int = 1,
     patience: int | None = None,
+    keep: Keep,
     seed: int,
     progress: bool | None,
     checkpoint: TrainingCheckpoint | None,
 ) -> Training:
     """Trains, epoch after epoch, and leaves the weights of the best one in the model."""
     whole_number("epochs", epochs, 1)
+    if keep not in get_args(Keep):
+        raise InvalidParameterError("keep", f"be one of {', '.join(get_args(Keep))}", keep)
     parts = {"model": base.model, **parts}
-    best, best_epoch, first = (-1.0, 0.0), 0, 0
+    best, best_epoch, first = (-inf, -inf), 0, 0
     history: list[tuple[float, float, float]] = []
     weights = copy.deepcopy(base.model.state_dict())
     with own_generator(seed, base.device), _saved_when_interrupted(checkpoint):
@@ -337,8 +329,9 @@ def _best(
                     with torch.no_grad():
                         share, validation_loss = evaluate()
                     history.append((loss, validation_loss, share))
-                    if (share, -validation_loss) > best:
-                        best, best_epoch = (share, -validation_loss), epoch
+                    found = (share, -validation_loss) if keep == "accuracy" else (-validation_loss, share)
+                    if found > best:
+                        best, best_epoch = found, epoch
                         weights = copy.deepcopy(base.model.state_dict())
                     elif patience is not None and epoch - best_epoch >= patience:
                         break
@@ -347,7 +340,7 @@ def _best(
                     checkpoint.keep(parts, base.device, first=epoch + 1, **more)
     base.model.load_state_dict(weights)
     base.model.eval()
-    return Training(best_epoch, best[0], history)
+    return Training(best_epoch, best[0 if keep == "accuracy" else 1], history)
 
 
 @contextmanager

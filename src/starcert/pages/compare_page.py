@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from starcert.certificates.gains import worth_sentence
 from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps
 from starcert.certificates.paired import StructureGain, paired_difference
 from starcert.objects.laws.law import Move
@@ -93,6 +94,7 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
         [[one.certified for one in of_run]] if by_size else [run.reach[axis] for axis in shared]
         for run, of_run in zip(found, outcomes, strict=True)
     ]
+    gains = tuple(_gains(found, attacker, outcomes, labelled, shared))
     return Comparison(
         names=tuple(runs),
         one=one,
@@ -102,9 +104,9 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
         verdicts=tuple(_verdicts(found, attacker, outcomes, hits, among)),
         curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
-        gains=tuple(_gains(found, attacker, outcomes, labelled, shared)),
+        gains=gains,
         maps=tuple(difference_maps(found, hits, among)),
-        notices=tuple(_notices(found, attacker, outcomes, shared)),
+        notices=(*_notices(found, attacker, outcomes, shared), *_without_gain(gains, one)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *columns))),
         rows=tuple(_rows(found, reaches)),
         origin=tuple({each.name: list(each.about(SHOWN_SETTINGS))} for each in found),
@@ -165,6 +167,13 @@ def _gains(
         for run, mask in zip(runs, certified, strict=True):
             if run.blind is not None and (labelled & possible).any():
                 yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible)
+
+
+def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Iterator[Notice]:
+    """Says which runs gain nothing on their blind models under the smallest attacks."""
+    for name in dict.fromkeys(run for run, _ in gains):
+        if sentence := worth_sentence([each for run, each in gains if run == name], f"{one}s"):
+            yield Notice(f"{name}: worth no more than a blind model", sentence)
 
 
 def _attackers(

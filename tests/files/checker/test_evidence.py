@@ -15,6 +15,7 @@ from starcert.files.checker import evidence as checking
 from starcert.files.verification import evidence_checker
 from starcert.math import evidence as engine
 from starcert.math.bets import RESERVE, SCALE
+from starcert.math.fallback import PLAIN
 
 
 def one_capital(won: float) -> float:
@@ -100,7 +101,7 @@ def test_the_second_way_needs_all_of_the_capital_and_no_more(name, flips_known):
 def test_the_second_way_looks_after_every_chunk():
     """Own votes that win for three chunks and lose the fourth."""
     tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
-    checker = SimpleNamespace(label=0)
+    checker = SimpleNamespace(label=0, contest=PLAIN)
     bet = checking._OwnBet(checker, (), *[None] * 4)
     capitals = [bet.capital(tallies[:look]) for look in range(1, 5)]
     assert max(map(float, capitals)) == float(capitals[2])
