@@ -29,12 +29,13 @@ from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.questions import Question
 from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
-from starcert.files import collective_votes, reading, writing
+from starcert.files import collective_votes, reading, record, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.record import Archive
 from starcert.files.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
+from starcert.math.fallback import BlindAnswers
 from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
@@ -276,15 +277,17 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
     archive, votes, audit = _attribute_docs(Archive), _attribute_docs(Votes), _attribute_docs(Audit)
+    blind = _attribute_docs(BlindAnswers)
     claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
     claims |= {"margin": Certificate.margin_kind.__doc__} | _attribute_docs(Claims)
     top = {name: archive[name] for name in archive} | {
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
         "alpha_exact": writing.exact.__doc__,
-        "margins": writing.states_margins.__doc__,
+        "margins": record.states_margins.__doc__,
         "classes": archive["class_names"],
         "bounds": archive["bound"],
+        "fallback": votes["blind"],
         "audit": Audit.__doc__,
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
@@ -301,11 +304,13 @@ def _meanings() -> dict[str, Schema]:
         "graph": votes["objects"],
         "target": votes["targets"],
         "node": archive["nodes"],
+        "blind": blind["answers"],
         "claims": Claims.__doc__,
     }
     parts = {
         "": top,
         "audit.": audit,
+        "fallback.": {"threshold": blind["threshold"], "exact": writing.exact.__doc__},
         "collective.": {"says": collective_votes.SAYS, "claims": CollectiveClaim.__doc__, "listed": archive["asked"]},
         "collective.listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "collective.claims[].": {name: together[name] for name in ("threat", "k", "alpha")},

@@ -11,10 +11,12 @@ from starcert import pages as report
 from starcert.certificates import metrics
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.choose_threshold import choose_threshold
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
+from starcert.certificates.fallback import Fallback
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -42,11 +44,12 @@ __version__ = "0.1.0"
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
-           "Edges", "Evidence", "ExactCertificate", "ExactCertificates", "ExactClassifier", "Flip", "Frontier",
-           "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition", "Plan", "Problem", "Region",
-           "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat", "ValueCertificate",
-           "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive", "baselines", "certify",
-           "classifiers", "clopper_pearson", "datasets", "display", "kernels", "metrics", "models", "regions", "report",
+           "Edges", "Evidence", "ExactCertificate", "ExactCertificates", "ExactClassifier", "Fallback", "Flip",
+           "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
+           "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
+           "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
+           "baselines", "certify", "choose_threshold", "classifiers", "clopper_pearson", "datasets", "display",
+           "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats", "transforms"]  # fmt: skip
 
 

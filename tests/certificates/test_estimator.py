@@ -52,7 +52,9 @@ def test_scikit_learn_takes_it_for_a_fitted_classifier():
 
 def test_parameters_are_read_and_set_and_checked():
     smoothed = worlds.smoothed()
-    assert smoothed.get_params(deep=False).keys() == {"base", "noise", "regions", "samples", "alpha", "seed"}
+    assert smoothed.get_params(deep=False).keys() == {
+        *("base", "noise", "regions", "samples", "alpha", "seed", "fallback")
+    }
     assert smoothed.set_params(samples=50, noise=sc.Noise(core=0.2, rest=0.2)) is smoothed
     assert (smoothed.samples, smoothed.noise["core"]) == (50, sc.Flip(0.2))
     for wrong, named in [

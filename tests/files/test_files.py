@@ -82,7 +82,7 @@ def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_pat
     assert archives.verify(old).verdict == "proved"
 
 
-@pytest.mark.parametrize("name", ["added", "classes", "deep", "nothing", "values"])
+@pytest.mark.parametrize("name", ["added", "classes", "deep", "fallback", "nothing", "values"])
 def test_files_with_fields_that_few_have_are_still_proved(name):
     assert archives.verify(Path(__file__).parent / "kept" / f"{name}.json").verdict == "proved"
 

@@ -168,7 +168,7 @@ def test_what_a_bound_owes():
         certified(bound=Hoeffding(), plan="decided", max_radius=2)
     with pytest.raises(sc.InvalidParameterError, match="support the votes of the plan 'decided'"):
         certified(bound=sc.ClopperPearson(), plan="decided", max_radius=2)
-    with pytest.raises(sc.InvalidParameterError, match="class that leads in the selection votes"):
+    with pytest.raises(sc.InvalidParameterError, match="class that the selection votes of each row choose"):
         certified(bound=ForOtherClass())
     assert certified(bound=AnyVotes(), plan="decided", max_radius=2).votes.history == "stopped"
     for disguised in (Disguised(), Derived()):

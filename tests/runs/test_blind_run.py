@@ -15,11 +15,12 @@ from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
 from starcert.pages.compare_page import write_comparison
 from starcert.pages.worth import Worth
-from starcert.runs.certification import certify_run, run_sweep
+from starcert.runs.certification import certify_run
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile
 from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
+from starcert.runs.sweep_run import run_sweep
 
 pytest.importorskip("sklearn")
 

@@ -19,6 +19,7 @@ from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Bounds
 from starcert.math.evidence import Level
+from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import Frontier, Frontiers, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
@@ -181,9 +182,31 @@ class Certificate:
         return self.bounds.family_size
 
     @property
+    def contest(self) -> Contest:
+        """What the class has to withstand, for its answer to stand: see `math/fallback.py`."""
+        return self.bounds.contests[0]
+
+    @property
+    def blind_answer(self) -> int | None:
+        """The class that the smoothed classifier falls back to; None if it does not."""
+        return None if self.bounds.blind is None else int(self.bounds.blind.answers[0])
+
+    @property
+    def threshold(self) -> float | None:
+        """The probability that another class must exceed, or the smoothed classifier falls back; None: it does not."""
+        return None if self.bounds.blind is None else self.bounds.blind.threshold
+
+    @property
     def margin_kind(self) -> str:
         """Which margin decides: "multi-class" if alpha was spent on bounds of the other classes, too, and they help."""
+        if self.threshold is not None:
+            return "fallback"
         return "multi-class" if self.bounds.other[0] < self.bounds.failure[0] else "two-class"
+
+    @property
+    def answers_blind(self) -> bool:
+        """Whether the answer is the blind one."""
+        return self.label == self.blind_answer
 
     @property
     def abstained(self) -> bool:
@@ -330,16 +353,20 @@ class Certificate:
     def margin(self, radius: RadiusLike) -> float:
         """ρ_low(p_A) − ρ_up(p_B), equation (5) of the paper: certified iff positive.
 
-        A number to look at; near zero `certified` decides, because it does not round.
+        With a fallback, t − ρ_up(p_B) for a blind answer, ρ_low(p_A) − t for another. A number to look at; near zero
+        `certified` decides, because it does not round.
         """
         counts = in_box(self.noise.radius(radius), self.max_radius, self.capacity)
         tradeoffs = tradeoffs_of(self.noise.product)
         failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
+        if self.contest != PLAIN:
+            failure = other if self.answers_blind else failure
+            return self.contest.limit - tradeoffs.upper(counts, failure, 1 - failure)
         return tradeoffs.lower(counts, 1 - failure, failure) - tradeoffs.upper(counts, other, 1 - other)
 
     @property
     def _margin(self) -> TwoClass | MultiClass:
-        return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
+        return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]), self.contest)
 
     def __str__(self) -> str:
         return sentence_of(self, stated_by(self.bounds.bound, self.noise))
@@ -355,8 +382,10 @@ def stated_by(bound: str, noise: Noise) -> str:
     return " and ".join(own + [f"the law {name}" for name in noise.outside])
 
 
-def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+def margin_of(noise: Noise, failure: float, other: float, contest: Contest = PLAIN) -> TwoClass | MultiClass:
     """What decides about radii, given bounds on the probability of all other answers and of every single one."""
+    if contest != PLAIN:
+        return TwoClass(slacks_of(noise.product, contest.limit), failure if contest.third else other)
     if other < failure:
         return MultiClass(tradeoffs_of(noise.product), failure, other)
     return TwoClass(slacks_of(noise.product), failure)

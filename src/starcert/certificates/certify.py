@@ -60,7 +60,7 @@ class Certificates(Sequence[Certificate]):
     classes: Sequence[Hashable] | None = None
     asked: Sequence[Question] | None = None  # for each object
     collective: Collective | None = None  # the votes of all targets side by side, if they were kept
-    _frontiers: dict[tuple[int | None, ...], Frontiers] = field(default_factory=dict)
+    _frontiers: dict[tuple[tuple[int | None, ...], float], Frontiers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.bounds)
@@ -109,16 +109,17 @@ class Certificates(Sequence[Certificate]):
         """The search for the frontier of a certificate: in the box that lies in all of its boxes."""
         boxes = (box for box in (self.max_radius, self.capacity[row], self.boxes[row]) if box is not None)
         limits: tuple[int | None, ...] = tuple(map(min, zip(*boxes, strict=True))) or (None,) * len(self.noise.axes)
-        if limits not in self._frontiers:
-            self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
-        return self._frontiers[limits]
+        key = limits, self.bounds.contests[row].limit
+        if key not in self._frontiers:
+            self._frontiers[key] = Frontiers(slacks_of(self.noise.product, key[1]), limits)
+        return self._frontiers[key]
 
     @staged("certifying")
     def frontiers(self) -> list[Frontier]:
         """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
         if self.verdicts is not None:
             return [one.frontier for one in self]
-        bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
+        bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), self.bounds.contests, strict=True)
         return [self._search(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
 
     @cached_property
@@ -217,10 +218,10 @@ class Certificates(Sequence[Certificate]):
             >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
             array([False,  True])
         """
-        counts = in_box(self.noise.radius(radius), self.max_radius, None)
-        slacks = slacks_of(self.noise.product)
-        below = {limits: slacks.bracket(in_box(counts, None, limits)).below for limits in set(self.capacity)}
-        verdicts = self.bounds.failure <= np.array([below[limits] for limits in self.capacity])
+        counts, law = in_box(self.noise.radius(radius), self.max_radius, None), self.noise.product
+        rows = [(limits, each.limit) for limits, each in zip(self.capacity, self.bounds.contests, strict=True)]
+        below = {each: slacks_of(law, each[1]).bracket(in_box(counts, None, each[0])).below for each in set(rows)}
+        verdicts = self.bounds.failure <= np.array([below[each] for each in rows])
         one_by_one = self.bounds.other < self.bounds.failure
         if self.verdicts is not None:
             one_by_one = one_by_one | ~verdicts
@@ -263,7 +264,7 @@ class Certificates(Sequence[Certificate]):
 
         Where graphs have several targets, each has a row, with columns `target`, its number, and `node`, its name.
         `reach_…` is the largest certified count on one axis alone, None after an abstention. With a threat that lists
-        its attacks there are columns for the threat, its verdict, and the size up to which all is certified.
+        its attacks there are columns for it, its verdict, and the certified size; with a fallback, for that.
 
         Example:
             >>> from starcert.math.confidence import Votes, clopper_pearson
@@ -283,6 +284,7 @@ class Certificates(Sequence[Certificate]):
                 | ({"target": one.target} if several else {})
                 | ({"node": one.node} if node else {})
                 | {"class": one.label, "abstained": one.abstained, "p_lower": one.p_lower}
+                | ({} if one.threshold is None else {"blind": one.blind_answer, "threshold": one.threshold})
                 | ({} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])})
                 | {"margin": one.margin_kind}
                 | {f"reach_{axis}": reach for axis, reach in zip(self.noise.axes, reaches, strict=True)}

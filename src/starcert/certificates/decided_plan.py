@@ -35,6 +35,7 @@ from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against, class_and_rival
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level
+from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
 from starcert.math.listed import AttackList, ListedEvidence
@@ -106,7 +107,8 @@ class DecidedPlan(Plan):
 
     def _is_decided(self, so_far: SoFar) -> bool:
         records = so_far.records or (None,) * len(so_far.estimation)
-        votes = Votes(so_far.estimation, so_far.selection, history="stopped", records=records)
+        given = so_far.estimation, so_far.selection
+        votes = Votes(*given, history="stopped", records=records, blind=so_far.blind)
         axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
         looks = self._looks(so_far.chunk_size)
         weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)
@@ -116,21 +118,20 @@ class DecidedPlan(Plan):
     def _is_row_decided(
         self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]], *, weighs: bool
     ) -> bool:
-        assert votes.selection is not None
-        mine, rival = class_and_rival(votes.counts[0], int(votes.selection[0].argmax()))
-        total = int(votes.counts.sum())
-        lost = total - mine
+        (contest,), total = votes.contests, int(votes.counts.sum())
+        mine, rival = class_and_rival(votes.counts[0], int(votes.labels[0]))
+        lost = rival if not contest.third else total - mine  # against a blind answer, each other class by itself
         by_evidence = self._evidence and votes.records[0] is not None
 
         def holds_by_counts(level: Level) -> bool:
-            return _shows_below(lost, total, self._slack(level), self.shares.counts)
+            return _shows_below(lost, total, self._slack(level, contest), self.shares.counts)
 
         largest = self._question(graph)
         if largest and all(map(holds_by_counts, largest)):
             return True
-        limit, against, of = self._failure_limit(graph, evidence=by_evidence), lost, total
-        if by_evidence:  # votes for third classes say nothing
-            against, of = rival, mine + rival
+        limit, against, of = self._failure_limit(graph, evidence=by_evidence, contest=contest), lost, total
+        if by_evidence:  # votes for third classes may say nothing
+            against, of = contest.score(mine, rival, total)
         most = max(of + 1, self.most.estimation * of // total)
         if _is_futile(against, of, limit, most=most, share=self.shares.counts):
             return True
@@ -177,13 +178,14 @@ class DecidedPlan(Plan):
         capacity = self.problem.capacities[graph]
         return _largest(capacity if self.max_radius is None else self.max_radius, capacity, self.max_flips)
 
-    def _slack(self, level: Level) -> float:
+    def _slack(self, level: Level, contest: Contest = PLAIN) -> float:
         """The failure probability below which the counts of votes certify a level: to be proved by the certificate."""
-        return slacks_of(self.problem.noise.product).value(level) * (1 - 2 * RELATIVE_ERROR)
+        return slacks_of(self.problem.noise.product, contest.limit).value(level) * (1 - 2 * RELATIVE_ERROR)
 
-    def _failure_limit(self, graph: int, *, evidence: bool) -> float:
+    def _failure_limit(self, graph: int, *, evidence: bool, contest: Contest = PLAIN) -> float:
         """The failure probability above which no votes can give a yes: with evidence, or no question, one half."""
-        return min(map(self._slack, () if evidence else self._question(graph)), default=0.5)
+        levels = () if evidence else self._question(graph)
+        return min((self._slack(level, contest) for level in levels), default=contest.limit)
 
 
 @lru_cache(maxsize=2**10)

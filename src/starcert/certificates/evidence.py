@@ -127,12 +127,13 @@ def verdicts_of(
 
 
 def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
-    """Whether the votes for the class and for each other one show that it is the likelier of the two, up to `share`."""
-    mine, rival = class_and_rival(votes.counts[0], label)
+    """Whether the votes for the class and for each other one show that it wins their contest, up to `share`."""
+    (contest,), counts = votes.contests, votes.counts[0]
+    against, of = contest.score(*class_and_rival(counts, label), int(counts.sum()))
     limit = upper_limit if votes.history == "fixed" else anytime_limit
-    if limit(rival, mine + rival, share) < 1 / 2:
+    if limit(against, of, share) < contest.limit:
         return Verdict("certified", "by weighing its votes against those for each other class")
-    return Verdict("open", "its votes are too few to show that its class is the likeliest")
+    return Verdict("open", "its votes are too few to show that its class is the answer")
 
 
 def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, box: Level | None) -> FlipEvidence:
@@ -140,8 +141,8 @@ def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, bo
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    failure = 1 - selection[0].max() / selection[0].sum()
-    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box)
+    failure = 1 - selection[0][votes.labels[0]] / selection[0].sum()
+    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, contest=votes.contests[0])
 
 
 def find_verdicts(

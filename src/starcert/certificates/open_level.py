@@ -20,6 +20,7 @@ from starcert.certificates.votes import AttackVotes
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
 from starcert.math.evidence import Level, Weighed
+from starcert.math.fallback import Contest
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
 
@@ -27,12 +28,13 @@ from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
 LOOKS = *OWN_ENDS[1:-1], *sorted({OWN_ENDS[-1] * round(2 ** (half / 2)) for half in range(21)})  # to settle attacks
 SEARCH_LOOKS = tuple(2**k for k in range(4, 17))  # to find one that breaks a level
 BATCH = 4096  # attacks that have votes of their own at a time
-GIVE_UP = 5.0  # standard deviations by which another class has more votes, where an attack is not harmless
+GIVE_UP = 5.0  # standard deviations by which votes exceed the limit, where an attack is not harmless
 HOPELESS = -4.0  # the same, where an attack breaks nothing
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 HALVED = 64  # votes, from which on half of them goes on
 SEARCH = 224  # votes for each of these, about, that a search for one that breaks a level takes
-CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
+CLOSEST = 0.94  # of the limit: in predictions no attack fails more often, as what looks worse is mostly chance
+TYPICAL = 0.8  # of the limit: the same for attacks that are open, on average
 
 Whole = npt.NDArray[np.int64]
 
@@ -73,7 +75,7 @@ class OpenLevel:
             counts = {rank: self._own.counts(attacks[rank]) for rank in ranks}
             for rank in ranks:
                 delta = alpha / ((rank + 1) * (rank + 2))
-                if _capital_against_class(counts[rank], self._label) >= needed(delta):
+                if _capital_against_class(counts[rank], self._label, self._evidence.contest) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
                     why = f"by {sum(votes):,} votes at an attacked object"
                     sites, values = describe_attack(self._evidence.axes, attacks[rank])
@@ -142,9 +144,10 @@ class OpenLevel:
         return None
 
     def _excess(self, attack: Attack) -> float:
-        """By how many standard deviations another class has more votes than this one."""
-        mine, rival = self._votes_for(attack)
-        return (rival - mine) / sqrt(max(mine + rival, 1))
+        """By how many standard deviations votes for another class exceed the limit of the contest."""
+        contest = self._evidence.contest
+        against, of = contest.score(*self._votes_for(attack), self._own.total(attack))
+        return (against - contest.limit * of) / sqrt(contest.limit * (1 - contest.limit) * max(of, 1))
 
     def _votes_for(self, attack: Attack) -> tuple[int, int]:
         """The own votes for the class, and for the strongest other one."""
@@ -160,7 +163,7 @@ class OpenLevel:
 
     def _predicted(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
         """About how many more votes settle these attacks (with their shared capital), if capitals go on as before."""
-        votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST), 1.0)
+        votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST * bet.contest.limit), 1.0)
         for attack, shared in rest.items():
             gained = self._capital(attack, shared, bet) - shared
             speed = max(gained / max(self._own.total(attack), 1), slowest)
@@ -207,16 +210,19 @@ class OpenLevel:
         return self._known[key]
 
 
-def _capital_against_class(votes: Whole, label: int) -> int:
-    """The logarithm of the capital against "the class has more than any other": it is shared between the others."""
-    mine = int(votes[label])
-    others = [count_capital(mine, mine + int(each)) for other, each in enumerate(votes) if other != label]
+def _capital_against_class(votes: Whole, label: int, contest: Contest) -> int:
+    """The logarithm of the capital against "the class wins each contest": it is shared between the others."""
+    mine, total, others = int(votes[label]), int(votes.sum()), []
+    for other, each in enumerate(votes.tolist()):
+        if other != label:
+            against, of = contest.score(mine, each, total)
+            others.append(count_capital(of - against, of, 1 - contest.limit))
     return int(capital_of(np.array(others)))
 
 
 def _mean_votes(weighed: Weighed, bet: OwnBet) -> int:
     """About how many votes settle an attack that is open, if such attacks fail as often as all do."""
-    failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
+    failure = min(float(np.mean(weighed.weights.estimate)), TYPICAL * bet.contest.limit)
     missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
     votes = min(missing / SCALE / max(bet.speed(failure), 1e-6), LOOKS[-1])
     return OWN_CHUNKS[0] * ceil(votes / OWN_CHUNKS[0])
@@ -227,7 +233,7 @@ def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
 
     This is more than `_price`: attacks close to one half need many times the votes that an average one does.
     """
-    failures = np.linspace(0, CLOSEST, 48)
+    failures = np.linspace(0, CLOSEST * bet.contest.limit, 48)
     speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)
     speed = np.interp(weighed.weights.estimate[attacks], failures, speeds)
     missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE

@@ -16,10 +16,12 @@ MAX_NAMED = 8  # maximal radii that are named
 def sentence_of(one: Certificate, stated_by: str) -> str:
     """The claim of a certificate, all of it; `stated_by` names bounds and laws from outside that it rests on."""
     if one.abstained:
-        return (
-            f"The smoothed classifier abstains: class {one.label} cannot be shown to be the likeliest "
-            f"(p_lower = {at_least(one.p_lower)})."
-        )
+        missing = f"class {one.label} cannot be shown to be the likeliest (p_lower = {at_least(one.p_lower)})."
+        if one.threshold is not None:
+            sure = f"is {'not ' * one.answers_blind}likelier than {one.threshold}"
+            which = "another class than the blind one" if one.answers_blind else f"class {one.label}"
+            missing = f"it falls back to class {one.blind_answer}, and it cannot be shown that {which} {sure}."
+        return f"The smoothed classifier abstains: {missing}"
     if one.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
         premise = f"If the smoothed probability of class {one.label} is at least {at_most(one.p_lower)}"
     else:
@@ -37,7 +39,11 @@ def sentence_of(one: Certificate, stated_by: str) -> str:
         end += f" {any_number_of_flips(one)}"
     if stated_by:
         end += f" This is stated by {stated_by}, not proved."
-    return f"{premise}, the smoothed classifier answers class {one.label} for {_certified_objects(one, whom)}.{end}"
+    who = "the smoothed classifier"
+    if one.threshold is not None:
+        end += f" That class {one.blind_answer} is a blind answer, the same whatever is attacked, is taken as stated."
+        who += f", which falls back to class {one.blind_answer} unless another class is likelier than {one.threshold},"
+    return f"{premise}, {who} answers class {one.label} for {_certified_objects(one, whom)}.{end}"
 
 
 def _certified_objects(one: Certificate, whom: str) -> str:
@@ -89,6 +95,7 @@ def cells_of(one: Certificate) -> dict[str, object]:
     more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
     found: dict[str, object] = {
         "class": "abstains" if one.abstained else one.label,
+        **({} if one.blind_answer is None else {"blind": one.blind_answer}),
         "p_lower": at_least(one.p_lower, decimals=6),
         f"certified ({', '.join(one.noise.axes)})": named + more or "none",
     }

@@ -29,9 +29,9 @@ MAX_TABLE = 10**8  # entries of a table of slacks
 
 
 @lru_cache(maxsize=32)
-def slacks_of(law: Product) -> Slacks:
+def slacks_of(law: Product, limit: float = 0.5) -> Slacks:
     """The slacks of a product of channels: one object for each, so that proofs are shared."""
-    return Slacks(law)
+    return Slacks(law, limit)
 
 
 @lru_cache(maxsize=32)

@@ -11,9 +11,10 @@ weigh     where the flips of the votes fell, if evidence is wanted        `with_
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,14 @@ from starcert.certificates.collective import Collective, ask_jointly, matrices_o
 from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
+from starcert.certificates.fallback import Fallback
 from starcert.certificates.old_keywords import with_old_keywords
 from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.identity import identity
 from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
 from starcert.math.confidence import Family, Votes, check_alpha, check_family
+from starcert.math.fallback import BlindAnswers
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites, binding
 from starcert.objects.binding import Problem, Regions
@@ -40,7 +43,7 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning, whole
 from starcert.system.output import progress_bar
 from starcert.system.stages import stage
 from starcert.voting.options import Evidence, Voting
-from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.plans import FixedPlan, Job, Plan, Wanted, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
 
@@ -63,6 +66,7 @@ class SmoothedClassifier(SmoothedEstimator):
         samples: estimation votes for each graph in `predict`, by default.
         alpha: the probability that a certificate fails, by default.
         seed: of the noise in `predict`, by default: a whole number, 0 or more.
+        fallback: what to answer where no class is likely enough: a blind model or its answers, and a threshold.
 
     Example:
         >>> import networkx as nx
@@ -83,6 +87,7 @@ class SmoothedClassifier(SmoothedEstimator):
         samples: int = 10_000,
         alpha: float = 0.01,
         seed: int = 0,
+        fallback: Fallback | None = None,
     ) -> None:
         super().__init__(base, samples, seed)
         if isinstance(base, Classifier) and base.values is not None:
@@ -90,7 +95,10 @@ class SmoothedClassifier(SmoothedEstimator):
             raise InvalidParameterError("base", "answer classes", base.description, hint)
         binding.check_noise_and_regions(noise, regions)
         check_alpha(alpha)
-        self.noise, self.regions, self.alpha = noise, regions, alpha
+        if not isinstance(fallback, Fallback | None):
+            hint = "Write for instance Fallback(starcert.baselines.blind(train), threshold=0.7)."
+            raise InvalidParameterError("fallback", "be a Fallback", fallback, hint)
+        self.noise, self.regions, self.alpha, self.fallback = noise, regions, alpha, fallback
 
     def sites(self, graph: GraphLike) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is called anew each time, see `problem`."""
@@ -102,6 +110,10 @@ class SmoothedClassifier(SmoothedEstimator):
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
         return bound_problem(graphs, self.noise, self.regions)
+
+    @property
+    def _blind_answers(self) -> Callable[[Job], BlindAnswers] | None:
+        return None if self.fallback is None else partial(self.fallback.answers, classes=self._class_labels)
 
     @with_old_keywords
     def vote(
@@ -133,7 +145,7 @@ class SmoothedClassifier(SmoothedEstimator):
             hint = "It stops by what is asked: certify takes it. Here samples may be a Plan."
             raise InvalidParameterError("plan", 'be "fixed" where votes are drawn alone', how.plan, hint)
         plan = plan_of(samples, how.selection_samples)
-        run = VotingRun(self.classifier, self.problem(graphs), seed, how)
+        run = VotingRun(self.classifier, self.problem(graphs), seed, how, fallback=self._blind_answers)
         with run.opened() as store:
             return draw_votes(run, plan, store, record=record)
 
@@ -185,13 +197,16 @@ class SmoothedClassifier(SmoothedEstimator):
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
+        if self.fallback is not None and weighing is not None and (weighing.collective or weighing.deep_samples):
+            hint = "Leave out collective and deep_samples."
+            raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
         plan, drawing = how.plan, plan_of(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
         jointly = None
         if weighing is not None and weighing.collective:
             jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
         joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
-        run = VotingRun(self.classifier, problem, seed, how, joint_sites)
+        run = VotingRun(self.classifier, problem, seed, how, joint_sites, fallback=self._blind_answers)
         job, nodes = run.job, run.job.target_nodes
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
@@ -213,6 +228,7 @@ class SmoothedClassifier(SmoothedEstimator):
             "own": weighed and max_own > 0,
             "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
+            "fallback": "" if job.blind is None else str(job.blind),
         }
         if weighed and questions is not None and how.store is not None:
             look["threat"] = [str(asked), *(each.digest for each in questions)]

@@ -20,7 +20,7 @@ from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
 from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
-from starcert.runs.certification import certify_run, certify_settings, run_sweep
+from starcert.runs.certification import certify_run, certify_settings
 from starcert.runs.exact_run import ExactRun, exact_forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.forecast import forecast
@@ -28,6 +28,7 @@ from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.setting_values import Setting, check_options, option_name
 from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
 from starcert.runs.value_run import ValueRun

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.math.frontier import Radius
 
-MARGINS = ("two-class", "multi-class")
+MARGINS = ("two-class", "multi-class", "fallback")
 
 
 class BrokenLevel(NamedTuple):

@@ -15,18 +15,21 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO, TypeVar
 
+import numpy as np
+
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.listed_attacks import question_from_json, threat_from_json
-from starcert.files.record import MAX_VOTES, Archive
+from starcert.files.record import MAX_VOTES, Archive, states_margins
 from starcert.files.untrusted import Field, MalformedError, parse
-from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
+from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says
 from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
+from starcert.math.fallback import BlindAnswers, check_threshold
 from starcert.math.frontier import Radius
 from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
@@ -137,7 +140,10 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
-        optional=("together", "margins", "bounds", "evidence", "audit", "threat", "listed", "collective", "deep_votes"),
+        optional=(
+            *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
+            "deep_votes",
+        ),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
@@ -145,7 +151,8 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
     many, about, deep = 2 if "together" in top else 1, str(threat or ""), "deep_votes" in top
     whole.check("evidence" in top or not deep, "have 'deep_votes' with evidence alone")
-    sentence = says(together=many, evidence="evidence" in top, bound=bound, noise=noise, threat=about, deep=deep)
+    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "deep": deep, "threat": about}
+    sentence = says(together=many, bound=bound, noise=noise, **kind)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
@@ -154,7 +161,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     top["classes"].check(len(classes) >= 2, "name two classes at least")
     graphs = [_graph(each, noise, len(classes), listed=threat is not None) for each in top["graphs"].items()]
     top["graphs"].check(bool(graphs), "hold at least one graph")
-    names, labels, counts, chosen, boxes, anchored, claims, placed, indices = zip(*graphs, strict=True)
+    names, labels, counts, chosen, boxes, anchored, claims, placed, indices, answers = zip(*graphs, strict=True)
     selection, places = _all_or_none(chosen, "selection"), _all_or_none(placed, "graph")
     objects = range(len(graphs)) if places is None else [number for number, _ in places]
     asked = None if threat is None else questions_from_json(top["listed"], threat, len(noise.axes), max(objects) + 1)
@@ -176,11 +183,10 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         top["bounds"].check(fits, "be 'anytime', with selection votes, the name of another bound, or not there")
         if bound not in PROVERS:
             stated = tuple((one.label, one.failure, one.other) for one in claims)
-    together = 1
+    together, n = top["together"].whole(MAX_VOTES) if "together" in top else 1, len(graphs)
     if "together" in top:
-        together, n = top["together"].whole(MAX_VOTES), len(graphs)
         top["together"].check(together >= max(2, n), f"be 2 or more, and no fewer than the {n} graphs of the file")
-    keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
+    keys: dict[str, Any] = dict(zip(("objects", "targets"), zip(*places or (), strict=True), strict=bool(places)))
     votes = Votes(
         counts,
         selection,
@@ -188,6 +194,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         history="stopped" if "bounds" in top else "fixed",  # at the worst: a file does not say
         records=[None if found is None else found.record for found in kept],
         audit=audit_from_json(top["audit"]) if "audit" in top else None,
+        blind=_fallback(top.get("fallback"), _all_or_none(answers, "blind")),
     )
     if "margins" in top:
         if not states_margins(votes):
@@ -221,6 +228,18 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         ),
     )  # fmt: skip
     return archive, list(claims)
+
+
+def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswers | None:
+    """The threshold of a file, and the blind answer of each graph."""
+    if field is None or answers is None:
+        if field is not None or answers is not None:
+            raise MalformedError("'fallback' must come with the member 'blind' of each graph, and else not be there.")
+        return None
+    inside = field.members("threshold", "exact")
+    threshold = check_threshold(inside["threshold"].number())
+    check_exact(inside["exact"], threshold)
+    return BlindAnswers(threshold, np.array(answers))
 
 
 def _collective_side(
@@ -303,10 +322,10 @@ def check_exact(field: Field, value: float) -> None:
 
 
 def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple[Any, ...]:
-    """Name, true class, votes, selection votes, box, reason of anchoring, claims, place of the target, and node."""
+    """Name, true class, votes, selection votes, box, reason of anchoring, claims, target, node, and blind answer."""
     inside = graph.members(
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
-        optional=("graph", "target", "node"),
+        optional=("graph", "target", "node", "blind"),
     )
     complete = ("graph" in inside) == ("target" in inside) and ("graph" in inside or "node" not in inside)
     graph.check(complete, "say which target of which graph it is, or neither")
@@ -327,6 +346,7 @@ def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple
         _claims(inside["claims"], noise, n_classes, listed=listed),
         (inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
         inside["node"].whole(MAX_ROWS) if "node" in inside else None,
+        inside["blind"].whole(n_classes - 1) if "blind" in inside else None,
     )
 
 

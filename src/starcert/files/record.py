@@ -108,8 +108,8 @@ class Archive:
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
             "boxes": tuple(map(_intersection, capacities, boxes)),
-            # With two classes, or with no selection votes, it makes no difference: one word for one thing.
-            "all_classes": self.all_classes and n_classes > 2 and self.votes.selection is not None,
+            # Where nothing is chosen it makes no difference: one word for one thing.
+            "all_classes": self.all_classes and states_margins(self.votes),
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
@@ -117,6 +117,10 @@ class Archive:
         for name in ("anchored", "names", "class_names"):
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
         vars(self).update(checked)
+        if self.votes.blind is not None and (self.collective is not None or self.deep_votes is not None):
+            raise InvalidParameterError(
+                "votes", "have no fallback beside deep votes or collective claims", "a fallback"
+            )
         self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
@@ -132,7 +136,7 @@ class Archive:
         name, selection = f"evidence[{row}]", self.votes.selection
         if selection is None:
             raise InvalidParameterError(name, "come with selection votes", None)
-        graph.check(name, int(selection[row].argmax()), self.votes.counts[row], self.noise)
+        graph.check(name, int(self.votes.labels[row]), self.votes.counts[row], self.noise)
         if graph.deep is not None:
             graph.deep.check(name, graph.record, graph.axes(self.noise), len(self.class_names))
         if self.boxes[row] != graph.sizes:
@@ -277,7 +281,8 @@ class Archive:
         if self.stated is not None:
             labels, failure, other = (np.array(each) for each in zip(*self.stated, strict=True))
             n_classes = len(self.class_names)
-            return Bounds(labels, failure, other, self.counts_alpha, n_classes, self.votes, self.together, self.bound)
+            given = labels, failure, other, self.counts_alpha, n_classes, self.votes, self.together, self.bound
+            return Bounds(*given, self.votes.blind)
         if self.bound == ANYTIME:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
@@ -344,8 +349,16 @@ class Archive:
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
         asked = [threat_to_json(each.threat) | question_to_json(each) for each in self.asked or ()]
-        history = self.votes.history == "fixed"
-        return self.votes.counts.tolist(), selection, history, self.votes.audit, *keys, asked, together, *plain
+        history, blind = self.votes.history == "fixed", str(self.votes.blind)
+        return self.votes.counts.tolist(), selection, history, self.votes.audit, blind, *keys, asked, together, *plain
+
+
+def states_margins(votes: Votes) -> bool:
+    """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
+
+    Version 0.1.0 took the multi-class margin there, and said nothing. With a fallback none is chosen.
+    """
+    return votes.selection is not None and votes.counts.shape[1] > 2 and votes.blind is None
 
 
 def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -2,8 +2,9 @@
 
 `TAKEN_AS_STATED` names what no file can prove. Everything under "claims" follows from that, or not:
 
-1. the class is the most frequent selection vote, and the margin is chosen on these votes, too; the bounds are computed
-   afresh, and their binomial tails are proved twice, by `math.limits` and in `checker`;
+1. the class is the most frequent selection vote, or the one that a fallback chooses, and the margin is chosen on these
+   votes, too; the bounds are computed afresh, and their binomial tails are proved twice, by `math.limits` and in
+   `checker`;
 2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
    where the cells are few enough, `checker` proves each once more in whole numbers, by listing them;
 3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and `checker` proves every such
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, starmap
 from os import PathLike, fspath
@@ -31,15 +32,17 @@ import numpy as np
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
-from starcert.files.checker.arithmetic import PROVERS, CellListing, can_list, limit_holds
+from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.checker.collective import CollectiveCheck
+from starcert.files.checker.counts import CountBounds, CountVerdicts, list_cells
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.claims import BrokenLevel, Claims
 from starcert.files.collective_verification import check_collective, listed_otherwise, sentences
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive
-from starcert.math.confidence import Votes, spends_on_all_classes
+from starcert.math.confidence import spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
+from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import Radius
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites
@@ -51,8 +54,8 @@ TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
     "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
     "before anyone looked, and the law of deep votes before the first of them, and what the objects are: their names, "
-    "their true classes, their regions, how many sites these have (capacity), whether they are anchored, and that no "
-    "attack is missing where a threat lists its attacks."
+    "their true classes, their regions, how many sites these have (capacity), whether they are anchored, that no "
+    "attack is missing where a threat lists its attacks, and that blind answers are blind."
 )
 """What a proof from a file rests on. Documentation and commands use these words."""
 
@@ -60,8 +63,6 @@ SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
 
 Kind = Literal["false", "weaker"]
-_CountVerdicts = dict[tuple[Radius, bool], set[tuple[float, float]]]
-"""By radius, and by whether counts certify it, the bounds on 1 − p_A and on any other class of the graphs concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def verify(
     """
     archive, claimed = read_with_claims(path, whole=True)
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
-    verdicts: _CountVerdicts = defaultdict(set)
+    verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
     all_classes = spends_on_all_classes(
         archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
@@ -185,16 +186,16 @@ def verify(
             counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            frontier = certificate.frontier_by_p_A
+            frontier, compared = certificate.frontier_by_p_A, _compared(_contest(archive, i, proved.label), proved)
             for certified, radii in ((True, frontier.radii), (False, frontier.beyond)):
                 for radius in radii:
-                    verdicts[radius, certified].add((proved.failure, proved.other))
+                    verdicts[radius, certified].add(compared)
             by_counts = _levels_by_counts(certificate)
             for level in by_counts:
-                verdicts[level, True].add((proved.failure, proved.other))
+                verdicts[level, True].add(compared)
             checks.append(_check_evidence(archive, i, certificate, proved, by_counts))
             advance(1)
-    listed, enclosed = _list_cells(archive, verdicts, progress)
+    listed, enclosed = list_cells(archive.noise, verdicts, progress)
     anew = sites is not None and archive.asked is not None
     together = [] if archive.collective is None else list(check_collective(archive.collective))
     for claim, each in zip(archive.collective.claims if archive.collective else (), together, strict=True):
@@ -205,6 +206,19 @@ def verify(
     return Verification(
         fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew, tuple(together)
     )
+
+
+def _contest(archive: Archive, row: int, label: int) -> Contest:
+    """What a class has to withstand, from the threshold and the blind answer of the file."""
+    if (blind := archive.votes.blind) is None:
+        return PLAIN
+    return Contest(blind.threshold, 0.0) if label == blind.answers[row] else Contest(1 - blind.threshold, 1.0)
+
+
+def _compared(contest: Contest, proved: Claims) -> CountBounds:
+    """What the counts of a graph say about radii; of a fallback, by the bound that its contest is about."""
+    bound = proved.failure if contest.third else proved.other
+    return (proved.failure, proved.other, 0.5) if contest == PLAIN else (bound, bound, contest.limit)
 
 
 def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
@@ -227,19 +241,19 @@ def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[M
 
 def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:
     """What proves the verdicts of evidence on one graph, with the engine's choices handed in."""
-    graph, selection = (archive.evidence or ())[row], archive.votes.selection
+    graph = (archive.evidence or ())[row]
     assert graph is not None
-    assert selection is not None
     axes, box = graph.axes(archive.noise), certificate.max_radius
 
     def choices(chunks: int) -> FlipEvidence:
-        votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
-        share = AlphaShares.of(alpha).certified
-        return evidence_of(votes, axes, alpha=share, box=box)
+        votes = replace(archive.votes.row(row), records=(graph.record.first(chunks),))
+        return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 
-    alpha = Fraction(archive.alpha) / archive.together
-    two, label = len(archive.class_names) == 2, certificate.label
-    return EvidenceChecker(graph, axes, label=label, alpha=alpha, box=box, choices=choices, two_classes=two)
+    alpha, label, two = Fraction(archive.alpha) / archive.together, certificate.label, len(archive.class_names) == 2
+    contest = _contest(archive, row, label)
+    return EvidenceChecker(
+        graph, axes, label=label, alpha=alpha, box=box, choices=choices, two_classes=two, contest=contest
+    )
 
 
 def _levels_by_counts(certificate: Certificate) -> set[Radius]:
@@ -269,7 +283,7 @@ class _Counts(NamedTuple):
     """What the bounds of one graph rest on."""
 
     against: int  # votes against the class
-    rival: int | None  # votes for the best other class; None if alpha is spent on the class alone
+    rival: int | None  # votes for the best other class; None if alpha is spent on all of them together
     total: int
     share: Fraction  # alpha's part for each bound
     bound: str  # its name
@@ -281,7 +295,10 @@ class _Counts(NamedTuple):
         # The table of `math.confidence`: that many bounds, and choosing the class on the same votes counts double.
         bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
         share = Fraction(archive.counts_alpha) / (bounded * archive.together)
-        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.bound)
+        # Against a blind answer alpha is spent on the strongest other class: nothing is known about all together.
+        alone = not _contest(archive, graph, proved.label).third
+        against = sum(counts) if alone and len(rivals) > 1 else sum(rivals)
+        self = cls(against, max(rivals) if all_classes or alone else None, sum(counts), share, archive.bound)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
             raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
         return self
@@ -292,7 +309,7 @@ class _Counts(NamedTuple):
 
     def bound_each(self, limit: Fraction) -> bool:
         """Whether it bounds every single other class: by its own votes, or because it bounds all of them at once."""
-        by_votes = self.rival is not None and limit_holds(self.rival, self.total, limit, self.share)
+        by_votes = self.rival is not None and PROVERS[self.bound](self.rival, self.total, limit, self.share)
         return by_votes or self.bound_all(limit)
 
 
@@ -367,21 +384,3 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
 
 def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
     return any(all(r <= m for r, m in zip(radius, other, strict=True)) for other in others)
-
-
-def _list_cells(archive: Archive, verdicts: _CountVerdicts, progress: bool | None) -> tuple[int, int]:
-    """Proves verdicts by listing cells; how many radii have few enough for that, and how many have not."""
-    channels, radii = archive.noise.product.channels, {radius for radius, _ in verdicts}
-    listed = sorted(radius for radius in radii if can_list(channels, radius))
-    with progress_bar("radii", len(listed), shown=progress) as advance:
-        for radius in listed:
-            cells = CellListing(channels, radius)
-            for certified, boldest in ((True, max), (False, min)):
-                bounds = verdicts.get((radius, certified), set())
-                # More failure is harder to withstand: of two-class verdicts on a radius, the boldest is enough.
-                if two_class := {pair for pair in bounds if pair[0] == pair[1]}:
-                    bounds = bounds - two_class | {boldest(two_class)}
-                if any(cells.certifies(*each) is not certified for each in bounds):
-                    raise ArithmeticError(f"two proofs disagree at radius {radius}: please report this as a bug")
-            advance(1)
-    return len(listed), len(radii) - len(listed)

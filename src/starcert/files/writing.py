@@ -18,8 +18,8 @@ from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import Claims
 from starcert.files.evidence_file import pack
 from starcert.files.listed_attacks import question_to_json, threat_to_json
-from starcert.files.record import Archive
-from starcert.math.confidence import CLOPPER_PEARSON, Votes
+from starcert.files.record import Archive, states_margins
+from starcert.math.confidence import CLOPPER_PEARSON
 from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
 from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
@@ -63,18 +63,33 @@ SAYS_THREAT = (
     "of the attacks of each size, for each graph. That the lists have all attacks of the threat is taken as stated. "
     "Radii follow from the counts of the votes alone."
 )
+SAYS_FALLBACK = (
+    " The smoothed classifier falls back: it answers a class other than 'blind' where noisy copies have that class "
+    "with more probability than the threshold of 'fallback' says, and 'blind' elsewhere. That 'blind' is the same for "
+    "all graphs that an attacker makes of one is taken as stated."
+)
 
 SIDE = ".evidence.npz"  # how the name of a side file ends
 
 
-def says(*, together: int, evidence: bool, bound: str, noise: Noise, threat: str = "", deep: bool = False) -> str:
+def says(
+    *,
+    together: int,
+    evidence: bool,
+    bound: str,
+    noise: Noise,
+    threat: str = "",
+    deep: bool = False,
+    fallback: bool = False,
+) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
     text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "") + (SAYS_DEEP if deep else "")
     claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
     if noise.outside:
         bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
         claims = STATED_NOISE.replace("{bounds}", bounds).replace("{laws}", ", ".join(noise.outside))
-    return text.replace("{claims}", claims) + (SAYS_THREAT.replace("{threat}", threat) if threat else "")
+    text = text.replace("{claims}", claims) + (SAYS_THREAT.replace("{threat}", threat) if threat else "")
+    return text + (SAYS_FALLBACK if fallback else "")
 
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
@@ -129,15 +144,10 @@ def exact(value: float) -> str:
     return str(Fraction(value))
 
 
-def states_margins(votes: Votes) -> bool:
-    """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
-
-    Version 0.1.0 took the multi-class margin there, and said nothing.
-    """
-    return votes.selection is not None and votes.counts.shape[1] > 2
-
-
 def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object]) -> Iterator[str]:
+    blind, threshold = archive.votes.blind, dict[str, object]()
+    if blind is not None:
+        threshold = {"threshold": blind.threshold, "exact": exact(blind.threshold)}
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -147,6 +157,7 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
             bound=archive.bound,
             noise=archive.noise,
             threat=archive.threat,
+            fallback=blind is not None,
             deep=archive.deep_votes is not None,
         ),
         "noise": noise_to_json(archive.noise),
@@ -156,6 +167,7 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
         **({} if archive.together == 1 else {"together": archive.together}),
         **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
         **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
+        **({"fallback": threshold} if threshold else {}),
         **evidence,
         **({} if archive.deep_votes is None else {"deep_votes": archive.deep_votes}),
         **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
@@ -205,6 +217,7 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
         "true_class": archive.labels[i],
         "estimation": votes.counts[i].tolist(),
         "selection": None if votes.selection is None else votes.selection[i].tolist(),
+        **({} if votes.blind is None else {"blind": int(votes.blind.answers[i])}),
         "capacity": archive.boxes[i],
         "anchored": archive.anchored[i],
         "claims": claims.to_json(),

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from starcert.math.arithmetic import LOCK, compiled, exact_number, float_below
+from starcert.math.fallback import PLAIN, Contest
 
 FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])  # the capital is shared evenly between these stakes
 SCALE = 2**32  # logarithms of capital are counted in whole multiples of 1/SCALE
@@ -121,17 +122,16 @@ def growth(theta: float, values: Floats, masses: Floats) -> float:
 
 
 @lru_cache(maxsize=2**16)
-def count_capital(count: int, total: int) -> int:
-    """The logarithm of a capital against "at least half": `count` votes of 1 in `total` that are 0 or 1; in 1/SCALE.
+def count_capital(count: int, total: int, limit: float = 0.5) -> int:
+    """The logarithm of a capital against "at least `limit`": `count` votes of 1 in `total` that are 0 or 1; in 1/SCALE.
 
-    Capital is shared between all probabilities v below 1/2 by the law of arcsine: the mean over v of
-    vᵐ(1−v)ⁿ⁻ᵐ · 2ⁿ. It is proved in ball arithmetic, and rounded down.
+    Capital is shared between all probabilities v below the limit u by the law of arcsine: the mean over v of
+    (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ. It is proved in ball arithmetic, and rounded down.
     """
-    for bits in (128, 128 + total):  # thousands of votes that are all 0 take more
+    more = 128 + math.ceil(-total * math.log2(min(limit, 1 - limit)))
+    for bits in (128, more):  # thousands of votes that are all 0 take more
         with LOCK, ctx.workprec(bits):
-            one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
-            below_half = arb(0.5).beta_lower(one, other)  # not regularised: the integral from 0 to 1/2
-            logarithm = below_half.log() + (total + 1) * arb(2).log() - arb.pi().log()
+            logarithm = _mixture(count, total, arb(limit))
             if logarithm.is_finite():
                 return math.floor(float_below((logarithm * SCALE).lower()))
     return NOTHING
@@ -178,11 +178,14 @@ def anytime_limit(count: int, total: int, share: Fraction) -> float:
 
 def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
     with LOCK, ctx.workprec(64):  # three times as fast as 128 bits, for a loss in the last digits
-        limit = arb(p)
-        mixed = limit.beta_lower(arb(count) + arb("0.5"), arb(total - count) + arb("0.5")).log()
-        mixed -= (2 * limit.sqrt().asin()).log()
-        likelihood = count * limit.log() + (total - count) * (1 - limit).log()
-        return bool(mixed - likelihood >= -exact_number(share).log())
+        return bool(_mixture(count, total, arb(p)) >= -exact_number(share).log())
+
+
+def _mixture(count: int, total: int, limit: arb) -> arb:
+    """The logarithm of the mean over v < u of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ, by the law of arcsine, in a ball."""
+    mixed = limit.beta_lower(arb(count) + arb("0.5"), arb(total - count) + arb("0.5")).log()  # not regularised
+    mixed -= (2 * limit.sqrt().asin()).log()
+    return mixed - (count * limit.log() + (total - count) * (1 - limit).log())
 
 
 def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
@@ -204,23 +207,24 @@ class OwnBet(NamedTuple):
     axes: tuple[int, ...]  # those that are pooled
     limits: Floats  # λ in each bin of their flip counts
     theta: float
-    stakes: Stakes | None  # of X = λ, and of λ/2; None where each vote is 0 or 1 and θ is 1/2
+    stakes: Stakes | None  # of X = λ, and of λ times `contest.third`; None where each vote is 0 or 1, nothing pooled
+    contest: Contest = PLAIN
 
     def capital(self, votes: int, against: Whole, rival: int) -> int:
         """The logarithm of the capital after this many votes, at least, against the strongest other class.
 
         `against` has the number of votes against the class in each bin, and `rival` of them are for that class. Others
-        count half. In which bins the rival's are is not known: it is presumed to be those where they cost most.
+        count as in the contest. In which bins the rival's are is not known: those where they cost most are presumed.
         """
         lost = int(against.sum())
         if self.stakes is None:
-            return count_capital(rival, votes - lost + rival)
+            return count_capital(*self.contest.score(votes - lost, rival, votes), self.contest.limit)
         order = np.argsort(-self.limits, kind="stable")
         worse = np.cumsum(against[order]) - against[order]
         whole = np.empty_like(against)
         whole[order] = np.clip(rival - worse, 0, against[order])
-        seen, half = self.stakes.seen.transpose(1, 0, 2)
-        return int(capital_of(self.stakes.quiet * (votes - lost) + seen @ whole + half @ (against - whole)))
+        seen, third = self.stakes.seen.transpose(1, 0, 2)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + seen @ whole + third @ (against - whole)))
 
     def speed(self, failure: float) -> float:
         """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""

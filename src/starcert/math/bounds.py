@@ -91,9 +91,8 @@ def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bound
     if type(bound) is not ClopperPearson and not bound.supports(votes):  # that one says why itself
         raise InvalidParameterError("bound", f"support votes with the history {votes.history!r}", bound.name)
     found = bound.bounds(votes, alpha, family)
-    chosen = (votes.counts if votes.selection is None else votes.selection).argmax(axis=1)
-    if not isinstance(found, Bounds) or found.labels.tolist() != chosen.tolist():
-        raise InvalidParameterError("bound", "bound the class that leads in the selection votes of each row", found)
+    if not isinstance(found, Bounds) or found.labels.tolist() != votes.labels.tolist():
+        raise InvalidParameterError("bound", "bound the class that the selection votes of each row choose", found)
     if found.alpha != alpha:
         raise InvalidParameterError("bound", f"return bounds with the alpha that it gets, {alpha}", found.alpha)
     # Clopper–Pearson bounds are made of votes that no other bound has seen.
@@ -101,4 +100,5 @@ def bounds_by(bound: Bound, votes: Votes, alpha: float, family: Family) -> Bound
     marked = votes if type(bound) is ClopperPearson else seen
     size = len(votes) if family == "all" else 1
     classes = votes.counts.shape[1]
-    return replace(found, alpha=alpha, n_classes=classes, votes=marked, family_size=size, bound=bound.name)
+    found = replace(found, alpha=alpha, n_classes=classes, votes=marked, family_size=size, bound=bound.name)
+    return replace(found, blind=votes.blind)

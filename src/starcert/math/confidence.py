@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from starcert.math.audit import Audit
 from starcert.math.bets import anytime_limit
+from starcert.math.fallback import BlindAnswers, Contest, contests_of
 from starcert.math.flips import FlipRecord
 from starcert.math.joint import JointVotes
 from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
@@ -55,6 +57,7 @@ class Votes:
     records: tuple[FlipRecord | None, ...] = field(repr=False)  # for each row the flips of votes against its class
     audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
     joint: Sequence[JointVotes | None] = field(repr=False)  # for each graph those of all targets; () if not kept
+    blind: BlindAnswers | None = field(repr=False)  # what each row falls back to; None: plain smoothing
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class Votes:
         records: Sequence[FlipRecord | None] | None = None,
         audit: Audit | None = None,
         joint: Sequence[JointVotes | None] = (),
+        blind: BlindAnswers | None = None,
     ) -> None:
         table = _as_counts(counts, "counts")
         rows = np.arange(len(table))
@@ -79,6 +83,7 @@ class Votes:
             "records": (None,) * len(rows) if records is None else tuple(records),
             "audit": audit,
             "joint": joint,
+            "blind": blind,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -92,15 +97,31 @@ class Votes:
             hint = "Give one row a graph and one column a class in both."
             must = f"have the shape of 'counts', {table.shape}"
             raise InvalidParameterError("selection", must, self.selection.shape, hint)
+        if self.blind is not None:
+            self.blind.check(*self.counts.shape)
+            if self.selection is None:
+                raise InvalidParameterError("selection", "be given where there is a fallback", None)
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    @property
+    def labels(self) -> Counts:
+        """The class of each row, as the selection votes choose it; without any, as the votes do."""
+        votes = self.counts if self.selection is None else self.selection
+        return votes.argmax(axis=1) if self.blind is None else self.blind.chosen(votes)
+
+    @property
+    def contests(self) -> list[Contest]:
+        """What the class of each row has to withstand."""
+        return contests_of(self.blind, self.labels)
 
     def row(self, index: int) -> Votes:
         """The votes on one target."""
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
         keys: dict[str, Any] = {"objects": self.objects[rows], "targets": self.targets[rows]}
+        keys["blind"] = None if self.blind is None else self.blind.of_rows(rows)
         return replace(self, counts=self.counts[rows], selection=selection, records=(self.records[index],), **keys)
 
 
@@ -150,6 +171,7 @@ class Bounds:
     votes: Votes | None = field(default=None, repr=False)  # those that they come from; None: they come from elsewhere
     family_size: int = 1  # how many graphs, these among them, share alpha: their bounds hold together
     bound: str = ""  # the name of the `Bound` that made them; "" if they come from elsewhere
+    blind: BlindAnswers | None = field(default=None, repr=False)  # what each graph falls back to; None: plain smoothing
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -162,6 +184,8 @@ class Bounds:
             got = list(zip(failure, other, strict=True))[:3]
             raise InvalidParameterError("bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", got)
         shape = len(labels), self.n_classes
+        if self.blind is not None:
+            self.blind.check(*shape)
         if self.votes is not None and self.votes.counts.shape != shape:
             raise InvalidParameterError("votes", f"have the shape {shape} of the bounds", self.votes.counts.shape)
 
@@ -208,13 +232,19 @@ class Bounds:
             np.array_equal(mine, theirs) for mine, theirs in pairs
         )
 
+    @cached_property
+    def contests(self) -> list[Contest]:
+        """What the class of each graph has to withstand."""
+        return contests_of(self.blind, self.labels)
+
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, index: int) -> Bounds:
         rows = [index]
         votes = None if self.votes is None else self.votes.row(index)
-        return replace(self, labels=self.labels[rows], failure=self.failure[rows], other=self.other[rows], votes=votes)
+        part = {name: getattr(self, name)[rows] for name in ("labels", "failure", "other")}
+        return replace(self, **part, votes=votes, blind=None if self.blind is None else self.blind.of_rows(rows))
 
 
 def check_alpha(alpha: float) -> float:
@@ -247,6 +277,8 @@ def spends_on_all_classes(
     With `all_classes`, of more than two, it always is: that was the rule of version 0.1.0, whose archives are read.
     """
     n_graphs, n_classes = votes.counts.shape
+    if votes.blind is not None:
+        return np.zeros(n_graphs, dtype=np.bool_)
     if n_classes == 2 or votes.selection is None or all_classes:
         return np.full(n_graphs, n_classes > 2)
     whole = share_of_alpha(alpha, n_classes, selected_apart=True, all_classes=False, family_size=family_size)
@@ -282,20 +314,38 @@ def anytime_bounds(votes: Votes, *, alpha: float, family_size: int = 1) -> Bound
     """Bounds on p_A that hold at all times, for the two-class margin, whatever plan looked at the votes to stop."""
     if votes.selection is None:
         raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
-    labels = votes.selection.argmax(axis=1)
-    totals = votes.counts.sum(axis=1)
-    lost = totals - votes.counts[np.arange(len(votes)), labels]
     share = share_of_alpha(check_alpha(alpha), 2, selected_apart=True, family_size=family_size)  # p_A alone
-    failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
-    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, family_size, ANYTIME)
+    pairs = zip(_against(votes).tolist(), votes.counts.sum(axis=1).tolist(), strict=True)
+    limits = np.array([anytime_limit(against, total, share) for against, total in pairs])
+    return _bounds_by_one_limit(votes, limits, alpha, family_size, ANYTIME)
+
+
+def _against(votes: Votes) -> Counts:
+    """The votes against the class of each row; against a blind answer, those for the strongest other class."""
+    lost = votes.counts.sum(axis=1) - votes.counts[np.arange(len(votes)), votes.labels]
+    return lost if votes.blind is None else votes.blind.against(votes.counts, votes.labels, lost)
+
+
+def _bounds_by_one_limit(
+    votes: Votes, limits: npt.NDArray[np.float64], alpha: float, family_size: int, bound: str
+) -> Bounds:
+    """Bounds that spend all of alpha on one limit, that of `_against`; see `BlindAnswers.against`."""
+    labels, n_classes = votes.labels, votes.counts.shape[1]
+    alone = n_classes > 2 and votes.blind is not None and labels == votes.blind.answers
+    failure = np.where(alone, 1.0, limits)  # nothing is known about all other classes together
+    return Bounds(labels, failure, limits, alpha, n_classes, votes, family_size, bound, votes.blind)
 
 
 def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool = False) -> Bounds:
     """Clopper–Pearson bounds that hold for all of `family_size` graphs; `all_classes` as in `spends_on_all_classes`."""
     counts = votes.counts
     n_graphs, n_classes = counts.shape
-    labels = (counts if votes.selection is None else votes.selection).argmax(axis=1)
+    labels = votes.labels
     totals = counts.sum(axis=1)
+    if votes.blind is not None:
+        share = share_of_alpha(alpha, 2, selected_apart=True, family_size=family_size)
+        limits = _upper_limits(_against(votes), totals, share)
+        return _bounds_by_one_limit(votes, limits, alpha, family_size, CLOPPER_PEARSON)
     own = counts[np.arange(n_graphs), labels]
     rivals = counts.copy()
     rivals[np.arange(n_graphs), labels] = 0

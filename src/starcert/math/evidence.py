@@ -7,6 +7,7 @@ the *listed* axes and D those of the *pooled* ones,
 
 for any λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
 be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; one that succeeds is enough.
+With a fallback, the limit of the contest takes the place of 1/2 (see `fallback`).
 
 **Where alpha goes.** A level is only taken for certified when all levels within it are, and every one of its attacks is
 proved to be harmless: it has one capital, on shared votes and votes of its own, that starts at 1 and must reach 1/δ at
@@ -51,6 +52,7 @@ from starcert.math.bets import (
     with_reserve,
 )
 from starcert.math.deep_votes import DeepVotes
+from starcert.math.fallback import PLAIN, Contest
 from starcert.math.flips import FlipRecord
 from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
@@ -91,7 +93,8 @@ class FlipEvidence:
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
-    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level.
+    axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level; `contest` what the class
+    has to withstand.
     """
 
     nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
@@ -105,8 +108,9 @@ class FlipEvidence:
         failure: float,
         box: Level | None = None,
         max_attacks: int = MAX_ATTACKS,
+        contest: Contest = PLAIN,
     ) -> None:
-        self.axes = tuple(axes)
+        self.axes, self.contest = tuple(axes), contest
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
         self.pools = pools_of(self.axes)
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
@@ -115,7 +119,7 @@ class FlipEvidence:
         self.n_votes = int(flips.samples.sum())
         self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
-        self._failure = min(max(failure, 1 / 1024), 0.5)
+        self._failure = min(max(failure, 1 / 1024), contest.limit)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
         self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
         ends = [0]
@@ -183,7 +187,7 @@ class FlipEvidence:
         whole = self.weights(level, scheme, rows)
         shared, estimate = with_reserve(whole.capital), whole.estimate
         short = shared < goal
-        if short.any() and len(self._rivals) > 1:
+        if short.any() and len(self._rivals) > 1 and self.contest.third < 1:
             by_class = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
             shared = np.where(short, with_reserve(by_class.capital), shared)
             estimate = np.where(short, by_class.estimate, estimate)
@@ -215,11 +219,11 @@ class FlipEvidence:
     ) -> Weights:
         """What each attack weighs by the shared votes, without the reserve; or some, as in `weigh`.
 
-        With `rivals`, votes for other classes than a rival count half against it: X = (Y + 1_B)/2·L_C·λ(K). The stakes
-        are the same, as the largest X is. Without, every vote against the class counts whole.
+        With `rivals`, votes for other classes than a rival count less (see `Contest`): X = f_B·L_C·λ(K). The stakes are
+        the same, as the largest X is. Without, every vote against the class counts whole.
         """
         votes = len(self._stages)
-        parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals))
+        parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals), self.contest.third)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
         listed = self.listed(level, scheme)
@@ -291,15 +295,15 @@ class FlipEvidence:
         """
         pooled = self._pooled(level, scheme)
         if not pooled:
-            return OwnBet((), np.ones(1), 0.5, None)
+            return OwnBet((), np.ones(1), self.contest.limit, None, self.contest)
         pool, room = self._pool(level, pooled), self.room(level, pooled)
         if pool is None or room <= 0:
             return None
         rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = below(room - cost)
-        bet = stakes(theta, np.stack([limits, limits / 2]))
-        return None if bet is None else OwnBet(pooled, limits, theta, bet)
+        bet = stakes(theta, np.stack([limits, limits * self.contest.third]))
+        return None if bet is None else OwnBet(pooled, limits, theta, bet, self.contest)
 
     def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
         return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
@@ -309,9 +313,9 @@ class FlipEvidence:
         return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
 
     def room(self, level: Level, axes: Iterable[int]) -> float:
-        """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
+        """At most the limit less what objects that are attacked on these axes show and the clean one never does."""
         shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
-        return below(float(shown - Fraction(1, 2)))
+        return below(float(shown - (1 - Fraction(self.contest.limit))))
 
     def scores(self, axis: int) -> Floats:
         """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
@@ -376,13 +380,14 @@ class FlipEvidence:
                 scores = self._scores(axis, earlier, votes).reshape(-1, self.axes[axis].law.moves).max(axis=1)
                 worst = np.sort(scores)[-level[axis] :]
                 rates = rates * max(1.0, float(np.prod(worst / rate)))
-        at_most: Floats = np.minimum(rates, 0.5)
+        at_most: Floats = np.minimum(rates, self.contest.limit)
         return at_most
 
 
-def parts_against(rivals: int) -> Floats:
-    """How much of a vote for each class counts against each rival, shape (rivals, classes): half, for itself all."""
-    return (1 + np.eye(rivals)) / 2
+def parts_against(rivals: int, third: float) -> Floats:
+    """What a vote for each class counts in the contest with each rival, shape (rivals, classes): for itself, 1."""
+    parts: Floats = third + (1 - third) * np.eye(rivals)
+    return parts
 
 
 def below(x: float) -> float:

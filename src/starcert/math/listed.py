@@ -99,7 +99,7 @@ class ListedEvidence:
 
     def __init__(self, votes: FlipEvidence, attacks: AttackList, harmless: Callable[[Level], bool]) -> None:
         self.axes, self.bins, self.alpha, self._votes = votes.axes, votes.bins, votes.alpha, votes
-        self.n_votes = votes.n_votes
+        self.n_votes, self.contest = votes.n_votes, votes.contest
         self.box = (len(attacks),)
         self.groups = [
             [group for group in group_attacks(votes.axes, blocks) if not harmless(group.level)] for blocks in attacks
@@ -157,4 +157,4 @@ class ListedEvidence:
 
     def own_bet(self, _level: Level, _scheme: Scheme) -> OwnBet:
         """The bet on votes at attacked objects: nothing is pooled, so it is the plain one."""
-        return OwnBet((), np.ones(1), 0.5, None)
+        return OwnBet((), np.ones(1), self.contest.limit, None, self.contest)

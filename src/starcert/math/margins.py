@@ -18,6 +18,8 @@ and p_B an upper bound on that of *every* other class, a radius R is certified i
 The second contains the first, as p_B ≤ 1 − p_A. Slack depends on the noise alone: it is the least clean mass that holds
 half of the attacked mass, ρ_low(1/2) of the reversed product. Once it is enclosed so tightly that no float lies inside,
 "is the failure probability f below slack(R)?" is a comparison of floats, and proved: f ≤ the largest float below it.
+
+With a fallback, another limit u takes the place of the half: ρ_up(f) < u iff f < ρ_low(u) of the reversed product.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ from starcert.math.exact import Prover
 
 RELATIVE_ERROR = 1e-9  # the stated bound on the relative error of a reliable result
 SMALLEST = 1e-12  # where p or 1 − p is smaller, floats promise nothing
-HALF = Fraction(1, 2)
 
 
 class Cut(NamedTuple):
@@ -102,10 +103,13 @@ class Bracket(NamedTuple):
 
 
 class Slacks:
-    """The slack of every radius of one product of channels: on demand, proved on demand, remembered."""
+    """The slack of every radius of one product of channels: on demand, proved on demand, remembered.
 
-    def __init__(self, product: Product) -> None:
-        self.product = product
+    `limit` is what the attacked mass must stay below; it and 1 − limit are floats (see `fallback`).
+    """
+
+    def __init__(self, product: Product, limit: float = 0.5) -> None:
+        self.product, self.limit = product, limit
         self._tradeoff = Tradeoff(product.reversed())
         self._cuts: dict[tuple[int, ...], Cut] = {}
         self._brackets: dict[tuple[int, ...], Bracket] = {}
@@ -115,14 +119,14 @@ class Slacks:
         cut = self.cut(radius)
         if cut.resolves(cut.filled):
             return cut.filled
-        return self._tradeoff.prover.value(radius, HALF, cut.log_ratio)
+        return self._tradeoff.prover.value(radius, Fraction(self.limit), cut.log_ratio)
 
     def bracket(self, radius: tuple[int, ...]) -> Bracket:
         """The proved bracket of slack, computed once."""
         powers = self._tradeoff.product.powers(radius)
         bracket = self._brackets.get(powers)
         if bracket is None:
-            for enclosure in self._tradeoff.prover.enclosures(radius, HALF, self.cut(radius).log_ratio):
+            for enclosure in self._tradeoff.prover.enclosures(radius, Fraction(self.limit), self.cut(radius).log_ratio):
                 bracket = Bracket(float_below(enclosure.lower), float_at_least(enclosure.upper))
                 if float_below(enclosure.upper) == bracket.below:  # no float inside
                     break
@@ -132,17 +136,20 @@ class Slacks:
         return bracket
 
     def cut(self, radius: tuple[int, ...]) -> Cut:
-        """Where the filling of half of the attacked mass stops, computed once."""
+        """Where the filling of half of the attacked mass, or of `limit`, stops, computed once."""
         powers = self._tradeoff.product.powers(radius)  # radii that attack every factor alike share one cut
         cut = self._cuts.get(powers)
         if cut is None:
-            cut = self._cuts[powers] = self._tradeoff.cut(radius, 0.5, 0.5)
+            cut = self._cuts[powers] = self._tradeoff.cut(radius, self.limit, 1 - self.limit)
         return cut
 
 
 @dataclass(frozen=True, slots=True)
 class TwoClass:
-    """The margin through slack: certified iff failure < slack(R), failure an upper bound on 1 − p_A."""
+    """The margin through slack: certified iff failure < slack(R), failure an upper bound on 1 − p_A.
+
+    Where a blind answer is to stand, it is an upper bound on the probability of every single other class.
+    """
 
     slacks: Slacks
     failure: float

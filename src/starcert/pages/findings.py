@@ -191,9 +191,14 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
     without = (~metrics.has_sites(archive.certificates)).sum(axis=0).tolist()
     yield from nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words)
     if counts.n_abstained:
+        missing = "No class can be shown to be the likeliest there"
+        if archive.votes.blind is not None:
+            missing = (
+                f"Votes do not show on which side of the threshold {archive.votes.blind.threshold} a class lies there"
+            )
         text = (
-            "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not "
-            "certified, and where the class is known as not right. More samples may help where the votes are close."
+            f"{missing}, so no answer is given. Abstentions count as not certified, and where the class is known as "
+            "not right. More samples may help where the votes are close."
         )
         yield Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
     if not slices.verified:
@@ -203,6 +208,14 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
 
 def stated(archive: Archive) -> Iterator[Notice]:
     """What the certificates rest on that is not starcert's own, and is not proved."""
+    if (blind := archive.votes.blind) is not None:
+        number = int((archive.certificates.labels == blind.answers).sum())
+        text = (
+            f"It gives a class other than the blind answer where that is likelier than {blind.threshold}, and the "
+            f"blind answer elsewhere: {number:,} of {len(archive):,}. That blind answers are the same whatever is "
+            "attacked is taken as stated."
+        )
+        yield Notice("The smoothed classifier falls back to blind answers", text)
     if archive.stated is not None:
         text = (
             f"All certificates rest on bounds on the class probabilities that {archive.bound} states. starcert has no "

@@ -61,9 +61,11 @@
     const abstains = !stored.length;
     $("detail-heading").replaceChildren(Text.name(graphs.names[g]));
     const lead = [`${graphs.node === null ? "" : "A node of a graph with "}${objects.about[objectOf(g)]}. `];
-    if (abstains) lead.push("The smoothed classifier abstains: no class can be shown to be the likeliest.");
+    if (abstains) lead.push(`The smoothed classifier abstains: no class can be shown to be ${data.fallback === null ? "the likeliest" : "its answer"}.`);
     else {
-      lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]), ` with p_lower = ${Text.probability(graphs.failure[g])}`);
+      lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]));
+      if (data.fallback === null) lead.push(` with p_lower = ${Text.probability(graphs.failure[g])}`);
+      else lead.push(graphs.blind[g] === graphs.answer[g] ? ", the blind answer" : `, which is likelier than ${data.fallback}`);
       if (graphs.truth[g] < 0) lead.push("; the true class is not known.");
       else if (graphs.right[g]) lead.push(", which is right.");
       else lead.push("; the true class is ", Text.name(classes[graphs.truth[g]]), ".");
@@ -271,7 +273,9 @@
     line.dataset.failure = String(failure);
     if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer without any flip: it does not exceed 1/2.");
     const own = Frontier.counted(data, p, g);
-    const multi = graphs.multi[g]
+    const multi = data.fallback !== null
+      ? ` The slider shows plain smoothing. This certificate (dotted) is about a smoothed classifier that falls back to a blind answer unless another class is likelier than ${data.fallback}: it does not move with the slider.`
+      : graphs.multi[g]
       ? " The slider shows the two-class margin, which looks at p_lower alone. This certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
       : "";
     $("frontier-caption").textContent = `This ${words.one}'s certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;

@@ -136,7 +136,7 @@ const Plots = (() => {
     const limits = Frontier.limits(data, g);
     const lines = frontierLines(data, view, g, failure);
     const cut = (axis) => data.slack.ticks[axis].filter((tick) => limits[axis] === null || tick <= limits[axis]);
-    const own = `its certificate${data.evidence ? " by p_A" : ""}${data.graphs.multi[g] ? " (multi-class margin)" : ""}`;
+    const own = `its certificate${data.evidence ? " by p_A" : ""}${data.fallback !== null ? " (with its fallback)" : data.graphs.multi[g] ? " (multi-class margin)" : ""}`;
     if (view.xAxis === null) {
       const x = cut(view.yAxis);
       const slack = data.slack.rows[view.p][0].slice(0, x.length);

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, takewhile
 from typing import NamedTuple, TypeAlias
 
@@ -26,6 +26,7 @@ from starcert.certificates.certificate import margin_of
 from starcert.certificates.metrics import certified_counts, has_sites, open_ended, right
 from starcert.certificates.slack import slacks_of
 from starcert.files import Archive
+from starcert.math.fallback import PLAIN
 from starcert.math.frontier import Frontiers
 from starcert.objects.noise import Noise
 
@@ -85,10 +86,13 @@ class Slices:
         self._limits = limits_of(archive)
         self._certificates, self._noise = archive.certificates, archive.noise
         self.with_evidence = archive.certificates.verdicts is not None and archive.certificates.asked is None
-        self._failure: list[float] = archive.certificates.bounds.failure.tolist()
-        self._other: list[float] = archive.certificates.bounds.other.tolist()
-        boxes = {pair: tuple(n if axis in pair else 0 for axis, n in enumerate(self.box)) for pair in self.pairs}
-        self._searched = {pair: Frontiers(slacks_of(archive.noise.product), box) for pair, box in boxes.items()}
+        bounds = archive.certificates.bounds
+        self._bounds = list(zip(bounds.failure.tolist(), bounds.other.tolist(), bounds.contests, strict=True))
+        self._frontiers_in = cache(self._search)
+
+    def _search(self, pair: Pair, limit: float) -> Frontiers:
+        box = tuple(n if axis in pair else 0 for axis, n in enumerate(self.box))
+        return Frontiers(slacks_of(self._noise.product, limit), box)
 
     @cached_property
     def _frontiers(self) -> list[Radii]:
@@ -103,7 +107,8 @@ class Slices:
 
     def by_counts(self, graph: int, pair: Pair) -> Radii:
         """The maximal radii that the bounds on the class probabilities certify alone."""
-        frontier = self._searched[pair].of(margin_of(self._noise, self._failure[graph], self._other[graph]))
+        failure, other, contest = self._bounds[graph]
+        frontier = self._frontiers_in(pair, contest.limit).of(margin_of(self._noise, failure, other, contest))
         self.verified = self.verified and frontier.verified
         return self._clip(project(frontier.radii, pair), graph, pair)
 
@@ -112,7 +117,7 @@ class Slices:
 
     def reach(self, axis: int, failure: float) -> int:
         """How far an axis alone is certified, in the two-class margin, for any graph with this bound on 1 − p_A."""
-        radii = self._searched[next(pair for pair in self.pairs if axis in pair)].at(failure).radii
+        radii = self._frontiers_in(next(pair for pair in self.pairs if axis in pair), PLAIN.limit).at(failure).radii
         return max((radius[axis] for radius in radii), default=0)
 
 

@@ -234,6 +234,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
         ],
         "classes": list(archive.class_names),
+        "fallback": None if bounds.blind is None else bounds.blind.threshold,
         "holds": holds_at_least(archive.certificates.alpha or archive.alpha),
         "labelled": counts.n_labelled,
         "pairs": [list(pair) for pair in slices.pairs],
@@ -250,6 +251,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "right": right(archive.certificates, archive.labels).astype(int).tolist(),
             "failure": bounds.failure.tolist(),
             "multi": (bounds.other < bounds.failure).astype(int).tolist(),
+            "blind": None if bounds.blind is None else bounds.blind.answers.tolist(),
             "votes": archive.votes.counts.tolist(),
             "limits": _once(limits_of(archive)),
             "anchored": _once(archive.anchored),

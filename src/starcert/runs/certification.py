@@ -1,21 +1,16 @@
-"""A certification, or a sweep, from its settings to its output folder: load, try, vote, certify, write."""
+"""A certification from its settings to its output folder: load, try, vote, certify, write."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, nullcontext
-from dataclasses import astuple, dataclass, replace
-from functools import cache
+from contextlib import nullcontext
+from dataclasses import astuple, dataclass
 from pathlib import Path
-
-import numpy as np
 
 from starcert import files as archives
 from starcert.certificates.certify import Certificates
-from starcert.certificates.gains import structure_gains
 from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import BLIND, Archive, BlindRow
@@ -27,9 +22,9 @@ from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
+from starcert.runs.fallback_run import with_fallback
 from starcert.runs.forecast import forecast_of
-from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
-from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, describe_rule, read_inputs, try_model
+from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import (
     CERTIFICATES,
@@ -43,15 +38,12 @@ from starcert.runs.run_file import (
     RunRecord,
 )
 from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
-from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.threats import without_folders
 from starcert.runs.user_code import load_bound, voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
-from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
+from starcert.system.errors import StarcertError
 from starcert.system.files import versions, write_whole
-from starcert.system.output import csv_lines, duration
+from starcert.system.output import csv_lines
 from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
 
@@ -109,7 +101,7 @@ def certify_run(
     with place.held(), stages() if profile else nullcontext() as clock:
         load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
         inputs = read_inputs(settings)
-        ready = _tried(settings, inputs, [settings.noise], note)
+        ready = tried_model(settings, inputs, [settings.noise], note)
         data, problem = ready.data, ready.problem
         if ready.base.values is not None:
             check_value_settings(settings, data.class_names)
@@ -179,11 +171,11 @@ def _write_profile(place: OutputFolder, times: StageTimes | None) -> None:
         write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
 
 
-def _tried(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
+def tried_model(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:
     """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
     for sentence in inputs.notes:
         note(sentence)
-    ready = try_model(settings, inputs)
+    ready = with_fallback(settings, inputs, try_model(settings, inputs))
     for sentence in other_noise(settings.weights, noises):
         note(sentence)
     return ready
@@ -209,7 +201,7 @@ def certified(
     title: str = "votes",
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
-    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule)
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule, fallback=ready.fallback)
     return smoothed.certify(
         problem,
         samples=settings.samples,
@@ -284,6 +276,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
+        "fallback": None if settings.fallback is None else str(settings.fallback),
+        "threshold": settings.threshold,
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),
         "seed": settings.seed,
         "chunk_size": ready.base.chunk_size,
@@ -295,116 +289,3 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
     always = {"limit", "nodes"} if of_nodes else {"limit"}
     without = VOTED if settings.exact else ()
     return {key: value for key, value in values.items() if (value is not None or key in always) and key not in without}
-
-
-def run_sweep(
-    settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Say = print, before: Say | None = None
-) -> SweepResult:
-    """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
-
-    A sweep that was interrupted goes on where it was: its votes are kept, one file for each level. A model function
-    with a parameter `noise` is called for each level, and again when a sweep goes on: it must return the same model.
-    Arguments as in `certify_run`.
-    """
-    if settings.run.outputs is not None:
-        hint = "Certify at one level after the other: starcert certify run.toml --noise …"
-        raise InvalidParameterError("outputs", "be left out in a sweep", settings.run.outputs, hint)
-    if settings.run.targets == "nodes":
-        hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
-        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
-    place = OutputFolder(settings.run.out)
-    with place.held():
-        load_bound(settings.run.bound, settings.run.plan)
-        inputs = read_inputs(settings.run)
-        n_chosen = len(inputs.chosen)
-        inputs = replace(inputs, chosen=inputs.chosen.labelled)
-        if not len(inputs.chosen):
-            unknown = "A sweep weighs certified radii against accuracy, but no class of these graphs is known."
-            raise StarcertError(f"{unknown} Give data with classes. {WHERE_CLASSES_ARE}")
-        one_model = not settings.run.model.asks_for("noise")
-        first = _tried(settings.run, inputs, settings.levels, note)
-        # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
-        # with other graphs.
-        digests = {"model": settings.run.model.digest}
-        check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
-        certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
-        record = RunRecord(settings.run, digests, settings.grid, str(settings.goal or ""), certifying)
-        place.begin(record)
-        folder, n_levels = place.kept / "votes", len(settings.levels)
-        folder.mkdir(exist_ok=True)
-        stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
-        if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-            for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
-                before(sentence)
-        blind = blind_row(settings.run, inputs, first)
-        outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
-        for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
-            problem = ready.problem.under(certificates.noise)
-            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
-            outcomes.append(outcome)
-            marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
-            if not blind.missing:
-                given = ready.data.known, blind.answers, settings.counted
-                gains.append(tuple(structure_gains(certificates, *given, flips=[1])))
-            anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
-        classes, counts = np.unique(outcomes[0].truth, return_counts=True)
-        sweep = SweepResult(
-            settings=settings,
-            levels=measure_levels(outcomes),
-            class_names=first.data.class_names,
-            majority=int(classes[counts.argmax()]),
-            n_unlabelled=n_chosen - len(inputs.chosen),
-            anchored=tuple(anchored),
-            one_model=one_model,
-            folder=place.final,
-            marks=tuple(marks),
-            drawn=inputs.drawn,
-            blind=blind,
-            gains=tuple(gains),
-        )
-        _write_run_file(place, sweep, record)
-        write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
-        write_sweep_page(place.kept / PAGE, sweep)
-        place.finish()
-        return sweep
-
-
-def _levels(
-    settings: SweepSettings, inputs: RunInputs, first: TriedModel, one_model: bool, stores: Sequence[Path], note: Say
-) -> Iterator[tuple[Certificates, TriedModel]]:
-    """The certificates of every level, and what they were made with."""
-    once = cache(note)  # what is true of one level is not repeated for the next
-    run = replace(settings.run, seed=settings.seed)
-    with ExitStack() as resources:
-        ready, executor, begun = first, None, time.monotonic()
-        for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
-            if number > 1 and not one_model:
-                ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
-            if number == 1 or not one_model:
-                resources.close()  # the workers of the last model
-                workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once)
-                executor = resources.enter_context(workers)
-            left = (len(stores) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
-            whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
-            title = f"level {number} of {len(stores)}{whole}: {noise_text(noise)}"
-            problem = ready.problem.under(noise)
-            try:
-                found = certified(run, ready, problem, store=store, executor=executor, title=title)
-            except StoreSettingsError as error:
-                differences = "; ".join(error.differences[:5])
-                advice = f"Give another --out, or remove {store.parents[1]} first."
-                raise StarcertError(f"{store}: holds votes of another sweep ({differences}). {advice}") from error
-            yield found, ready
-
-
-def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) -> None:
-    """Writes the run file of a finished sweep: `starcert sweep` repeats it, `starcert certify` does what it advises.
-
-    Its noise is the suggested level's, or else the user's own.
-    """
-    settings = sweep.settings
-    noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
-    whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
-    about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
-    comments = [about, *filter(None, [tie_sentence(sweep)])]
-    place.write_run_file(replace(record, settings=replace(settings.run, noise=noise), comments=comments))

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from starcert.certificates.fallback import Fallback
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset, stratified_parts
 from starcert.objects import CleanObject, Graph, Partition, Sites
@@ -32,6 +33,9 @@ from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
 from starcert.voting.counting import answers_on
 from starcert.voting.plans import Job
+
+if TYPE_CHECKING:
+    from starcert.runs.blind_run import FittedBlind
 
 RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
@@ -94,6 +98,9 @@ class TriedModel:
     bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
     threat: str | None  # the same of the threat
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
+    fallback: Fallback | None = None  # what is answered where no class is likely enough
+    blind: str | None = None  # the digest of the file that its model is from; None where it is starcert's own
+    fitted: FittedBlind | None = None  # starcert's own blind model, where the run falls back to it
 
     @property
     def problem(self) -> Problem:
@@ -103,12 +110,13 @@ class TriedModel:
     @cached_property
     def digests(self) -> dict[str, str]:
         """What the run is made from."""
+        files = {"bound": self.bound, "threat": self.threat, "fallback": self.blind}
         return {
             "model": self.model,
             "classifier": self.base.description,
             "data": self.data.digest,
             "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
-        } | {name: each for name, each in (("bound", self.bound), ("threat", self.threat)) if each is not None}
+        } | {name: each for name, each in files.items() if each is not None}
 
 
 def read_inputs(settings: RunSettings) -> RunInputs:

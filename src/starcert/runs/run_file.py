@@ -39,16 +39,16 @@ from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.plugins import PluginError
 from starcert.system.processes import in_words
 
-EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat")
-"""What a run is made from: the model's file, the graphs, their regions, the classifier as it describes itself, and the
-files of a bound and of a threat that are not starcert's own."""
+EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat", "fallback")
+"""What a run is made from: files (of bound, threat and fallback, if not starcert's own), and what they make."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
 VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
 
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", "bound"}  # others, a store refuses
+# others, a store refuses
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", "bound", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "spare_node")

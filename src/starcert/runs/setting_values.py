@@ -14,6 +14,7 @@ from typing import Any, Literal
 from starcert.classifiers.values import ValueRange
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
+from starcert.math.fallback import check_threshold
 from starcert.objects.laws import law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
@@ -23,6 +24,7 @@ Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
 messages."""
 
+BLIND = "blind"  # the fallback that starcert fits itself
 COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
 
 
@@ -279,6 +281,20 @@ def as_bound(value: object, base: Path, name: str) -> Reference | str:
     """One of starcert's bounds by name, or what else `from_package` takes."""
     text = as_text(value, base, name)
     return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
+
+
+def as_fallback(value: object, base: Path, name: str) -> Reference | str:
+    """The word blind, or a function in a file."""
+    text = as_text(value, base, name)
+    return text if text == BLIND else Reference.parse(text, base, name)
+
+
+def as_threshold(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (what a file has)
+    """The threshold of a fallback."""
+    if not _is_number(value):
+        raise InvalidParameterError(name, "be a number such as 0.7", value)
+    with renaming(name):
+        return check_threshold(value)
 
 
 def parse_spare_node(text: str, option: str) -> dict[str, object]:

@@ -28,6 +28,7 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
+THRESHOLD = 0.7  # of a fallback, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 
@@ -165,6 +166,21 @@ class RunSettings(ExactSettings):
         "plugins), or a class as FILE.PY:NAME or MODULE:NAME. One that is not starcert's own is stated, never proved.",
         metavar="NAME|FILE.PY:NAME|MODULE:NAME",
         shown="clopper-pearson; with plan decided, anytime",
+    )
+    fallback: Reference | str | None = _of_certificates(
+        checks.as_fallback,
+        "What to answer where no other class is likelier than the threshold: blind, a model that learns from the "
+        "training part (--split test) and sees nothing that an attack changes; or FILE.PY:FUNCTION, which returns a "
+        "model of yours that is blind, with a method predict on a list of objects. It may have the parameters of the "
+        "model function. The blind answer is certified as far as no other class can rise above the threshold.",
+        metavar="blind|FILE.PY:FUNCTION",
+        shown="none: the likeliest class is the answer",
+    )
+    threshold: float | None = _of_certificates(
+        checks.as_threshold,
+        "With a fallback, the probability that another class must exceed, from 0.5 to below 1. Choose it on the "
+        "validation part: larger ones lean on the blind answer.",
+        shown=f"{THRESHOLD}",
     )
     evidence: bool = _of_evidence(
         checks.as_flag,
@@ -315,6 +331,7 @@ class RunSettings(ExactSettings):
             if given is not None and not self.evidence:
                 hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
                 raise InvalidParameterError(name, "be left out without evidence", given, hint)
+        self._check_fallback()
         if self.nodes is not None and self.targets != "nodes":
             hint = 'Say targets = "nodes" too.'
             raise InvalidParameterError("nodes", "be left out where graphs are classified", self.nodes, hint)
@@ -338,6 +355,15 @@ class RunSettings(ExactSettings):
             requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
             raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
+
+    def _check_fallback(self) -> None:
+        if self.fallback is None and self.threshold is not None:
+            hint = "Say what to fall back to: --fallback blind."
+            raise InvalidParameterError("threshold", "be left out without a fallback", self.threshold, hint)
+        if self.fallback is not None and self.outputs is not None:
+            raise InvalidParameterError("fallback", "be left out where outputs are numbers", str(self.fallback))
+        if self.fallback is not None and self.threshold is None:
+            object.__setattr__(self, "threshold", THRESHOLD)
 
 
 GROUPS = {

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
+from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import FlipRecord, Integers
 from starcert.math.joint import JointVotes
 from starcert.objects import Sites, TargetNodes
@@ -79,6 +80,7 @@ class Job:
     # by graph the sites whose flips are kept for all targets together, where flips are recorded: see `JointVotes`
     joint_sites: Mapping[int, Integers] = field(default_factory=dict)
     joint_only: bool = False  # nothing else is recorded: votes are for or against no class
+    blind: BlindAnswers | None = None  # what each target of each graph falls back to; None: plain smoothing
 
     @classmethod
     def of(
@@ -250,6 +252,7 @@ class SoFar(NamedTuple):
     # for each target the flips of the estimation votes against the class that the selection votes chose; None before
     # the first of them, and where flips are not recorded
     records: tuple[FlipRecord | None, ...] = ()
+    blind: BlindAnswers | None = None  # what each target falls back to
 
     @property
     def wanted(self) -> Wanted:

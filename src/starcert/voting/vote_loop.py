@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
 from starcert.math.confidence import Votes
+from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
 from starcert.math.joint import NO_CLASS, JointVotes
 from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
@@ -44,9 +45,11 @@ class VotingRun:
         joint_sites: Mapping[int, Integers] | None = None,
         *,
         joint_only: bool = False,
+        fallback: Callable[[Job], BlindAnswers] | None = None,
     ) -> None:
         job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
-        self.job = replace(job, joint_sites=joint_sites or {}, joint_only=joint_only)
+        blind = None if fallback is None else fallback(job)
+        self.job = replace(job, joint_sites=joint_sites or {}, joint_only=joint_only, blind=blind)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         plans.check_memory(self.job)
@@ -94,7 +97,7 @@ def count_votes(
     """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
     With `record`, flips of estimation votes against the class of each target are kept, as `what_to_record` says: the
-    class that leads in the selection votes, which all come first then. A store keeps every chunk, and gives those that
+    class that the selection votes choose, which all come first then. A store keeps every chunk, and gives those that
     it has; some stored chunks of every graph are counted again first.
     """
     if store is not None:
@@ -161,6 +164,7 @@ class _Count:
             history="stopped" if self._looked else "fixed" if fixed else "looked",
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
             joint=tuple(map(self._joint_votes, range(len(self._n_targets)))) if self._joint else (),
+            blind=self._job.blind,
         )
 
     def chunks(self) -> Iterator[Chunk]:
@@ -250,7 +254,7 @@ class _Count:
 
     def _so_far(self, graph: int) -> SoFar:
         selection, estimation = (self._counts[purpose][self._rows(graph)] for purpose in PURPOSES)
-        return SoFar(selection, estimation, self._job.chunk_size, graph, self._records(graph))
+        return SoFar(selection, estimation, self._job.chunk_size, graph, self._records(graph), self._blind(graph))
 
     def _records(self, graph: int) -> tuple[FlipRecord | None, ...]:
         if graph not in self._recordings:
@@ -265,7 +269,10 @@ class _Count:
         if graph not in self._recordings:
             return Recorded(None)
         selection = self._counts["selection"][self._rows(graph)]
-        return what_to_record(self._job, graph, selection, self._plan.most.estimation)
+        return what_to_record(self._job, graph, selection, self._plan.most.estimation, self._blind(graph))
+
+    def _blind(self, graph: int) -> BlindAnswers | None:
+        return None if self._job.blind is None else self._job.blind.of_rows(self._rows(graph))
 
     def _warn_of_unrecorded_targets(self, graph: int) -> None:
         against = self._recorded(graph).against
@@ -326,20 +333,20 @@ class Recorded(NamedTuple):
     by_axis: bool = False
 
 
-def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recorded:
+def what_to_record(job: Job, graph: int, selection: Counts, votes: int, blind: BlindAnswers | None = None) -> Recorded:
     """What is recorded of at most `votes` estimation votes on a graph, from its selection votes.
 
     One target has all its flips recorded as they come, until they take too much. Several targets share the noisy copies
     but not the votes against their classes, so it is decided in advance: all flips, if those of all targets are
     expected to take `MAX_FLIP_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
     """
-    labels = selection.argmax(axis=1)
+    labels = selection.argmax(axis=1) if blind is None else blind.chosen(selection)
     if job.joint_only:
         return Recorded(NO_CLASS if len(labels) == 1 else (NOT_RECORDED,) * len(labels))
     if len(labels) == 1:
         return Recorded(int(labels[0]))
     sites, n_axes = job.sites[graph], len(job.noise.axes)
-    lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
+    lost = votes * (1 - np.maximum(selection[np.arange(len(labels)), labels] - 1, 0) / selection.sum(axis=1))
     flips = expected_flips(sites, job.noise)
     valued = job.noise.is_valued
     needed = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)

@@ -138,10 +138,13 @@ class CellListing:
         part = missing * Fraction(attacked, clean) if missing else Fraction(0)
         return Fraction(self._attacked[low], self._whole) + part
 
-    def certifies(self, failure: float, other: float) -> bool:
-        """Whether a class with at least 1 − failure stays ahead of classes with at most `other` each."""
+    def certifies(self, failure: float, other: float, limit: float = 0.5) -> bool:
+        """Whether a class with at least 1 − failure stays ahead of classes with at most `other` each.
+
+        With another limit than 1/2, that of a fallback, both bounds are one: what it bounds stays below the limit.
+        """
         own, rival = (self.rho_lower(1 - Fraction(bound)) for bound in (failure, other))
-        return own + rival > 1
+        return own > 1 - Fraction(limit) if failure == other else own + rival > 1
 
 
 def _denominator(channel: Channel) -> int:
@@ -238,18 +241,21 @@ def mean_of_exponentials(logarithms: Whole) -> Ball:
 
 
 @lru_cache(maxsize=2**14)
-def half_mixture(count: int, total: int) -> Ball:
-    """The capital against "at least half" after `count` of `total` votes, as an integral.
+def mixture(count: int, total: int, limit: float = 0.5) -> Ball:
+    """The capital against "at least `limit`" after `count` of `total` votes, as an integral.
 
-    With v = sin²t the mean of (2v)ᵐ(2(1 − v))ⁿ⁻ᵐ over the arcsine law below 1/2 is that over t from 0 to π/4, evenly.
+    With v = sin²t and u the limit, the mean of (v/u)ᵐ((1 − v)/(1 − u))ⁿ⁻ᵐ over the arcsine law below u is that over t
+    from 0 to arcsin √u, evenly.
     """
-
-    def capital(t: acb, _: bool) -> acb:  # flint asks whether it is analytic: it is
-        return (2 * t.sin() ** 2) ** count * (2 * t.cos() ** 2) ** (total - count)
-
     with ctx.workprec(64):
-        whole = acb.integral(capital, acb(0), acb(arb.pi() / 4), rel_tol=arb(2) ** -50)
-        return whole.real * 4 / arb.pi()
+        yes, no = 1 / arb(limit), 1 / (1 - arb(limit))
+        end = arb(limit).sqrt().asin()
+
+        def capital(t: acb, _: bool) -> acb:  # flint asks whether it is analytic: it is
+            return (yes * t.sin() ** 2) ** count * (no * t.cos() ** 2) ** (total - count)
+
+        whole = acb.integral(capital, acb(0), acb(end), rel_tol=arb(2) ** -50)
+        return whole.real / end
 
 
 def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:

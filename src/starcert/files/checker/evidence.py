@@ -32,10 +32,10 @@ from starcert.files.checker.arithmetic import (
     Ball,
     anytime_limit_holds,
     flip_outcomes,
-    half_mixture,
     limit_holds,
     log_gains,
     mean_of_exponentials,
+    mixture,
     pooled_outcomes,
     shown_outcomes_of,
 )
@@ -47,6 +47,7 @@ from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, class_and_rival, sizes_of_stakes
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
+from starcert.math.fallback import Contest
 from starcert.math.limits import AlphaShares
 from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme, bins_of, level_weight
@@ -87,10 +88,11 @@ class EvidenceChecker:
         box: Level | None,
         choices: Callable[[int], FlipEvidence],
         two_classes: bool,
+        contest: Contest,  # what the class has to withstand
     ) -> None:
         record = graph.record
         self.graph, self.axes, self.label, self._two_classes = graph, axes, label, two_classes
-        self.deep = DeepProof(graph.deep, axes)
+        self.contest, self.deep = contest, DeepProof(graph.deep, axes)
         self.alpha = AlphaShares.of(alpha).certified
         self.pools = pools_of(axes)
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
@@ -119,8 +121,9 @@ class EvidenceChecker:
     def check_clean_answer(self, *, fixed: bool, name: str) -> None:
         """Proves that the class beats each other one at the graph itself; an ArithmeticError if that fails."""
         record, holds = self.graph.record, limit_holds if fixed else anytime_limit_holds
-        mine, others = int(record.samples.sum()) - len(record), np.bincount(record.classes, minlength=1)
-        if not all(holds(each, mine + each, Fraction(1, 2), self.alpha) for each in others.tolist()):
+        total, others = int(record.samples.sum()), np.bincount(record.classes, minlength=1).tolist()
+        scores = [self.contest.score(total - len(record), each, total) for each in others]
+        if not all(holds(*each, Fraction(self.contest.limit), self.alpha) for each in scores):
             raise ArithmeticError(f"two proofs disagree about the answer for {name}: please report this as a bug")
 
     def check_sizes(
@@ -239,11 +242,11 @@ class EvidenceChecker:
         votes, sums = broken.votes, np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
         if list(votes) not in sums.tolist():
             return False
-        mine = votes[self.label]
-        others = [count for label, count in enumerate(votes) if label != self.label]
+        others = votes[: self.label] + votes[self.label + 1 :]
+        scores = [self.contest.score(votes[self.label], each, sum(votes)) for each in others]
         with LOCK, ctx.workprec(PRECISION):
-            capital = sum((half_mixture(mine, mine + each) for each in others), arb(0)) / len(others)
-            return bool(capital * exact_number(Fraction(broken.delta)) >= 1)
+            won = [mixture(of - against, of, 1 - self.contest.limit) for against, of in scores]
+            return bool(sum(won, arb(0)) / len(won) * exact_number(Fraction(broken.delta)) >= 1)
 
     def bins(self, pooled: Sequence[int], numbers: Whole) -> tuple[Whole, int]:
         """The bin of each vote from its flip numbers, and how many bins there are."""
@@ -255,7 +258,7 @@ class EvidenceChecker:
         return bins, n_bins
 
     def theta(self, level: Level, attacked: Sequence[int], pooled: Sequence[int], limits: Sequence[float]) -> Ball:
-        """1/2, less π, less what a graph that is attacked on these axes shows and the clean one never does."""
+        """The limit, less π, less what a graph that is attacked on these axes shows and the clean one never does."""
         shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
         by_pool: dict[int, list[int]] = {}
         for axis in pooled:
@@ -270,7 +273,7 @@ class EvidenceChecker:
                 over = ratio - arb(limit)
                 if not over <= 0:
                     penalty += mass * (over if over > 0 else over.upper())
-        theta: Ball = exact_number(shown - Fraction(1, 2)) - penalty
+        theta: Ball = exact_number(shown - 1 + Fraction(self.contest.limit)) - penalty
         return theta
 
 
@@ -297,7 +300,7 @@ class _SharedBet(NamedTuple):
     seen: Whole  # what such a vote adds to the logarithm of capital, shape (stakes, numbers of outcomes and groups)
     steps: list[Whole]  # for each listed axis and outcome the distance between its numbers in `seen`
     quiet: Whole  # what all votes for the class add
-    half: Whole  # what a vote adds, as in `seen`, that counts half
+    third: Whole  # what a vote adds, as in `seen`, that is for a third class
     classes: npt.NDArray[np.integer]  # of each vote
 
     @classmethod
@@ -312,28 +315,27 @@ class _SharedBet(NamedTuple):
         stages = checker.stages if pooled else np.zeros_like(checker.stages)
         own = [[ratio for ratio, _, _ in flip_outcomes(checker.axes[axis].law, level[axis])] for axis in scheme.listed]
         ratios = [prod(parts, start=arb(1)) for parts in product(*own)]
-        seen, half, quiet = list[Whole](), list[Whole](), np.zeros(0, dtype=np.int64)
+        seen, third, quiet = list[Whole](), list[Whole](), np.zeros(0, dtype=np.int64)
         for stage, votes in enumerate(n_votes):
             wager = checker.before[stage].wager(level, scheme, stage)
             if wager is None:
                 return None
             limits = wager.limits.tolist()
             theta = checker.theta(level, range(len(level)), pooled, limits)
-            for found, part in ((seen, 1), (half, 2)):
-                values = [ratio * arb(limit) / part for ratio in ratios for limit in limits]
+            for found, part in ((seen, 1.0), (third, checker.contest.third)):
+                values = [ratio * arb(limit) * part for ratio in ratios for limit in limits]
                 gains = log_gains(wager.sizes, theta, values)
                 found.append(gains.reshape(len(gains), -1, n_bins))
             lost = int((stages == stage).sum())
             quiet = (votes - lost) * log_gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
-        steps: list[Whole] = []
-        step = len(n_votes) * n_bins
+        steps, step = list[Whole](), len(n_votes) * n_bins
         for axis in reversed(scheme.listed):
             lengths = [step * (level[axis] + 1) ** i for i in range(len(checker.axes[axis].law.outcomes))]
             steps.insert(0, np.array([0, *reversed(lengths)]))
             step = lengths[-1] * (level[axis] + 1)
         shown = [checker.shown[axis] for axis in scheme.listed] if checker.shown is not None else []
-        whole, halved = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, half))
-        return cls(shown, stages * n_bins + bins, whole, steps, quiet, halved, checker.graph.record.classes)
+        whole, less = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, third))
+        return cls(shown, stages * n_bins + bins, whole, steps, quiet, less, checker.graph.record.classes)
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the least capital of an attack: votes are counted by class, group and what they show there."""
@@ -345,7 +347,7 @@ class _SharedBet(NamedTuple):
         least: Ball = arb("inf") if len(cells) else mean_of_exponentials(self.quiet)
         for rival in np.unique(self.classes):
             mine = np.bincount(cells[self.classes == rival], minlength=len(counts))
-            least = least.min(mean_of_exponentials(self.quiet + self.seen @ mine + self.half @ (counts - mine)))
+            least = least.min(mean_of_exponentials(self.quiet + self.seen @ mine + self.third @ (counts - mine)))
         return least
 
 
@@ -356,7 +358,7 @@ class _OwnBet(NamedTuple):
     axes: tuple[int, ...]
     gains: Whole
     quiet: Whole
-    half: Whole  # as `gains`, for votes that count half
+    third: Whole  # as `gains`, for votes for a third class
     order: Whole  # the bins, those with the largest λ first
 
     @classmethod
@@ -365,16 +367,15 @@ class _OwnBet(NamedTuple):
         bet = checker.engine.own_bet(level, scheme)
         if bet is None:
             return None
-        nothing = np.empty(0, dtype=np.int64)
         if not bet.axes:
-            return cls(checker, (), nothing, nothing, nothing, nothing)
+            return cls(checker, (), *[np.empty(0, dtype=np.int64)] * 4)
         limits = bet.limits.tolist()
         theta = checker.theta(level, bet.axes, bet.axes, limits)
         sizes = sizes_of_stakes(bet.theta, bet.limits)
         gains = log_gains(sizes, theta, [arb(limit) for limit in limits])
-        half = log_gains(sizes, theta, [arb(limit) / 2 for limit in limits])
-        order = np.argsort(-bet.limits, kind="stable")
-        return cls(checker, bet.axes, gains, log_gains(sizes, theta, [arb(0)])[:, 0], half, order)
+        third = log_gains(sizes, theta, [arb(limit) * checker.contest.third for limit in limits])
+        quiet, order = log_gains(sizes, theta, [arb(0)])[:, 0], np.argsort(-bet.limits, kind="stable")
+        return cls(checker, bet.axes, gains, quiet, third, order)
 
     def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
         """Whether the capital, times what there is already, was 1 or more after any chunk."""
@@ -383,13 +384,14 @@ class _OwnBet(NamedTuple):
     def capital(self, votes: Sequence[tuple[Whole, Whole]]) -> Ball:
         """The capital after these chunks against the strongest other class, at least."""
         numbers = np.concatenate([each for _, each in votes])
-        mine, rival = class_and_rival(np.sum([counts for counts, _ in votes], axis=0), self.checker.label)
+        contest, total = self.checker.contest, np.sum([counts for counts, _ in votes], axis=0)
+        mine, rival = class_and_rival(total, self.checker.label)
         if not self.axes:
-            return half_mixture(rival, mine + rival)
+            return mixture(*contest.score(mine, rival, int(total.sum())), contest.limit)
         bins, n_bins = self.checker.bins(self.axes, numbers)
         counts = np.bincount(bins, minlength=n_bins)
         whole = np.zeros_like(counts)
         for place in self.order:  # where votes for the rival cost most
             whole[place] = min(rival, counts[place])
             rival -= whole[place]
-        return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.half @ (counts - whole))
+        return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.third @ (counts - whole))

@@ -42,7 +42,7 @@ from starcert.voting.store.rows import (
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 10
+FORMAT = 11
 
 COMMIT_SECONDS = 0.5
 

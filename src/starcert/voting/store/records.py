@@ -91,12 +91,13 @@ class Look:
     bound: str | None = None  # its name; None: that of the plan
     threat: Sequence[str] | None = None
     deep: str = ""  # how many deep votes it may have used, and the threat that their law depends on; "": none
+    fallback: str = ""  # the threshold, and a digest of the blind answers; "": plain smoothing
 
     def __post_init__(self) -> None:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), deep=_text)
+        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), deep=_text, fallback=_text)
 
     @property
     def continued(self) -> bool:
@@ -250,6 +251,7 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
             ("selection_samples", look.selection, new.selection, "another class might be chosen"),
             ("evidence", look.evidence, new.evidence, _BETTER),
             ("bound", look.bound, new.bound, _BETTER),
+            ("fallback", look.fallback or "none", new.fallback or "none", _BETTER),
             ("threat", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
         ):
             if before != now:
