@@ -14,8 +14,7 @@ graphs choose one; the blind model chooses by cross-validation among its own.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -24,32 +23,36 @@ import numpy as np
 
 import starcert as sc
 from starcert.baselines import blind
-from starcert.certificates.paired import StructureGain
 from starcert.classifiers import features, from_pyg
-from starcert.classifiers.base import Classifier
 from starcert.datasets import Dataset, arcs, motif, tu
 from starcert.models import GIN, fit_with_noise
 from starcert.models.fitting import own_generator
-from starcert.objects import Partition
-from starcert.objects.threats import read_threat
 from starcert.system.processes import one_torch_thread
+from starcert_studies.graph_outcomes import (
+    ANY,
+    COLUMNS,
+    Outcome,
+    Row,
+    counts_alone,
+    exact_outcomes,
+    outcome_of,
+    right_share,
+    table,
+)
 from starcert_studies.reproduce import Part
 from starcert_studies.small_noise import here
 from starcert_studies.study import fold_splits
-from starcert_studies.voted import ALPHA, Labels
+from starcert_studies.voted import ALPHA
+
+__all__ = ["GROUPS", "GraphRows", "judge_group", "table"]
 
 DRAWN = {"motif": motif, "arcs": arcs}
 """Data sets whose folds are draws with a seed each."""
-TWO_WAY, ONE_WAY = ((0.1, 0.01), (0.2, 0.05), (0.4, 0.1)), ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
+TWO_WAY, ONE_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05)), ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
 LAYERS, THRESHOLDS = (1, 2, 3), (0.6, 0.75, 0.9)
-SIZES, FARTHEST = (1, 2, 3, 5, 10), 10
-EXACT = {"flips": 2, "deletions": 2, "additions": 2}  # the most units that are tried on the plain model
-ANY = -1  # certified against any number of flips
 GROUPS, LONGEST = ("two-way", "one-way", "plain", "blind"), ("NCI1", "PROTEINS", "arcs", "motif", "MUTAG")
-COLUMNS = {"flips": "certified", "delete": "deleted", "add": "added"}
 BATCH = 32
 
-Row = dict[str, Any]
 Key = TypeVar("Key")
 
 
@@ -66,11 +69,12 @@ class GraphRows:
     samples: int = 10_000  # votes on each test graph
     own_samples: int = 10_000  # at attacked versions of it, at most
     choosing_samples: int = 2_000  # votes on each validation graph, and at attacked versions of it
-    max_attacks: int = 100_000  # that are tried on the plain model: pairs of flips only where there are fewer
+    max_attacks: int = 50_000  # that are tried on the plain model: pairs of flips only where there are fewer
     steps: int = 2_200  # of training, about
     max_epochs: int = 60
     hidden: int = 32  # units of each layer
     drawn: int = 400  # training graphs of the data that are drawn
+    drawn_graphs: int = 40  # and test graphs
     seed: int = 1  # of folds, weights, training and votes
 
     @classmethod
@@ -78,7 +82,7 @@ class GraphRows:
         """About a minute: MUTAG and motif, one fold each, short trainings and few votes."""
         less = {"data": ("MUTAG", "motif"), "folds": 1, "mutag_folds": 1, "graphs": 12, "held": 12, "samples": 2_000,
                 "own_samples": 1_000, "choosing_samples": 1_000, "max_attacks": 2_000, "max_epochs": 15,
-                "drawn": 100}  # fmt: skip
+                "drawn": 100, "drawn_graphs": 12}  # fmt: skip
         return cls(**{**less, **settings})
 
     @property
@@ -126,7 +130,11 @@ class Cut(NamedTuple):
 def cut_of(setting: GraphRows, name: str, fold: int) -> Cut:
     """The fold of a data set, without graphs that are too large."""
     if name in DRAWN:
-        sizes = {"train": setting.drawn, "validation": max(setting.held, setting.drawn // 4), "test": setting.graphs}
+        sizes = {
+            "train": setting.drawn,
+            "validation": max(setting.held, setting.drawn // 4),
+            "test": setting.drawn_graphs,
+        }
         data = DRAWN[name](1_000 * setting.seed + fold, **sizes)
         return Cut(data.train, data.validation, data.test, list(range(len(data.test))))
     every = tu(name)
@@ -214,19 +222,19 @@ def two_way_rows(setting: GraphRows, cut: Cut) -> list[Row]:
     for method, tried in shares.items():
         start, chosen = time.perf_counter(), best_of(tried)
         how = setting.weighing if method == "evidence" else setting.counting
-        found = nets[chosen].smoothed.certify(cut.tested.graphs, **how)
+        found = [*map(outcome_of, nets[chosen].smoothed.certify(cut.tested.graphs, **how))]
         times = trained, choosing + time.perf_counter() - start
-        rows.append(row_of(cut, method, tried, chosen, ALPHA, times, map(outcome_of, found)))
+        rows.append(row_of(cut, method, tried, chosen, ALPHA, times, found))
     rates = best_of(shares["evidence"])
     leant, threshold, seconds, found = fall_back(setting, cut, nets[rates].smoothed)
     text, times = f"{text_of(rates)}, threshold {threshold:g}", (trained, choosing + seconds)
-    return [*rows, row_of(cut, "fallback", leant, text, ALPHA, times, map(outcome_of, found))]
+    return [*rows, row_of(cut, "fallback", leant, text, ALPHA, times, found)]
 
 
 def fall_back(
     setting: GraphRows, cut: Cut, smoothed: sc.SmoothedClassifier
-) -> tuple[dict[float, float], float, float, sc.Certificates]:
-    """A smoothed network that leans on the blind answer: what was tried, its threshold, seconds, certificates."""
+) -> tuple[dict[float, float], float, float, list[Outcome]]:
+    """A smoothed network that leans on the blind answer: what was tried, its threshold, seconds, outcomes."""
     start, held, noise = time.perf_counter(), held_graphs(setting, cut), smoothed.noise
     # A model that has seen the graphs that choose would look better there than it is.
     models = (blind(some, noise=noise, seed=setting.seed) for some in (cut.taught, cut.untested))
@@ -237,7 +245,7 @@ def fall_back(
 
     first = leaning(next(models), THRESHOLDS[0])
     best = sc.choose_threshold(first, held.graphs, held.labels, thresholds=THRESHOLDS, **setting.choosing)
-    found = leaning(next(models), best.threshold).certify(cut.tested.graphs, **setting.weighing)
+    found = [*map(outcome_of, leaning(next(models), best.threshold).certify(cut.tested.graphs, **setting.weighing))]
     return best.right, best.threshold, time.perf_counter() - start, found
 
 
@@ -265,76 +273,9 @@ def one_way_rows(setting: GraphRows, cut: Cut) -> list[Row]:
     return rows
 
 
-class Outcome(NamedTuple):
-    """What is known about one graph: its answer, and how many flips, deletions and additions are certified."""
-
-    answer: int | None  # None: the smoothed classifier abstains
-    flips: int  # any so many flips, `FARTHEST` at most; `ANY`: any number
-    delete: int
-    add: int
-    broken: int | None = None  # the fewest flips that are known to change the answer
-
-    def withstands(self, size: int, kind: str = "flips") -> bool:
-        """Whether all attacks of at most this size are certified to change nothing."""
-        certified: int = getattr(self, kind)
-        return self.answer is not None and (certified == ANY or certified >= size)
-
-
-def outcome_of(one: sc.Certificate) -> Outcome:
-    """What a certificate says."""
-    if one.abstained:
-        return Outcome(None, 0, 0, 0)
-    flips = one.any_flips_to(FARTHEST)
-
-    def reach(axis: str) -> int:
-        others = dict.fromkeys(one.noise.axes, 0)
-        beyond = (size for size in range(flips + 1, FARTHEST + 1) if not one.certified({**others, axis: size}))
-        return next(beyond, FARTHEST + 1) - 1
-
-    return Outcome(one.label, flips, reach("pairs.delete"), reach("pairs.add"), min(map(sum, one.broken), default=None))
-
-
-def counts_alone(found: sc.Certificates) -> sc.Certificates:
-    """The certificates that the votes on the clean graphs give by themselves, with all of alpha."""
-    assert found.votes is not None
-    return sc.certify(sc.clopper_pearson(found.votes, alpha=ALPHA), found.noise, capacity=found.capacity)
-
-
-def exact_outcomes(base: Classifier, graphs: Sequence[sc.Graph], max_attacks: int) -> list[Outcome]:
-    """What trying every attack shows, as far as there are at most `max_attacks` on a graph."""
-    tried: dict[str, dict[int, sc.ExactCertificate]] = {name: {} for name in EXACT}
-    for name, most in EXACT.items():
-        sizes = [largest_threat(graph, f"{name}:{most}", max_attacks) for graph in graphs]
-        for size in set(sizes):
-            numbers = [number for number, each in enumerate(sizes) if each == size]
-            some = [graphs[number] for number in numbers]
-            found = sc.ExactClassifier(base).certify(some, threat=f"{name}:{size}", progress=False)
-            tried[name] |= dict(zip(numbers, found, strict=True))
-    outcomes = []
-    for number in range(len(graphs)):
-        flips, delete, add = (tried[name][number] for name in EXACT)
-        reach = flips.certified_size, delete.certified_size, add.certified_size
-        outcomes.append(Outcome(flips.label, *reach, flips.broken_size))
-    return outcomes
-
-
-def largest_threat(graph: sc.Graph, threat: str, max_attacks: int) -> int:
-    """The most units of a threat, at least one, with which there are at most `max_attacks`."""
-    asked, sites = read_threat(threat), Partition.everything("all").sites(graph)
-    numbers = np.cumsum([asked.count(sites, size) for size in range(1, asked.most + 1)])
-    return max(1, int((numbers <= max_attacks).sum()))
-
-
 def best_of(shares: Mapping[Key, float]) -> Key:
     """The try with the largest share; of equals the first."""
     return max(shares, key=lambda each: shares[each])
-
-
-def right_share(truth: Labels, found: Iterable[Outcome], size: int = 1) -> float:
-    """The share of graphs that are right and certified."""
-    return float(
-        np.mean([one.answer == label and one.withstands(size) for label, one in zip(truth, found, strict=True)])
-    )
 
 
 def text_of(tried: object, unit: str = "") -> str:
@@ -361,43 +302,3 @@ def row_of(
     shares = {text_of(each, unit): round(float(share), 4) for each, share in tries.items()}
     return {"method": method, "tries": shares, "chosen": text_of(chosen, unit), "alpha": alpha,
             "train_seconds": round(times[0], 2), "seconds": round(times[1], 2), "graphs": graphs}  # fmt: skip
-
-
-def table(rows: Sequence[Row]) -> list[Row]:
-    """For each data set and method, all folds together: what is right, and certified, and gained on the blind model."""
-    by_method: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        by_method.setdefault((row["data"], row["method"]), []).append(row)
-    wise = {(row["data"], row["fold"]): [one["answer"] == one["truth"] for one in row["graphs"]]
-            for row in rows if row["method"] == "blind"}  # fmt: skip
-    return [summary(some, [wise.get((data, row["fold"])) for row in some]) for (data, _), some in by_method.items()]
-
-
-def summary(rows: Sequence[Row], wise: Sequence[list[bool] | None]) -> Row:
-    """The row of one method on one data set; shares are of all test graphs."""
-    every = [one for row in rows for one in row["graphs"]]
-    found = [Outcome(one["answer"], **one["certified"], broken=one["broken"]) for one in every]
-    truth = np.array([one["truth"] for one in every])
-    right = np.array([one.answer == label for one, label in zip(found, truth, strict=True)])
-
-    def safe(size: int, kind: str) -> Any:  # noqa: ANN401
-        return right & np.array([one.withstands(size, kind) for one in found])
-
-    open_one = [not one.withstands(1) and (one.broken is None or one.broken > 1) for one in found]
-    shares = {f"certified_{size}": float(safe(size, "flips").mean()) for size in SIZES}
-    shares |= {"deleted_1": float(safe(1, "delete").mean()), "added_1": float(safe(1, "add").mean())}
-    gains: Row = {}
-    if all(each is not None for each in wise):
-        blind_right = np.array([one for each in wise for one in each or ()])
-        everything = np.ones(len(every), dtype=np.bool_)
-        for kind, name in COLUMNS.items():
-            gain = StructureGain.of(f"1 {kind}", safe(1, kind), blind_right, everything)
-            gains |= {f"gain_{name}_1": gain.gain, f"gain_{name}_1_low": gain.low, f"gain_{name}_1_high": gain.high}
-        gains["blind"] = float(blind_right.mean())
-    return {
-        "data": rows[0]["data"], "method": rows[0]["method"], "folds": len(rows), "graphs": len(every),
-        "tries": len(rows[0]["tries"]), "chosen": dict(Counter(row["chosen"] for row in rows)),
-        "majority": max(Counter(truth.tolist()).values()) / len(every), "right": float(right.mean()), **shares,
-        "open_1": float(np.mean(open_one)), **gains,
-        "train_seconds": sum(row["train_seconds"] for row in rows), "seconds": sum(row["seconds"] for row in rows),
-    }  # fmt: skip
