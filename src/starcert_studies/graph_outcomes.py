@@ -105,10 +105,11 @@ def summary(rows: Sequence[Row], wise: Sequence[list[bool] | None]) -> Row:
     every = [one for row in rows for one in row["graphs"]]
     found = [Outcome(one["answer"], **one["certified"], broken=one["broken"]) for one in every]
     truth = np.array([one["truth"] for one in every])
-    right = np.array([one.answer == label for one, label in zip(found, truth, strict=True)])
+    right: Mask = np.array([one.answer == label for one, label in zip(found, truth, strict=True)])
 
     def safe(size: int, kind: str) -> Mask:
-        return right & np.array([one.withstands(size, kind) for one in found])
+        kept: Mask = right & np.array([one.withstands(size, kind) for one in found])
+        return kept
 
     open_one = [not one.withstands(1) and (one.broken is None or one.broken > 1) for one in found]
     farthest = EXACT["flips"] if rows[0]["method"] == "plain" else FARTHEST  # more are not tried, and nothing is known

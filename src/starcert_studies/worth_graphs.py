@@ -71,10 +71,11 @@ class GraphRows:
     choosing_samples: int = 2_000  # votes on each validation graph, and at attacked versions of it
     max_attacks: int = 50_000  # that are tried on the plain model: pairs of flips only where there are fewer
     steps: int = 2_200  # of training, about
-    max_epochs: int = 60
+    max_epochs: int = 200  # however few graphs there are
     hidden: int = 32  # units of each layer
     drawn: int = 400  # training graphs of the data that are drawn
     drawn_graphs: int = 40  # and test graphs
+    drawn_epochs: int = 40
     seed: int = 1  # of folds, weights, training and votes
 
     @classmethod
@@ -82,7 +83,7 @@ class GraphRows:
         """About a minute: MUTAG and motif, one fold each, short trainings and few votes."""
         less = {"data": ("MUTAG", "motif"), "folds": 1, "mutag_folds": 1, "graphs": 12, "held": 12, "samples": 2_000,
                 "own_samples": 1_000, "choosing_samples": 1_000, "max_attacks": 2_000, "max_epochs": 15,
-                "drawn": 100, "drawn_graphs": 12}  # fmt: skip
+                "drawn": 100, "drawn_graphs": 12, "drawn_epochs": 10}  # fmt: skip
         return cls(**{**less, **settings})
 
     @property
@@ -168,7 +169,8 @@ def train_network(setting: GraphRows, cut: Cut, rates: tuple[float, float], laye
     with own_generator(setting.seed, "cpu"):
         module = GIN(columns, 2, hidden=setting.hidden, layers=layers)
     smoothed = sc.SmoothedClassifier(from_pyg(module.to(device), n_classes=2, features=seen), noise, alpha=ALPHA)
-    epochs = max(1, min(setting.max_epochs, setting.steps * BATCH // len(cut.taught)))
+    most = setting.drawn_epochs if cut.taught.name in DRAWN else setting.max_epochs
+    epochs = max(1, min(most, setting.steps * BATCH // len(cut.taught)))
     fit_with_noise(smoothed, cut.taught.graphs, cut.taught.labels, validation=(cut.held.graphs, cut.held.labels),
                    epochs=epochs, learning_rate=1e-2, halve_every=max(1, epochs // 4), batch_size=BATCH,
                    seed=setting.seed, progress=False)  # fmt: skip

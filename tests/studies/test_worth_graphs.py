@@ -16,7 +16,7 @@ from starcert_studies import worth_graphs as worth
 
 TINY = worth.GraphRows(
     data=("motif",), folds=1, held=4, samples=300, own_samples=100, choosing_samples=100, max_attacks=200,
-    max_epochs=2, hidden=4, drawn=16, drawn_graphs=4,
+    drawn_epochs=2, hidden=4, drawn=16, drawn_graphs=4,
 )  # fmt: skip
 METHODS = ["p_A", "evidence", "fallback", "one-way", "one-way, for 10", "plain", "blind"]
 
