@@ -162,10 +162,11 @@ def train_network(setting: GraphRows, cut: Cut, rates: tuple[float, float], laye
     """A GIN trained with noise, or without any; graphs without node data show it degrees."""
     start, (device, _) = time.perf_counter(), here()
     graph, noise = cut.taught.graphs[0], pairs_noise(*rates)
-    seen: Any = "x"
-    if "x" not in graph.node_data:
-        seen = (features.in_degree(), features.out_degree()) if graph.directed else features.degree()
-    columns = np.shape(graph.node_data["x"])[1] if seen == "x" else 1 + graph.directed
+    named = [name for name in ("x", "attributes") if name in graph.node_data]
+    seen: list[Any] = named or (
+        [features.in_degree(), features.out_degree()] if graph.directed else [features.degree()]
+    )
+    columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in seen)
     with own_generator(setting.seed, "cpu"):
         module = GIN(columns, 2, hidden=setting.hidden, layers=layers)
     smoothed = sc.SmoothedClassifier(from_pyg(module.to(device), n_classes=2, features=seen), noise, alpha=ALPHA)
