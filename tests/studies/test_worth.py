@@ -14,7 +14,7 @@ pytest.importorskip("sklearn")
 import torch
 
 from starcert.classifiers import from_pyg
-from starcert_studies import worth, worth_bonds, worth_nodes
+from starcert_studies import worth, worth_bonds, worth_methods, worth_nodes
 
 
 def molecules(n: int = 12) -> sc.datasets.Dataset:
@@ -101,6 +101,55 @@ def test_settings_of_the_command_line(monkeypatch, tmp_path):
     monkeypatch.setattr(worth, "local_names", lambda: ["MUTAG"])
     (tmp_path / "CITESEER").mkdir()
     (tmp_path / "CITESEER" / "citeseer.npz").touch()
-    found = worth.Worth.from_options(None, 1, True)
+    found = worth.Worth.from_options(None, 2, True)
     assert (found.graphs, found.nci1, found.samples) == (("Citeseer",), False, 0)
-    assert [part.name for part in found.parts()] == ["Citeseer-50-11"]
+    assert found.missing == ("NCI1", "Cora-ML")
+    assert (found.methods.data, found.methods.seed) == (("MUTAG", "motif"), 2)
+    assert found.parts()[0].name == "Citeseer-50-21"
+    assert len(found.parts()) == 1 + 2 * 4
+    full = worth.Worth.from_options(500, 1, False)
+    assert full.missing == ("NCI1", "Cora-ML", "PROTEINS")
+    assert (full.methods.data, full.methods.samples) == (("MUTAG", "motif", "arcs"), 500)
+
+
+def of_split(gained: int) -> dict[str, object]:
+    """A split with 40 nodes: the blind model has the first 20 right, link votes some more."""
+    blind, votes = np.arange(40) < 20, np.arange(40) < 20 + gained
+    names = [f"link votes, for {attack}, exact" for attack in worth.CLAIMED]
+    rows = [row_of(name, right, always(right, list(worth_nodes.ATTACKS)), tries=1, alpha=0, seconds=0)
+            for name, right in [("blind", blind), *((each, votes) for each in names)]]  # fmt: skip
+    return {"rows": rows, "numbers": list(range(40)), "device": "CPU"}
+
+
+def test_claims_rest_on_splits_that_were_not_looked_at():
+    none = worth_methods.GraphRows(data=())
+    study = worth.Worth(nci1=False, graphs=("Cora-ML",), samples=0, methods=none, missing=("NCI1", "Citeseer"))
+    gained = {11: 0, 12: 10, 13: 10}
+    report = study.report({}, {worth.part_name(each): of_split(gained[each.seed]) for each in study.nodes})
+    assert "+25.00" in report.summary[0]
+    assert [sentence.split()[0] for sentence in report.summary] == ["Cora-ML,", "Cora-ML,", "NCI1", "Citeseer"]
+    assert all(check.holds for check in report.checks)
+    assert [check.documented for check in report.checks] == [True, False, False, True, True, True]
+    tables = {table.name: table for table in report.tables}
+    assert set(tables) == {"nodes", "splits", "published"}
+    assert [row[2] for row in tables["splits"].rows] == [11, 12, 13] * 2
+    quick = worth.Worth(nci1=False, graphs=("Cora-ML",), samples=0, methods=none, splits=1)
+    report = quick.report({}, {worth.part_name(each): of_split(10) for each in quick.nodes})
+    assert {check.holds for check in report.checks} == {None}
+
+
+def test_every_method_has_a_row_in_the_table_of_graphs():
+    graphs = [{"name": 0, "truth": 1, "answer": 1, "broken": None, "certified": {"flips": 1, "delete": 1, "add": 1}}]
+    about = {"data": "motif", "fold": 0, "tries": {"a": 1.0}, "chosen": "a", "train_seconds": 1, "seconds": 1}
+    study = worth.Worth(nci1=False, graphs=(), methods=worth_methods.GraphRows(data=("motif",), folds=1))
+    results = {part.name: [about | {"method": group, "graphs": graphs}]
+               for part, group in zip(study.parts(), worth_methods.GROUPS, strict=True)}  # fmt: skip
+    table = study.report({}, results).tables[0]
+    first = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (table.name, len(table.rows)) == ("graphs", 4)
+    assert (first["method"], first["certified_1"], first["certified_2"], first["chosen"]) == (
+        "two-way",
+        100,
+        0,
+        "a (1)",
+    )
