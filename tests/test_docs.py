@@ -60,6 +60,7 @@ NEEDS = {
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
     "worth": ("torch_geometric",),
+    "worth-results": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
 and `test_recipes.py` those about additions of one's own."""

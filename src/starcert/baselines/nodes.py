@@ -140,6 +140,10 @@ class FittedNodes:
 
     def answers(self, view: NodeView) -> Labels:
         """A class for each node of a graph."""
+        return np.asarray(np.unique(self.labels)[self.scores(view).argmax(axis=1)])
+
+    def scores(self, view: NodeView) -> Matrix:
+        """What speaks for each class that was learned, a row for each node of a graph: numbers of 0 or more."""
         classes = np.unique(self.labels)
         if self.model is None:
             scores = np.zeros((view.rows.shape[0], len(classes)))
@@ -154,7 +158,7 @@ class FittedNodes:
             graph, first = getattr(view, self.candidate.propagated), scores
             for _ in range(STEPS):
                 scores = (1 - RESTART) * (graph @ scores) + RESTART * first
-        return np.asarray(classes[scores.argmax(axis=1)])
+        return np.asarray(scores)
 
 
 def candidates_for(seen: Untouched) -> list[NodeCandidate]:
