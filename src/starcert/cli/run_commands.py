@@ -264,7 +264,9 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, or all."
+_STUDY = (
+    "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, or all."
+)
 
 
 @app.command()
