@@ -265,7 +265,8 @@ def init(
 
 
 _STUDY = (
-    "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, or all."
+    "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, "
+    "or all."
 )
 
 
