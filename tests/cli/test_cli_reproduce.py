@@ -186,6 +186,7 @@ def test_help_has_examples():
         "cora",
         "regression",
         "tight",
+        "worth",
         "all",
     ):
         assert name in said

@@ -209,9 +209,9 @@ def test_the_page_of_several_studies(done):
 
 def test_every_study_is_there():
     names = ["synthetic", "samples", "kernels", "mutag", "evidence", "threats", "digits", "bonds", "arcs", "cora"]
-    names += ["regression", "tight"]
+    names += ["regression", "tight", "worth"]
     assert [name for name in STUDIES if name != "tiny"] == names
     for name in names:
         assert STUDIES[name].name == name
         assert STUDIES[name].load().texts["about"]
-    assert [name for name in names if STUDIES[name].alone] == ["cora", "tight"]
+    assert [name for name in names if STUDIES[name].alone] == ["cora", "tight", "worth"]
