@@ -49,7 +49,7 @@ def choose_threshold(
     """The threshold with the most validation objects that are right and certified under a threat.
 
     Noisy copies, and so votes, are the same for all thresholds. Nothing is claimed about validation objects: what is
-    certified with the threshold must be other objects, whose votes nobody has looked at.
+    certified with the threshold must be other objects, whose votes have not been looked at.
 
     Args:
         smoothed: a classifier with a fallback; its threshold makes no difference.

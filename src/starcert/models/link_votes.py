@@ -132,7 +132,7 @@ class LinkVotes:
         return found
 
     def survives(self, graph: Graph, *, additions: int = 0, deletions: int = 0) -> Truths:
-        """Of each node whether no attack that adds and deletes at most so many links, anywhere, changes its class.
+        """For each node, whether no attack within these numbers of links, anywhere, changes its class.
 
         It is exact: where it says no, there is such an attack.
         """

@@ -188,7 +188,7 @@ class _AttackedLaw:
         return mass
 
     def shows(self, numbers: Sequence[int], flips: Sequence[int]) -> bool:
-        """Whether a copy with these flip numbers may have so many at attacked sites."""
+        """Whether a copy with these flip numbers may have that number of them at attacked sites."""
         return min(self._elsewhere(numbers, flips)) >= 0
 
     def _elsewhere(self, numbers: Sequence[int], flips: Sequence[int]) -> list[int]:
