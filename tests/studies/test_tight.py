@@ -97,7 +97,8 @@ def test_tables_count_each_molecule_once(folder):
 
 def test_the_claim_about_all_nodes_stands_beside_single_ones(folder):
     claim, again = worlds.part(folder, "Cora-claim"), worlds.part(folder, "Cora-claim-cores")
-    assert claim["k"] == again["k"]
+    assert (claim["votes"], again["votes"]) == (200, 20)  # cores have a tenth of the votes, and show less
+    assert claim["k"] <= again["k"]
     network = worlds.part(folder, "network-Cora")
     smoothed, evidence = changed_links.smoothed_nodes(TINY.nodes, network["weights"], "cpu"), sc.Evidence(0, True)
     how = {"threat": "deletions:1", "evidence": evidence, "voting": sc.Voting(selection_samples=20)}
