@@ -80,7 +80,7 @@ def main() -> None:
     options = given.parse_args()
     device = options.device
     graphs = [chain(14 + i % 9) for i in range(options.graphs or (4 if device == "cpu" else 400))]
-    model = with_pyg_layers(network(device))
+    model = with_pyg_layers(network(device)).to(device)
     exact = sc.ExactClassifier(from_pyg(model, n_classes=2))
     about = f"Every attack of at most two flips on {len(graphs)} graphs of 14 to 22 nodes, by a GIN of three layers."
     table = Table("exact", about, graphs=len(graphs), **({} if device == "cpu" else {"device": device}))

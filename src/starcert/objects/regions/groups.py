@@ -350,7 +350,7 @@ def _edge_mask(
     class OneGraph(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.model = with_pyg_layers(model).requires_grad_(False)
+            self.model = with_pyg_layers(model).cpu().requires_grad_(False)
 
         def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
             logits: torch.Tensor = self.model(x, edge_index, torch.zeros(len(x), dtype=torch.int64))
