@@ -26,6 +26,7 @@ HEAD = "blind head, correction against deletions, exact"
 GAINED = {"Cora-ML": {20: ("additions:1",), 50: tuple(CLAIMED)}}  # where gains are documented: by labels a class
 FULL = GraphRows()
 LOOKED_AT = (11,)  # seeds of splits whose test nodes were seen while methods were made: no claim rests on them
+FOLDS_LOOKED_AT = (0,)  # folds of NCI1 of which the same is true
 
 
 @dataclass(frozen=True)
@@ -133,10 +134,15 @@ class Worth(Study):
             report.table(
                 "molecules", [shown(row, ("deletions:1", "flips:1")) | gains], data="NCI1", device=parts[0]["device"]
             )
-        gain = gain_of(head, blind, "deletions:1", numbers)
-        assert gain is not None
         report.sentence(0, n=len(numbers), blind=share(blind, CLEAN), clean=share(head, CLEAN),
-                        certified=share(head, "deletions:1"), flips=share(head, "flips:1"), gain=gain)  # fmt: skip
+                        certified=share(head, "deletions:1"), flips=share(head, "flips:1"),
+                        gain=gain_of(head, blind, "deletions:1", numbers))  # fmt: skip
+        clean = [part for fold, part in enumerate(parts) if fold not in FOLDS_LOOKED_AT] or parts
+        rows, numbers = by_method(clean)
+        gain = gain_of(rows[HEAD], rows["blind"], "deletions:1", numbers)
+        assert gain is not None
+        report.check("bonds", gain.low > 0, enough=self.is_full("folds", "epochs", "learnt", "tested", "seed"),
+                     folds=len(clean), n=len(numbers), gain=gain)  # fmt: skip
 
     def report_nodes(self, report: Report, found: Mapping[int, Mapping[str, Any]], data: str, number: int) -> None:
         """What is said of a graph with this number of labels a class, by the seeds of its splits, and checked."""
