@@ -26,7 +26,7 @@ from starcert_studies.voted import ONE_FLIP, TWO_FLIPS, Asked, Question, RadiusT
 
 ANY = ("any flip", "any 2 flips")
 MUTAG_NOISES = (((0.04, 0.2), 2, ANY[1:]), ((0.02, 0.05), 3, ()), ((0.02, 0.02), 5, ()))
-"""Delete and add; tenths of the votes, as the weight of two flips grows like 1/p²; and what the README shows."""
+"""Delete and add; tenths of the votes, as the weight of two flips grows like 1/p²; and what is shown at a glance."""
 
 BLOCK = 10  # graphs of the motif data, or proteins, in a part
 SHARED = {
@@ -65,7 +65,7 @@ class Evidence(TrialStudy):
         return replace(super().from_options(samples, seed, quick), proteins="PROTEINS" in local_names())
 
     def questions(self) -> list[Asked]:
-        """All that is asked: data, model, noise, votes, question, how many graphs and draws, what the README shows."""
+        """All that is asked: data, model, noise, votes, question, how many graphs and draws, what is at a glance."""
         votes, own, n, draws = self.samples, self.own_samples, self.graphs, self.draws
         most = own * 29 // 20  # three million in all, where there are 100,000 on the clean graph
         few = min(n, BLOCK)  # where random pairs have the noise 0.45: draws differ by far more than graphs do

@@ -243,7 +243,7 @@ class Asked:
     question: Question  # what evidence is asked
     graphs: int  # how many graphs; of MUTAG, how many folds of ten
     draws: int = 1  # how many draws
-    headline: tuple[str, ...] = ()  # the radii that the README shows
+    headline: tuple[str, ...] = ()  # the radii that are shown at a glance
 
     @property
     def noise(self) -> Noise:
