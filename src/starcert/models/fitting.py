@@ -100,7 +100,7 @@ def fit_with_noise(
         halve_every: the learning rate is halved after every `halve_every` epochs.
         batch_size: graphs in a step.
         patience: training ends after this many epochs without a better version; None: never.
-        class_weights: how much graphs of each class count, in the loss and in the choice of the epoch: "balanced",
+        class_weights: how much graphs of each class count, in losses and in the accuracy that decides: "balanced",
             "none", a number for each class, or "auto": balanced if a class has under 10% of them. See `Weighting`.
         against: how to train for certificates, on top of the noise; None: a step sees one noisy copy of each graph.
         keep: which epoch is kept: by "accuracy" on validation graphs, and of equals by their loss; or by "loss" first.

@@ -29,7 +29,7 @@ class Epoch(NamedTuple):
     validation_loss: float
     accuracy: float  # the share of noisy copies of validation objects that are right; 0 where outputs are numbers
     certified: float | None  # the share of validation objects with enough right copies (`Against.share`)
-    score: float  # by what it is kept: `certified` or else `accuracy`, with each object counted by its class's weight
+    score: float  # by what it is kept: `certified`, or else `accuracy` with each object counted by its class's weight
     only: int | None  # the class that all copies are answered, though validation objects have several
 
     @property
@@ -78,13 +78,13 @@ def judge(
         validation_loss /= of_objects.mean().item()  # validation objects have other shares of the classes
     answers = found.argmax(dim=-1)
     right = (answers == truth).double()
-    sure = None if share is None else (right.mean(dim=0) > share).double()
-    chosen = right if sure is None else sure
-    score = chosen.mean() if weights is None else (chosen * of_objects).mean() / of_objects.mean()
+    certified = None if share is None else (right.mean(dim=0) > share).double().mean().item()
+    accuracy = right.mean().item()
+    weighted = accuracy if weights is None else ((right * of_objects).mean() / of_objects.mean()).item()
+    score = weighted if certified is None else certified
     one = bool((answers == answers[0, 0]).all()) and bool((wanted != wanted[0]).any())
-    certified = None if sure is None else sure.mean().item()
     only = int(answers[0, 0]) if one else None
-    return Epoch(number, loss, validation_loss, right.mean().item(), certified, score.item(), only)
+    return Epoch(number, loss, validation_loss, accuracy, certified, score, only)
 
 
 def loss_of(found: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:

@@ -24,11 +24,12 @@ class Weighting:
     """What the loss of an object of each class is multiplied by: the mean over all training objects is 1.
 
     Balanced, every class counts the same: an object of class c counts n / (k · n_c), where n_c of all n training
-    objects are of class c, and k classes occur. An epoch is judged by the same weights.
+    objects are of class c, and k classes occur. The validation losses and accuracies that decide which epoch is kept
+    are weighted likewise; a share of certified objects (`Against.share`) is not.
 
     Example:
         >>> Weighting.of("auto", [0] * 19 + [1], n_classes=2, names=("common", "rare"))
-        Weighting(weights=(0.5263157894736842, 10.0), reason='rare has 5.0% of the training objects, under 10%')
+        Weighting(weights=(0.5263157894736842, 10.0), reason='class rare has 5.0% of the training objects, under 10%')
         >>> Weighting.of("auto", [0, 0, 1], n_classes=2) is None
         True
         >>> Weighting.of([1, 2], [0, 0, 0, 1], n_classes=2).weights
@@ -60,8 +61,8 @@ class Weighting:
             if chosen == "none" or (chosen == "auto" and share >= RARE):
                 return None
             if chosen == "auto":
-                name = f"class {rarest}" if names is None else names[rarest]
-                reason = f"{name} has {share:.1%} of the training objects, under {RARE:.0%}"
+                name = rarest if names is None else names[rarest]
+                reason = f"class {name} has {share:.1%} of the training objects, under {RARE:.0%}"
             weights = np.where(present, 1 / np.maximum(1, counts), 0.0)
             weights[~present] = weights[present].mean()  # some of the validation objects may be of this class
         if np.ptp(weights[present]) == 0:
@@ -77,5 +78,5 @@ def check_class_weights(given: ClassWeights) -> str | tuple[float, ...]:
     numbers = [] if isinstance(given, str) or not isinstance(given, Sequence) else [real_number(each) for each in given]
     if not numbers or not all(0 <= each < float("inf") for each in numbers):
         requirement = f"be one of {', '.join(CHOICES)}, or a number of 0 or more for each class"
-        raise InvalidParameterError("class_weights", requirement, given, "For example [1, 5].")
+        raise InvalidParameterError("class_weights", requirement, given, "For example 1, 5.")
     return tuple(numbers)

@@ -17,17 +17,18 @@ _SERIES = (
     ("loss", "validation_loss", "validation loss"),
     ("share", "accuracy", "accuracy of noisy copies"),
     ("share", "certified", "certified accuracy, estimated"),
-    ("share", "score", "the same, classes weighted"),
+    ("share", "score", "the same, with class weights"),
 )
 """For each line: the plot, the field of `Epoch`, its name. A line is drawn where the training has its figures."""
 
 
 def weights_in_words(weighting: Weighting, class_names: Sequence[str]) -> str:
     """What each class counts, and why that was turned on."""
-    listed = ", ".join(f"{name} {weight:.3g}" for name, weight in zip(class_names, weighting.weights, strict=True))
+    listed = ", ".join(f"{name}: {weight:.3g}" for name, weight in zip(class_names, weighting.weights, strict=True))
     if not weighting.reason:
         return f"Class weights, as chosen: {listed}."
-    return f"Class weights: balanced by default, because {weighting.reason} (--class-weights none: off): {listed}."
+    default = f"Class weights: balanced by default, because {weighting.reason} (--class-weights none turns this off)."
+    return f"{default} They are {listed}."
 
 
 def write_training_page(
@@ -57,7 +58,7 @@ def write_training_page(
     for plot, field, name in _SERIES:
         points = [(each.number + 1, getattr(each, field)) for each in epochs]
         drawn = [(x, y) for x, y in points if y is not None and math.isfinite(y)]
-        if drawn and (field != "score" or weighting is not None):
+        if drawn and (field != "score" or (weighting is not None and share is None)):
             lines.append({"plot": plot, "name": name, "x": [x for x, _ in drawn], "y": [y for _, y in drawn]})
     notices = []
     if kept.only is not None:
@@ -77,7 +78,7 @@ def write_training_page(
         "epochs": epochs,
         "kept": kept,
         "certified": share,
-        "weighted": weighting is not None,
+        "weighted": weighting is not None and share is None,
         "origin": [
             {"Settings": [(name, str(value)) for name, value in made["settings"].items()]},
             {"Versions": [(name, str(value)) for name, value in made["versions"].items()]},

@@ -34,11 +34,11 @@ class TrainSettings:
     )
     class_weights: str | tuple[float, ...] = setting(
         lambda value, _base, name: _class_weights(value, name),
-        "How much each class counts, in training and in the choice of the epoch: balanced (all classes the same), "
-        "none, numbers in the order of the classes such as 1,5, or auto: balanced where a class has under 10% of the "
-        "training part.",
+        "How much each class counts, in losses and in the accuracy that decides which epoch is kept: balanced (all "
+        "classes the same), none, numbers in the order of the classes such as 1,5, or auto: balanced where a class has "
+        "under 10% of the training part.",
         default="auto",
-        parse=lambda text, option: checks.parse_counts(text, option) if "," in text else text,
+        parse=lambda text, _option: _numbers_or_word(text),
         metavar="auto|balanced|none|NUMBER,…",
     )
     against: dict[str, float] | None = setting(
@@ -64,6 +64,13 @@ class TrainSettings:
             requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
             raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
         return cls(**{**(_FOR_NODES if nodes else {}), **given})
+
+
+def _numbers_or_word(text: str) -> str | list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
 
 
 def _class_weights(value: ClassWeights, name: str) -> str | tuple[float, ...]:
