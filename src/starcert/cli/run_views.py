@@ -55,7 +55,7 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
         early = "" if done == wanted else f" (of {wanted:,}; no better one after {outcome.settings.patience:,} more)"
         epochs = f"{done:,} epochs{early} in {duration(outcome.seconds)}"
         yield f"Trained {made['module']} on {outcome.what}: {epochs}, under {made['noise']}."
-        yield f"Wrote {place}, and how it was learned: {os.path.relpath(outcome.page)}."
+        yield f"Wrote {place}. Its learning curve: {os.path.relpath(outcome.page)}"
     if outcome.weighting is not None:
         yield weights_in_words(outcome.weighting, outcome.class_names)
     share = (made["settings"].get("against") or {}).get("share")

@@ -73,14 +73,15 @@ def judge(
     validation_loss = loss_of(found.flatten(0, 1), truth.flatten(), weights).item()
     if wanted.is_floating_point():
         return Epoch(number, loss, validation_loss, 0.0, None, 0.0, None)
-    of_objects = torch.ones_like(wanted, dtype=torch.double) if weights is None else weights.double()[wanted]
-    if weights is not None:
-        validation_loss /= of_objects.mean().item()  # validation objects have other shares of the classes
     answers = found.argmax(dim=-1)
     right = (answers == truth).double()
     certified = None if share is None else (right.mean(dim=0) > share).double().mean().item()
     accuracy = right.mean().item()
-    weighted = accuracy if weights is None else ((right * of_objects).mean() / of_objects.mean()).item()
+    weighted = accuracy
+    if weights is not None:
+        of_objects = weights.double()[wanted]
+        mean = max(of_objects.mean().item(), torch.finfo(torch.double).tiny)  # not 1: validation has other shares
+        validation_loss, weighted = validation_loss / mean, (right * of_objects).mean().item() / mean
     score = weighted if certified is None else certified
     one = bool((answers == answers[0, 0]).all()) and bool((wanted != wanted[0]).any())
     only = int(answers[0, 0]) if one else None
