@@ -26,7 +26,9 @@ from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.adversary import Candidates, answers_of_graphs, answers_of_nodes, defended_loss, in_copies
 from starcert.models.against import Against
 from starcert.models.copies import TrainingCopies, block_diagonal
+from starcert.models.dangers import DangerousCopies
 from starcert.models.files import TrainingCheckpoint, TrainingPart
+from starcert.models.labels import read_classes, read_nodes, read_numbers
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
 from starcert.objects.noise import Noise
@@ -96,40 +98,48 @@ def fit_with_noise(
     taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
     n_tested = validation_copies(against)
     tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, n_tested)
-    read = _numbers if base.values else _classes
+    read = read_numbers if base.values else read_classes
     classes = read(labels, len(taught), "labels", base.device)
     right = read(validation[1], len(tested), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
     n_copies, directed = 1 if against is None else against.copies, any(graph.directed for graph in graphs)
+    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
+    attacked = None
+    if against is not None and against.dangerous:
+        attacked = DangerousCopies(base, taught.problem, classes.tolist(), against, seed + 2)
+        parts["dangerous"] = attacked
 
     def step(epoch: int) -> float:
         nonlocal drawn
         total = 0.0
         while drawn <= epoch:  # a continued training skips the orders of earlier epochs
             order, drawn = rng.permutation(len(taught)), drawn + 1
+        if attacked is not None and against is not None and epoch and epoch % against.every == 0:
+            attacked.choose(epoch)
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
             numbers = range(epoch * n_copies, (epoch + 1) * n_copies)
-            inputs = block_diagonal([taught.copy(i, number) for number in numbers for i in part])
+            copies = [taught.copy(i, number) for number in numbers for i in part]
+            if attacked is not None:
+                copies[len(part) : 2 * len(part)] = [attacked.copy(i, epoch) for i in part]
+            inputs = block_diagonal(copies)
             if against is None:
                 loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
             else:
                 answers = partial(answers_of_graphs, base, n_copies)
-                find = partial(Candidates.of_graphs, first=len(part), directed=directed)
+                find = partial(Candidates.of_graphs, first=against.first_flipped * len(part), directed=directed)
                 key = (seed, epoch, int(part[0]))
                 loss = defended_loss(base, inputs, classes[part], against, answers, find, key, directed=directed)
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(taught)
 
-    copies = [tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))]
-    unseen = block_diagonal(copies)
+    unseen = block_diagonal([tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))])
 
     def evaluate() -> tuple[float, float]:
-        return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(n_tested), n_tested, against)
+        return _quality(base.logits_from(unseen, n_tested * len(tested), 0), right.repeat(n_tested), n_tested, against)
 
-    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
     return _best(base, epochs, step, evaluate, parts, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
@@ -223,14 +233,16 @@ def fit_nodes_with_noise(
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "nodes")
+    if against is not None and against.dangerous:
+        raise InvalidParameterError("dangerous", "be 0 where nodes are classified", against.dangerous, "Use flips.")
     copies = whole_number("copies", copies, 1, MAX_NODE_COPIES) if against is None else against.copies
     n_tested = validation_copies(against)
     problem = smoothed.problem([graph])
     taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
     tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
-    classes = (_numbers if base.values else _classes)(labels, graph.n_nodes, "labels", base.device)
-    learned = _nodes(train, graph.n_nodes, "train", base.device)
-    deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
+    classes = (read_numbers if base.values else read_classes)(labels, graph.n_nodes, "labels", base.device)
+    learned = read_nodes(train, graph.n_nodes, "train", base.device)
+    deciding = read_nodes(validation, graph.n_nodes, "validation", base.device)
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
     def logits(drawn: TrainingCopies, number: int, count: int, nodes: Tensor) -> Tensor:
@@ -370,29 +382,3 @@ def _trainable(smoothed: Any, targets: str) -> TorchClassifier:  # noqa: ANN401
         hint = "A module on dense adjacency is trained in its form on edges: the weights are the same."
         raise InvalidParameterError("smoothed", requirement, type(base).__name__, hint)
     return base
-
-
-def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(labels)
-    if given.shape != (count,):
-        raise InvalidParameterError(parameter, f"have one class for each of {count}, a whole number", given.shape)
-    if given.dtype.kind not in "iu":
-        hint = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
-        raise InvalidParameterError(parameter, "be classes, whole numbers from 0", given[:5].tolist(), hint)
-    return torch.as_tensor(given.astype(np.int64), device=device)
-
-
-def _numbers(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(labels)
-    if given.shape != (count,) or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
-        raise InvalidParameterError(parameter, f"be {count} numbers, as the outputs are", labels)
-    return torch.as_tensor(given, dtype=torch.get_default_dtype(), device=device)
-
-
-def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(nodes)
-    if given.dtype.kind == "b" and given.shape == (count,):
-        given = np.flatnonzero(given)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= count:
-        raise InvalidParameterError(parameter, f"be indices of nodes, from 0 to {count - 1}", nodes)
-    return torch.as_tensor(given.astype(np.int64), device=device)
