@@ -59,7 +59,7 @@ NEEDS = {
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
-    "worth": ("torch_geometric",),
+    "worth": ("torch_geometric", "sklearn"),
     "worth-results": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
