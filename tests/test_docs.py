@@ -61,7 +61,7 @@ NEEDS = {
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
     "what-to-run": (),
-    "worth": ("torch_geometric",),
+    "worth": ("torch_geometric", "sklearn"),
     "worth-results": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,

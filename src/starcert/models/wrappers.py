@@ -2,7 +2,8 @@
 
 Whatever they look at is the noisy copy and what no attack can change, so a module in a wrapper is a base classifier
 like any other. Filters that follow from fixed data alone do more: give the pairs that they never let through the noise
-`Flip(delete=1, add=0)`, and any number of flips there is certified (`starcert.regions.similar_features`).
+`Flip(delete=1, add=0)`, and any number of flips there is certified (`starcert.regions.similar_features`,
+`LikelyEnds.regions`).
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class Filtered(_Around):
 
     Args:
         module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
-        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, or a function from x and edge_index to a truth value of each
-            edge.
+        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, `LikelyEnds`, or a function from x and edge_index to a truth
+            value of each edge.
     """
 
     def __init__(self, module: nn.Module, keep: Keep) -> None:
