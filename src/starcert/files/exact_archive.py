@@ -19,7 +19,7 @@ from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.trying import MAX_COUNTED, NEVER
 from starcert.files import reading as reads
 from starcert.files import writing as writes
-from starcert.files.frame import begins_as, check_rows, json_lines, read_errors, row_names, word_of, write_errors
+from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
 from starcert.files.listed_attacks import threat_from_json, threat_to_json
 from starcert.files.untrusted import Field
 from starcert.math.channels import MAX_RADIUS
@@ -73,11 +73,10 @@ class ExactArchive:
         """
         called = class_names or result.classes or range(result.n_classes)
         truth = [None] * len(result) if labels is None else result.truth(labels).tolist()
-        check_rows("labels", truth, len(result))
         return cls(
             replace(result, classes=None),
             tuple(map(str, called)),
-            row_names(result.objects.tolist(), result.targets.tolist(), names),
+            row_names(result.objects.tolist(), result.targets.tolist(), names, truth),
             tuple(None if each is None else int(each) for each in truth),
             json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
             versions(),
@@ -90,7 +89,7 @@ class ExactArchive:
     def word(self) -> str:
         """What a row is about."""
         of_nodes = self.result.nodes is not None or self.settings.get("targets") == "nodes"
-        return word_of(self.settings, nodes=of_nodes)
+        return "node" if of_nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
     @property
     def known(self) -> tuple[int | None, ...] | None:
@@ -127,7 +126,7 @@ class ExactArchive:
 
 def write_exact(path: str | PathLike[str], archive: ExactArchive) -> None:
     """Writes an archive: the file is replaced whole or not at all."""
-    with write_errors():
+    with archive_errors():
         write_whole(path, _lines(archive))
 
 
@@ -179,7 +178,7 @@ def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
 
 def read_exact(path: str | PathLike[str]) -> ExactArchive:
     """The archive in a file, as it states it."""
-    with read_errors(path):
+    with archive_errors(path):
         return _archive(reads.top_of(path, FORMAT))
 
 

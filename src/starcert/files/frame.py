@@ -30,20 +30,15 @@ def json_lines(head: Mapping[str, object], lists: Mapping[str, Iterable[object]]
 
 
 @contextmanager
-def write_errors() -> Iterator[None]:
-    """What keeps a file from being written, as an error of archives."""
+def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
+    """What keeps a file from being written and, given its path, what is wrong in it, as an error of archives."""
     try:
         yield
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
-
-
-@contextmanager
-def read_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """What is wrong with the content of a file, as an error of archives."""
-    try:
-        yield
     except (MalformedError, InvalidParameterError, PluginError) as error:
+        if path is None:
+            raise
         raise ArchiveError(fspath(path), str(error)) from None
 
 
@@ -56,22 +51,12 @@ def begins_as(path: str | PathLike[str], wanted: str) -> bool:
         return False
 
 
-def row_names(objects: Sequence[int], targets: Sequence[int], names: Sequence[str] | None) -> tuple[str, ...]:
-    """What rows are called: by default the number of the object, with that of the target if one has several."""
-    if names is not None:
-        check_rows("names", names, len(objects))
-        return tuple(map(str, names))
-    several = any(targets)
-    pairs = zip(objects, targets, strict=True)
-    return tuple(f"{number}.{target}" if several else str(number) for number, target in pairs)
-
-
-def check_rows(name: str, given: Sequence[object], n_rows: int) -> None:
-    """Refuses a parameter that is not one value for each row."""
-    if len(given) != n_rows:
-        raise InvalidParameterError(name, f"be one for each of {n_rows} rows", len(given))
-
-
-def word_of(settings: Mapping[str, object], *, nodes: bool) -> str:
-    """What a row is about: a node, a graph, or what the settings call the objects."""
-    return "node" if nodes else str(settings.get("objects", "graphs")).removesuffix("s")
+def row_names(
+    objects: Sequence[int], targets: Sequence[int], names: Sequence[str] | None, labels: Sequence[object]
+) -> tuple[str, ...]:
+    """What rows are called, and labelled: by default the number of the object, and of the target if one has several."""
+    for what, given in (("names", names), ("labels", labels)):
+        if given is not None and len(given) != len(objects):
+            raise InvalidParameterError(what, f"be one for each of {len(objects)} rows", len(given))
+    numbers = zip(objects, targets, strict=True) if any(targets) else zip(objects, strict=True)
+    return tuple(".".join(map(str, each)) for each in numbers) if names is None else tuple(map(str, names))

@@ -24,7 +24,7 @@ from starcert.classifiers.values import ValueRange
 from starcert.files import reading as reads
 from starcert.files import writing as writes
 from starcert.files.evidence_file import GraphEvidence, pack, unpack
-from starcert.files.frame import begins_as, check_rows, json_lines, read_errors, row_names, word_of, write_errors
+from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
 from starcert.files.joint_votes import joint_evidence, joint_votes
 from starcert.files.listed_attacks import question_to_json, threat_from_json, threat_to_json
 from starcert.files.untrusted import Field, MalformedError
@@ -86,12 +86,11 @@ class IntervalArchive:
         every = tuple(dict.fromkeys([*asked, *(result.claim(*each) for each in claims)]))
         found = [[result.interval(row, each, None) for each in every] for row in range(len(result))]
         truth = [None] * len(result) if labels is None else [None if each is None else float(each) for each in labels]
-        check_rows("labels", truth, len(result))
         return cls(
             result,
             every,
             tuple(tuple((each.low, each.high) for each in row) for row in found),
-            row_names(result.votes.objects.tolist(), result.votes.targets.tolist(), names),
+            row_names(result.votes.objects.tolist(), result.votes.targets.tolist(), names, truth),
             tuple(truth),
             json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
             versions(),
@@ -103,7 +102,7 @@ class IntervalArchive:
     @property
     def word(self) -> str:
         """What a row is about."""
-        return word_of(self.settings, nodes=self.result.nodes is not None)
+        return "node" if self.result.nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
     def title(self, claim: Claim) -> str:
         """What a claim is about, in a few words."""
@@ -126,7 +125,7 @@ class IntervalArchive:
 
 def write_intervals(path: str | PathLike[str], archive: IntervalArchive) -> None:
     """Writes an archive of intervals, and first its side file: both are replaced whole or not at all."""
-    with write_errors():
+    with archive_errors():
         side = [_evidence(archive.result, number) for number in range(len(archive.result.kept))]
         evidence = writes.write_side(Path(path), pack(side) if any(side) else None)
         write_whole(path, _lines(archive, evidence))
@@ -186,7 +185,7 @@ def _row_to_json(archive: IntervalArchive, row: int) -> dict[str, object]:
 
 def read_intervals(path: str | PathLike[str]) -> IntervalArchive:
     """The archive of intervals in a file, with its intervals as it states them; without its side file it is refused."""
-    with read_errors(path):
+    with archive_errors(path):
         return _archive(reads.top_of(path, FORMAT), Path(path))
 
 

@@ -22,7 +22,7 @@ from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
-from starcert.files.frame import read_errors
+from starcert.files.frame import archive_errors
 from starcert.files.listed_attacks import question_from_json, threat_from_json
 from starcert.files.record import MAX_VOTES, Archive, states_margins
 from starcert.files.untrusted import Field, MalformedError, parse
@@ -61,7 +61,7 @@ def read(path: str | PathLike[str]) -> Archive:
 
 def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple[Archive, list[Claims]]:
     """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
-    with read_errors(path):
+    with archive_errors(path):
         return _archive(top_of(path, FORMAT), Path(path), all_of_it=whole)
 
 

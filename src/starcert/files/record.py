@@ -29,7 +29,6 @@ from starcert.certificates.votes import RecordedVotes
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
-from starcert.files.frame import word_of
 from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
@@ -331,7 +330,7 @@ class Archive:
     @property
     def word(self) -> str:
         """What a row is about: a graph, a node, or what the settings call the objects."""
-        return word_of(self.settings, nodes=self.nodes is not None)
+        return "node" if self.nodes is not None else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
     def __len__(self) -> int:
         return len(self.votes)

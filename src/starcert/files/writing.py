@@ -16,7 +16,7 @@ from pathlib import Path
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import Claims
 from starcert.files.evidence_file import pack
-from starcert.files.frame import json_lines, write_errors
+from starcert.files.frame import archive_errors, json_lines
 from starcert.files.listed_attacks import question_to_json, threat_to_json
 from starcert.files.record import Archive, states_margins
 from starcert.math.confidence import CLOPPER_PEARSON
@@ -108,7 +108,7 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         ...     sc.archive.read(f"{folder}/certificates.json") == kept
         True
     """
-    with write_errors():
+    with archive_errors():
         write_whole(path, _lines(archive, _write_evidence(Path(path), archive), _write_collective(Path(path), archive)))
 
 
