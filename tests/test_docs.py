@@ -80,6 +80,7 @@ NOT_RUN = {
     ("evidence-results", "it takes about an hour on one core."),
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
+    ("measured", "it takes about an hour on one core."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
     ("threats-results", "it takes about ten minutes on one core."),
 }
