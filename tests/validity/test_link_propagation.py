@@ -96,6 +96,21 @@ def test_a_lead_that_rounding_could_make_is_not_certified():
         assert ahead.survives(graph, **{kind: 1}).all()
 
 
+@pytest.mark.parametrize("pair", [(0, 1), (0, 3)])
+def test_a_lead_after_the_attack_that_rounding_could_make_is_not_certified(pair):
+    """Node 0 is ahead without attack, and all but equal after the one that hurts it most."""
+    edges, start = {(0, 1), (0, 2), (1, 2)}, np.array([[0.5, 0.5], [1, 0], [1, 0], [0, 1]] + [[0.5, 0.5]] * (N - 4))
+    kind = "deletions" if pair in edges else "additions"
+    for ahead, certified in ((1e-10, False), (1e-7, True)):
+        model = LinkPropagation(np.zeros((N, 2)), start, keep=0.3)
+        tried = [each for each in PAIRS if (each in edges) == (kind == "deletions")]
+        least = min(direct(model, edges ^ {each})[0] @ [1, -1] for each in tried)
+        own = np.zeros((N, 2))
+        own[0, 0] = ahead - least
+        model = LinkPropagation(own, start, keep=0.3)
+        assert model.survives(sc.Graph(N, sorted(edges)), **{kind: 1}, nodes=[0]).tolist() == [certified]
+
+
 def test_the_proved_error_is_above_the_one_that_is_made():
     graph, model = world(4)
     solved = link_propagation._Solved(model, graph)
