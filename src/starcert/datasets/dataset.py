@@ -263,8 +263,7 @@ def _as_labels(values: object, n_targets: int, target: str) -> npt.NDArray[Any]:
     wrong = (given != given.astype(np.int64)) | (given < 0) if whole else np.ones(len(given), bool)
     if wrong.any():
         first = np.flatnonzero(~unknown)[wrong.argmax()]
-        number = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
-        hint = number if given.dtype.kind in "UO" else ""
+        hint = "Number them first: label_names, labels = np.unique(labels, return_inverse=True)."
         raise InvalidParameterError(
             f"labels[{first}]", "be a class, a whole number from 0", array[first:].tolist()[0], hint
         )

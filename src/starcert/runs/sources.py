@@ -229,7 +229,7 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
-    anywhere. The classes are `y`, one whole number for each graph, where there is one.
+    anywhere. The classes are `y`, one whole number for each graph, where there is one; -1 and 1 are classes too.
     """
     with needing(f"{path}: to read tensors needs", "torch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
@@ -330,9 +330,6 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         found, called, _ = number_labels(["" if label is None else str(label) for label in labels])
         return Dataset(graphs, found, names=names, label_names=called)
     whole = [int(label) for label in known]
-    if whole[0] < 0:
-        where = places[labels.index(whole[0])]
-        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {whole[0]}.")
     numbered = texts.are_class_numbers(whole)
     values = range(whole[-1] + 1) if numbered else whole
     numbers = {value: number for number, value in enumerate(values)}
@@ -367,5 +364,5 @@ def _label(label: Any, where: str) -> int | float:  # noqa: ANN401  (a tensor, o
     number = value[0] if len(value) == 1 else None
     if not isinstance(number, int | float) or not math.isfinite(number):
         shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
-        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
+        raise StarcertError(f"{where}: its y must be one class, a whole number. It is {shown or 'empty'}.")
     return number if number % 1 else int(number)
