@@ -245,6 +245,17 @@ def _is_object(given: object) -> bool:
     return hasattr(given, "kind") or isinstance(given, CleanObject)
 
 
+def numbered_names(name: str, numbers: range) -> list[str]:
+    """What graphs are called that have no names of their own, in runs and in Python.
+
+    Example:
+        >>> numbered_names("MUTAG", range(9, 12))
+        ['MUTAG 09', 'MUTAG 10', 'MUTAG 11']
+    """
+    digits = len(str(numbers[-1])) if numbers else 0
+    return [f"{name} {number:0{digits}d}" for number in numbers]
+
+
 def check_label_names(names: Sequence[int | str]) -> None:
     """Refuses two classes of one name: their graphs could not be told apart."""
     for name, count in Counter(map(str, names)).items():

@@ -14,6 +14,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from starcert.datasets import Dataset, npz, tu
+from starcert.datasets.dataset import numbered_names
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
 from starcert.objects import CleanObject
 from starcert.objects.binding import known_kinds
@@ -110,7 +111,7 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
         return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
     if edge_types is not None:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-    return _renamed(found := npz(source), names=(found.name,), numbered=True)
+    return _noted(npz(source))
 
 
 def with_node_labels(data: Dataset, *, numbers: bool = False) -> Dataset:
@@ -133,16 +134,11 @@ def with_node_labels(data: Dataset, *, numbers: bool = False) -> Dataset:
     return found if numbers else _with_classes(found, f"{data.names[0]}, node data y")
 
 
-def _renamed(data: Dataset, **changes: Any) -> Dataset:  # noqa: ANN401  (as `replace`)
-    """The data under other names, once its notes are shown."""
+def _noted(data: Dataset) -> Dataset:
+    """The data, once its notes are shown."""
     for sentence in data.said:
         say(f"Note: {sentence}")
-    return replace(data, **changes)
-
-
-def _numbered_names(name: str, numbers: range) -> list[str]:
-    digits = len(str(numbers[-1])) if numbers else 0
-    return [f"{name} {number:0{digits}d}" for number in numbers]
+    return data
 
 
 def _of_function(reference: Reference) -> Dataset:
@@ -154,10 +150,12 @@ def _of_function(reference: Reference) -> Dataset:
         found = made()
     if isinstance(found, Dataset):
         if found.of_nodes:
-            return _renamed(found, names=(found.name,), numbered=True)
+            return replace(_noted(found), names=found.names or (found.name,), numbered=True)
         called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
         labels = [None if label is None else called[label] for label in found.labels.tolist()]
-        found = found.graphs, labels, found.names or None
+        parts = found.parts
+        made = _of_objects((found.graphs, labels, found.names or None), str(reference), reference.name)
+        return replace(made, parts=parts)
     return _of_objects(found, str(reference), reference.name)
 
 
@@ -190,7 +188,7 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
         if not isinstance(each, CleanObject):
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
-    names = _numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
+    names = numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
     for what, given in (("name", names), ("class", labels)):
         if given is not None and len(given) != len(objects):
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
@@ -222,7 +220,7 @@ def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
     if edge_types is not None:
         check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)
-    return _renamed(found, names=tuple(_numbered_names(name, range(1, len(found) + 1))))
+    return _noted(found)
 
 
 def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> Dataset:
@@ -322,7 +320,7 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
             parts.append(from_pyg(record, edge_types=edge_types))
         labels.append(None if label is None else _label(label, where))
     graphs = texts.graphs_of(parts, places, edge_types)
-    names = _numbered_names(path.stem, range(len(graphs)))
+    names = numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:
         return Dataset(graphs, names=names)
