@@ -20,7 +20,8 @@ from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
-from starcert.objects.regions import BUILDERS, build
+from starcert.objects.regions import build
+from starcert.objects.regions import needs_model as text_needs_model
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
@@ -276,8 +277,7 @@ class UserRule:
 
 def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
     """Whether the regions follow from the model, so that it must be made before them."""
-    builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
-    return builder is not None and builder.needs_model
+    return isinstance(regions, str) and text_needs_model(regions)
 
 
 def rule_of(regions: Reference | str | Mapping[str, object] | None, *, model: object = None) -> RunRegions:
