@@ -8,7 +8,7 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.datasets import Dataset
-from starcert.runs.inputs import divided, part_of
+from starcert.runs.parts import divided, part_of
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NAMES = ("g1", "g2", "g3", "g4", "g5", "g6")

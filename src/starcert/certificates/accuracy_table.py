@@ -29,7 +29,7 @@ _LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 @dataclass(frozen=True)
 class AccuracyTable:
-    """Shares of graphs that are right and certified (certified, without labels), a row for each kind of attack.
+    r"""Shares of graphs that are right and certified (certified, without labels), a row for each kind of attack.
 
     Every row counts the graphs that can be attacked so. Of those that are right, each is certified, broken or open.
 
@@ -40,7 +40,7 @@ class AccuracyTable:
         >>> [(row["attacks"], row["by p_A"]) for row in table.rows]
         [('no attack', 1.0), ('any 1 flip', 0.5), ('any 2 flips', 0.0)]
         >>> print(table.to_latex().splitlines()[6])
-        any 1 flip & 2 & 100.0 & 50.0 \\\\
+        any 1 flip & 2 & 100.0 & 50.0 \\
     """
 
     rows: tuple[dict[str, object], ...]

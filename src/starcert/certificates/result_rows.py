@@ -1,4 +1,4 @@
-"""One row for each certificate: the columns of `results.csv`, of an archive's rows and of data frames, made here alone."""
+"""One row for each certificate: the columns of `results.csv`, of archives and of data frames, made here alone."""
 
 from __future__ import annotations
 

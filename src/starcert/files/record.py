@@ -214,7 +214,9 @@ class Archive:
             anchored=tuple(certificates.anchored),
             names=tuple(certificates.names if names is None else names),
             labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
-            class_names=tuple(map(str, certificates.classes or range(n_classes)) if class_names is None else class_names),
+            class_names=tuple(
+                map(str, certificates.classes or range(n_classes)) if class_names is None else class_names
+            ),
             settings={**about, **settings} if isinstance(settings, Mapping) else settings or about,
             provenance=versions(),
             boxes=tuple(certificates.boxes),

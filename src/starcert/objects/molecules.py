@@ -206,8 +206,8 @@ def _atomic_numbers(graph: Graph, elements: tuple[str, ...] | None, chem: Any) -
     data = {**graph.anchored_data, **graph.node_data, **({} if sites is None else {name: sites.shown(sites.values)})}
     if name not in data:
         hint = (
-            "Graph.from_smiles makes atomic_number; where atoms are sites, keep it with graph.with_anchored. Labels must "
-            "be explained: elements=MUTAG, or elements=C/N/O."
+            "Graph.from_smiles makes atomic_number; where atoms are sites, keep it with graph.with_anchored. Labels "
+            "must be explained: elements=MUTAG, or elements=C/N/O."
         )
         raise InvalidParameterError("graphs", f"have the node data {name!r}", f"{graph!r} without it", hint)
     values = np.asarray(data[name]).tolist()

@@ -216,6 +216,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "split": settings.split,
         "split_seed": settings.split_seed,
         "splits": settings.splits and settings.splits.name,
+        "fractions": settings.fractions,
+        "node_sites": settings.node_sites,
         "limit": settings.limit,
         "objects": None if word == "graph" else f"{word}s",
         "targets": "nodes" if of_nodes else None,

@@ -26,7 +26,7 @@ def test_a_curve_on_one_axis_is_the_certified_accuracy_there():
 
 def test_the_curve_of_flips_anywhere_counts_those_that_withstand_all_of_them():
     certificates, _ = weighed()
-    labels = [one.label for one in certificates][:-1] + [None]
+    labels = [*(one.label for one in certificates[:-1]), None]
     curves = sc.display.AccuracyCurves.from_certificates(certificates, labels, max_flips=2)
     known = [place for place, label in enumerate(labels) if label is not None]
     for flips in range(3):

@@ -102,7 +102,7 @@ def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule
 
     Args:
         elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
-            the graphs have `atomic_number`, as node data, as anchored data or as sites. Needed only where RDKit perceives.
+            the graphs have `atomic_number`: node data, anchored data or sites. Needed only where RDKit perceives.
         bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
             aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
             `starcert.objects.molecules`); by default the graphs have the anchored data `bonds`.

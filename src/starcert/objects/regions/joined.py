@@ -1,4 +1,4 @@
-"""Regions in several layers: whole layers by name, and rules joined, so that bonds and atoms have regions side by side."""
+"""Regions in several layers: whole layers by name, and rules joined, so that bonds and atoms have regions together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starcert.system.errors import InvalidParameterError
 
 @builder(
     "one for each layer that is named",
-    why="Data of nodes that are sites, such as elements, have regions beside those of the node pairs: join them with |.",
+    why="Data of nodes that are sites, such as elements, have regions beside those of node pairs: join them with |.",
     example="layers:bonds=pairs,atoms=x",
 )
 def layers(sets: Mapping[str, str]) -> RegionRule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class AccuracyCurves:
         first = len(ax.get_lines())
         for number, (curve, shares) in enumerate(self.shares.items()):
             place = first + number
-            look = {"color": colour_of(place), "marker": MARKERS[place % len(MARKERS)]}
+            look: Any = {"color": colour_of(place), "marker": MARKERS[place % len(MARKERS)]}
             called = "flips anywhere" if curve == ANYWHERE else f"flips in {curve}"
             # Later curves are thinner, so that one which lies on another leaves it to be seen.
             width, dashes = max(1.0, 3.2 - 0.6 * number), DASHES[number % len(DASHES)]

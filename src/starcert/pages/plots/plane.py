@@ -61,7 +61,7 @@ class Plane:
         """A radius on these axes, by name or in their order, with 0 on all others."""
         pair = dict(given) if isinstance(given, Mapping) else given
         if not isinstance(pair, dict):
-            counts = [pair, pair] if isinstance(pair, int) else list(pair)
+            counts = list(pair) if isinstance(pair, Sequence) else [pair, pair]
             if len(counts) != 2:
                 raise InvalidParameterError(parameter, f"have two counts, of {' and '.join(self.names)}", given)
             pair = dict(zip(self.names, counts, strict=True))
@@ -75,7 +75,7 @@ class Plane:
         here = tuple(slice(None) if place in self.places else 0 for place in range(table.ndim))
         return table[here] if self.places[0] < self.places[1] else table[here].T
 
-    def project(self, radii: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    def project(self, radii: Sequence[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
         """What radii hold of this plane: all of it up to their counts on both axes."""
         return tuple((radius[self.places[0]], radius[self.places[1]]) for radius in radii)
 
