@@ -212,7 +212,7 @@ def run_file_schema() -> Schema:
     by_name = _object(dict.fromkeys(PARTS, _PROBABILITY))
     keys["fractions"] = {"anyOf": [shares, by_name], "description": keys["fractions"]["description"]}
     keys["alphabets"]["additionalProperties"] = {
-        "anyOf": [{"type": "array", "items": {"type": ["string", "number", "boolean"]}}, {"type": "integer"}]
+        "anyOf": [{"type": "array", "items": _any_of(_of_type(str), _of_type(float))}, _of_type(int)]
     }
     return {
         "$schema": _DIALECT,

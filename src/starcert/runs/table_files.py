@@ -97,7 +97,9 @@ def as_alphabets(value: Any, _base: Path, name: str) -> dict[str, list[str] | in
         if isinstance(values, int) and not isinstance(values, bool) and 2 <= values <= MAX_VALUES:
             found[column] = values
             continue
-        listed = [str(each) for each in values] if isinstance(values, list | tuple) else []
+        given = values if isinstance(values, list | tuple) else []
+        listed = [str(each) for each in given if type(each) in (str, int, float)]
+        listed = listed if len(listed) == len(given) else []
         if not 2 <= len(set(listed)) == len(listed) <= MAX_VALUES:
             hint = f'Write {column} = ["red", "green"], or {column} = 4 for the values 0, 1, 2, 3.'
             raise InvalidParameterError(f"{name}.{column}", f"be 2 to {MAX_VALUES} different values", values, hint)
