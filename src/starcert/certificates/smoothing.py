@@ -253,7 +253,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            certificates = replace(certificates, asked=questions)
+            certificates = replace(certificates, asked=questions, threat=asked)
             if jointly is not None:
                 collective = Collective(jointly, votes, bounds.labels, alpha, matrices_of(self.classifier))
                 certificates = replace(certificates, collective=collective)
