@@ -199,6 +199,14 @@ class RowKind(Kind):
         return type(clean)._of(row, clean.frame)
 
     @override
+    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        frame, (column,) = clean.frame, place
+        before = int(clean.row[column])
+        named = frame.categories or range(frame.alphabet)
+        name = frame.names[column] if frame.names else f"column {column}"
+        return f"{name} ({named[before]} → {named[1 - before if value is None else value]})"
+
+    @override
     def as_rows(self, objects: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
         return matrix_of(objects)
 

@@ -15,9 +15,9 @@ from starcert.certificates.metrics import size_outcomes, size_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import BLIND, Archive, BlindRow
 from starcert.objects.binding import Problem
-from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips
+from starcert.objects.words import Words
 from starcert.pages import write_report
 from starcert.pages.findings import counted_threat
 from starcert.runs.blind_run import blind_row
