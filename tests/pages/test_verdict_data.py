@@ -9,7 +9,7 @@ from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed
 
 import starcert as sc
 from starcert.certificates.attack_axes import axes_of, influences
-from starcert.certificates.metrics import threat_verdicts
+from starcert.certificates.metrics import radii_of_flips, threat_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import FlipEvidence
 from starcert.objects.words import AttackWords, Words
@@ -51,10 +51,9 @@ def test_rows_count_the_graphs_one_by_one(kept):
         by_evidence = found.n_certified - found.n_by_p_A
         assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
         assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
-    axes = archive.noise.axes
-    for row in rows:
-        words = [part.split(" in ") for part in row.attacks.split(" and ")]
-        radius = tuple(int({axis: n for n, axis in words}.get(axis, 0)) for axis in axes)
+    radii = radii_of_flips(archive.certificates, 2)
+    assert [row.attacks for row in rows] == list(map(AttackWords(archive.noise).level, radii))
+    for row, radius in zip(rows, radii, strict=True):
         tones = [
             tone_of(one, radius)
             for one, truth in zip(archive.certificates, archive.labels, strict=True)
