@@ -35,6 +35,7 @@ const Formula = (() => {
   // The name of an atom: carbon has none where it has bonds.
   function atomText(graph, i) {
     const symbol = graph.labels[i];
+    if (!symbol) return ""; // its element is not known
     const charge = CHARGES[graph.charges[i]] || "";
     return symbol === "C" && !charge && graph.edges.some(([u, v]) => u === i || v === i) ? "" : symbol + charge;
   }
