@@ -1,0 +1,188 @@
+"""A hook of MkDocs: the reference of Python, name by name, from signatures and docstrings.
+
+A line `<!-- api starcert.threats -->` becomes all public names of that module, `<!-- api starcert: Graph, Bits -->` the
+ones that it lists.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import Any, get_origin
+
+__all__ = ["homes", "on_page_markdown", "public_names", "same_as"]
+
+MARKER = re.compile(r"^<!-- api (?P<module>[\w.]+)(?:: (?P<names>[\w, ]+))? -->$", re.MULTILINE)
+SECTION = re.compile(
+    r"^(Args|Attributes|Raises|Returns|Yields|Example|Examples):\n((?:(?:    .*)?(?:\n|\Z))*)", re.MULTILINE
+)
+FIELD = re.compile(r"^    (\w+): (?!ClassVar).*?  # (?!noqa|type:)(.+)$", re.MULTILINE)
+MAX_LINE = 96
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
+    """The text of a page, with the reference of the names in place of each marker."""
+    return MARKER.sub(lambda found: "\n\n".join(part for name in _named(found) for part in _entry(name)), markdown)
+
+
+@cache
+def public_names() -> dict[str, Any]:
+    """Every public name, dotted, with what it is: those of `starcert.__all__`, and those of the modules among them."""
+    import starcert  # noqa: PLC0415  (pages without a marker need none)
+
+    def of(module: ModuleType, path: str) -> Iterator[tuple[str, Any]]:
+        for name in module.__all__:
+            found = getattr(module, name)
+            yield from of(found, f"{path}.{name}") if isinstance(found, ModuleType) else [(f"{path}.{name}", found)]
+
+    return dict(of(starcert, "starcert"))
+
+
+@cache
+def homes() -> dict[str, str]:
+    """The page with each public name."""
+    pages = sorted(Path(__file__).parent.glob("api*.md"))
+    found = ((page.name, MARKER.finditer(page.read_text(encoding="utf-8"))) for page in pages)
+    return {name: page for page, markers in found for marker in markers for name in _named(marker)}
+
+
+def same_as(name: str) -> str | None:
+    """The name under which the same thing is described, if that is another one."""
+    thing = public_names()[name]
+    if not callable(thing):
+        return None
+    first = min((path for path, other in public_names().items() if other is thing), key=lambda path: path.count("."))
+    return first if first != name else None
+
+
+def _named(marker: re.Match[str]) -> list[str]:
+    module, names = marker["module"], marker["names"]
+    if names:
+        return [f"{module}.{name.strip()}" for name in names.split(",")]
+    return [path for path in public_names() if path.rpartition(".")[0] == module]
+
+
+def _entry(path: str) -> Iterator[str]:
+    thing, name = public_names()[path], path.rpartition(".")[2]
+    yield f"### `{name}` {{ #{path} }}"
+    if same := same_as(path):
+        yield _linked(f"Another name of `{same}`.")
+    elif not callable(thing) or get_origin(thing):
+        value = list(thing) if isinstance(thing, dict) or hasattr(thing, "keys") else thing
+        yield f"```pycon\n>>> {path}\n{value!r}\n```"
+    else:
+        yield from _described(thing, name)
+        if inspect.isclass(thing):
+            yield from _members(thing, name)
+
+
+def _described(thing: Any, name: str) -> Iterator[str]:  # noqa: ANN401
+    """A signature and a docstring, and the fields that comments in the source explain."""
+    yield f"```python\n{_signature(thing, name)}\n```"
+    text = inspect.getdoc(thing) or ""
+    yield _markdown(text)
+    if inspect.isclass(thing):
+        fields = [
+            (field, about) for field, about in FIELD.findall(inspect.getsource(thing)) if f"\n    {field}:" not in text
+        ]
+        if fields:
+            yield "\n".join(f"- `{field}`: {_linked(about)}" for field, about in fields)
+
+
+def _members(thing: type, name: str) -> Iterator[str]:
+    """The public methods and properties of a class, but for those of another public class."""
+    public = {id(each) for each in public_names().values()}
+    seen = set()
+    for base in thing.__mro__:
+        if base is not thing and id(base) in public:
+            return
+        if not base.__module__.startswith("starcert"):
+            continue
+        for member, value in vars(base).items():
+            inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+            about = isinstance(inner, property | cached_property) or inspect.isfunction(inner)
+            if member.startswith("_") or member in seen or not about or not inspect.getdoc(inner):
+                continue
+            seen.add(member)
+            yield f"#### {name}.{member}"
+            if inspect.isfunction(inner):
+                yield from _described(getattr(thing, member), member)
+            else:
+                yield _markdown(inspect.getdoc(inner) or "")
+
+
+def _signature(thing: Any, name: str) -> str:  # noqa: ANN401
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return name
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parts, keyword = [], False
+    for each in signature.parameters.values():
+        if each.name == "self":
+            continue
+        if each.kind is each.KEYWORD_ONLY and not keyword:
+            parts.append("*")
+        keyword |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        known = each.annotation is not each.empty
+        text = stars.get(each.kind, "") + each.name + (f": {_type(each.annotation)}" if known else "")
+        default = "…" if " at 0x" in repr(each.default) or "<" in repr(each.default) else repr(each.default)
+        parts.append(text if each.default is each.empty else f"{text}{' = ' if known else '='}{default}")
+    gives = (
+        ""
+        if inspect.isclass(thing) or signature.return_annotation is signature.empty
+        else f" -> {_type(signature.return_annotation)}"
+    )
+    line = f"{name}({', '.join(parts)}){gives}"
+    return line if len(line) <= MAX_LINE else "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){gives}"])
+
+
+def _type(annotation: Any) -> str:  # noqa: ANN401
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _markdown(text: str) -> str:
+    """A docstring in Google's style: arguments as a list, examples as code."""
+    return _linked(_fenced(SECTION.sub(_section, text)))
+
+
+def _section(found: re.Match[str]) -> str:
+    title, body = found[1], dedent(found[2]).strip("\n")
+    if title.startswith("Example"):
+        return f"{body}\n\n"
+    if title in ("Returns", "Yields"):
+        return f"**{title}:** {' '.join(body.split())}\n\n"
+    entries = re.split(r"\n(?=\S)", body)
+    rows = (entry.partition(": ") for entry in entries)
+    listed = "\n".join(f"- `{name}`: {' '.join(about.split())}" for name, _, about in rows)
+    return (f"**{title}:**\n\n" if title != "Args" else "") + listed + "\n\n"
+
+
+def _fenced(text: str) -> str:
+    """Examples between fences; a blank line ends one."""
+    blocks = (re.sub(r"  # doctest:.*", "", block) for block in text.split("\n\n"))
+    return "\n\n".join(
+        f"```pycon\n{dedent(block).strip()}\n```" if block.lstrip().startswith(">>>") else block for block in blocks
+    )
+
+
+def _linked(text: str) -> str:
+    """Public names in the text lead to their entries."""
+    short: dict[str, str] = {}
+    for path in sorted(homes(), key=lambda path: path.count("."), reverse=True):
+        short |= {path: path, path.removeprefix("starcert."): path, path.rpartition(".")[2]: path}
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1].partition(".")[0] if found[1][0].isupper() else found[1]
+        path = short.get(name) if name[0].isupper() or "." in name else None
+        return f"[`{found[1]}`]({homes()[path]}#{path})" if path else found[0]
+
+    parts: Iterable[str] = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(
+        part if part.startswith("```") else re.sub(r"(?<![`\[])`([A-Za-z_.]+)`(?!`)", link, part) for part in parts
+    )
