@@ -1,7 +1,7 @@
 """A hook of MkDocs: the reference of Python, name by name, from signatures and docstrings.
 
 A line `<!-- api starcert.threats -->` becomes all public names of that module, `<!-- api starcert: Graph, Bits -->` the
-ones that it lists.
+ones that it lists. A name whose docstring has no example is used in the example of its section.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from textwrap import dedent
 from types import ModuleType
 from typing import Any, get_origin
 
-__all__ = ["homes", "on_page_markdown", "public_names", "same_as"]
+from markdown.extensions.toc import slugify
+
+__all__ = ["MARKER", "has_example", "homes", "names_in", "on_page_markdown", "public_names", "same_as"]
 
 MARKER = re.compile(r"^<!-- api (?P<module>[\w.]+)(?:: (?P<names>[\w, ]+))? -->$", re.MULTILINE)
 SECTION = re.compile(
@@ -27,7 +29,7 @@ MAX_LINE = 96
 
 def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
     """The text of a page, with the reference of the names in place of each marker."""
-    return MARKER.sub(lambda found: "\n\n".join(part for name in _named(found) for part in _entry(name)), markdown)
+    return MARKER.sub(lambda found: "\n\n".join(part for name in names_in(found) for part in _entry(name)), markdown)
 
 
 @cache
@@ -48,7 +50,7 @@ def homes() -> dict[str, str]:
     """The page with each public name."""
     pages = sorted(Path(__file__).parent.glob("api*.md"))
     found = ((page.name, MARKER.finditer(page.read_text(encoding="utf-8"))) for page in pages)
-    return {name: page for page, markers in found for marker in markers for name in _named(marker)}
+    return {name: page for page, markers in found for marker in markers for name in names_in(marker)}
 
 
 def same_as(name: str) -> str | None:
@@ -60,7 +62,35 @@ def same_as(name: str) -> str | None:
     return first if first != name else None
 
 
-def _named(marker: re.Match[str]) -> list[str]:
+def has_example(name: str) -> bool:
+    """Whether readers see an example of a name: in a docstring, in its section, or its value."""
+    return not _is_described(name) or _shows_itself(public_names()[name]) or _section_with(name) is not None
+
+
+def _is_described(name: str) -> bool:
+    """Whether it is a class or a function, and not another name of one."""
+    thing = public_names()[name]
+    return same_as(name) is None and (inspect.isclass(thing) or inspect.isroutine(thing)) and not get_origin(thing)
+
+
+def _shows_itself(thing: Any) -> bool:  # noqa: ANN401
+    return any(">>>" in (inspect.getdoc(each) or "") for each in (thing, *vars(thing).values()))
+
+
+@cache
+def _section_with(name: str) -> str | None:
+    """The anchor of the section of a name, if code of that section uses it."""
+    page = (Path(__file__).parent / homes()[name]).read_text(encoding="utf-8")
+    for section in page.split("\n## ")[1:]:
+        code = "".join(re.findall(r"^```python$(.*?)^```$", section, flags=re.MULTILINE | re.DOTALL))
+        here = any(name in names_in(marker) for marker in MARKER.finditer(section))
+        if here and re.search(rf"\b{name.rpartition('.')[2]}\b", code):
+            return slugify(section.partition("\n")[0], "-")
+    return None
+
+
+def names_in(marker: re.Match[str]) -> list[str]:
+    """The public names that a marker stands for."""
     module, names = marker["module"], marker["names"]
     if names:
         return [f"{module}.{name.strip()}" for name in names.split(",")]
@@ -72,11 +102,13 @@ def _entry(path: str) -> Iterator[str]:
     yield f"### `{name}` {{ #{path} }}"
     if same := same_as(path):
         yield _linked(f"Another name of `{same}`.")
-    elif not callable(thing) or get_origin(thing):
+    elif not _is_described(path):
         value = list(thing) if isinstance(thing, dict) or hasattr(thing, "keys") else thing
         yield f"```pycon\n>>> {path}\n{value!r}\n```"
     else:
         yield from _described(thing, name)
+        if not _shows_itself(thing) and (anchor := _section_with(path)):
+            yield f"[The example of this section](#{anchor}) uses it."
         if inspect.isclass(thing):
             yield from _members(thing, name)
 

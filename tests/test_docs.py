@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
+import api
 import examples
 import reference
 from starcert.cli import app
@@ -33,6 +34,11 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 
 NEEDS = {
     "index": (),
+    "api": (),
+    "api-certificates": (),
+    "api-files": ("matplotlib",),
+    "api-models": ("torch_geometric",),
+    "api-objects": (),
     "arcs-results": (),
     "blind": ("sklearn",),
     "bonds-results": ("torch_geometric", "grakel"),
@@ -80,6 +86,7 @@ NOT_RUN = {
     ("evidence-results", "it takes about an hour on one core."),
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
+    ("measured", "it takes about an hour on one core."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
     ("threats-results", "it takes about ten minutes on one core."),
 }
@@ -230,6 +237,28 @@ def test_the_reference_has_every_command_with_every_option_and_its_examples():
     assert text.count("\n## starcert ") == len(re.findall(r"^│ (\w+)  ", _help(), flags=re.MULTILINE)) >= 7
 
 
+def test_the_reference_has_every_public_name_once_with_an_example():
+    names = api.public_names()
+    listed = [name for page in PAGES.values() for found in api.MARKER.finditer(page) for name in api.names_in(found)]
+    assert sorted(listed) == sorted(names), "each name belongs in one marker of docs/api-*.md"
+    assert [name for name in names if not api.has_example(name)] == [], "give it a doctest, or use it in its section"
+    assert len(names) > 200
+
+
+def test_the_reference_shows_signatures_arguments_fields_and_examples():
+    text = api.on_page_markdown("<!-- api starcert: Voting, ABSTAIN, Frontier -->")
+    for part in (
+        "### `Voting` { #starcert.Voting }",
+        "    selection_samples: int | None = None,",
+        "- `executor`: where to count: any `concurrent.futures.Executor`, or None for this process.",
+        ">>> starcert.ABSTAIN\n-1\n",
+        "```pycon\n>>> Voting(",
+        "- `radii`: ",
+    ):
+        assert part in text, part
+    assert "(api-objects.md#starcert.Graph)" in api.on_page_markdown("<!-- api starcert: CleanObject -->")
+
+
 def _help(*command: str) -> str:
     shown = CliRunner(env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).invoke(app, [*command, "--help"])
     assert shown.exit_code == 0, shown.output
@@ -344,8 +373,10 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-def test_the_site_opens_from_disk_and_asks_the_network_for_nothing(site, tmp_path):
+def test_the_site_opens_from_disk_is_searched_there_and_asks_the_network_for_nothing(site, tmp_path):
     webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.support.wait import WebDriverWait  # noqa: PLC0415
+
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
@@ -362,6 +393,14 @@ def test_the_site_opens_from_disk_and_asks_the_network_for_nothing(site, tmp_pat
             "return [...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
         )
         assert driver.execute_script(broken) == []
+        box = driver.find_element("css selector", ".md-search__input")
+        assert box.get_attribute("aria-label") == "Search"
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        box.send_keys("rewire")
+        found = WebDriverWait(driver, 30).until(
+            lambda _: driver.find_elements("css selector", ".md-search-result__link")
+        )
+        assert "api-objects.html" in found[0].get_attribute("href"), "the class of that name comes first"
         assert driver.get_log("browser") == []
         messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     finally:
