@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from accessibility import problems
 from typer.testing import CliRunner
 
 import api
@@ -382,12 +383,14 @@ def test_the_site_opens_from_disk_is_searched_there_and_asks_the_network_for_not
     for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.add_argument(f"--user-data-dir={tmp_path}")
+    options.add_argument("--window-size=1400,1000")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
         driver.execute_cdp_cmd("Network.enable", {})
-        for name in ("index", "tutorial"):
+        for name in ("index", "api-files", "tutorial"):
             driver.get((site / f"{name}.html").as_uri())
+            assert problems(driver) == []
             assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
         broken = (
             "return [...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
