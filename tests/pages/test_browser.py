@@ -137,7 +137,7 @@ def test_edges_have_the_colour_of_their_region(on_sure):
     )
     core, rest = (present for _, present in sites[0].counts)
     assert min(core, rest, len(sites[0].fixed_edges)) > 0
-    expected = {"#0072B2": core, "#D55E00": rest, "#9aa4ae": len(sites[0].fixed_edges)}
+    expected = {"#0072B2": core, "#D55E00": rest, "#5c646c": len(sites[0].fixed_edges)}
     assert {colour: lines.count(colour) for colour in set(lines)} == expected
     hints = "return document.querySelectorAll('#drawing line[stroke-dasharray]').length"
     assert browser.execute_script(hints) == sites[0].n_sites - core - rest
