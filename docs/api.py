@@ -6,10 +6,15 @@ ones that it lists. A name whose docstring has no example is used in the example
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -17,7 +22,16 @@ from typing import Any, get_origin
 
 from markdown.extensions.toc import slugify
 
-__all__ = ["MARKER", "has_example", "homes", "names_in", "on_page_markdown", "public_names", "same_as"]
+__all__ = [
+    "MARKER",
+    "has_example",
+    "homes",
+    "missing_imports",
+    "names_in",
+    "on_page_markdown",
+    "public_names",
+    "same_as",
+]
 
 MARKER = re.compile(r"^<!-- api (?P<module>[\w.]+)(?:: (?P<names>[\w, ]+))? -->$", re.MULTILINE)
 SECTION = re.compile(
@@ -103,8 +117,7 @@ def _entry(path: str) -> Iterator[str]:
     if same := same_as(path):
         yield _linked(f"Another name of `{same}`.")
     elif not _is_described(path):
-        value = list(thing) if isinstance(thing, dict) or hasattr(thing, "keys") else thing
-        yield f"```pycon\n>>> {path}\n{value!r}\n```"
+        yield _value_of(thing, path)
     else:
         yield from _described(thing, name)
         if not _shows_itself(thing) and (anchor := _section_with(path)):
@@ -113,11 +126,21 @@ def _entry(path: str) -> Iterator[str]:
             yield from _members(thing, name)
 
 
+def _value_of(thing: Any, path: str) -> str:  # noqa: ANN401
+    """A constant: its value, the keys of a mapping, or the names of classes."""
+    shown, value = path, thing
+    if isinstance(thing, Mapping):
+        shown, value = f"list({path})", list(thing)
+    elif isinstance(thing, tuple):
+        shown, value = f"[each.__name__ for each in {path}]", [each.__name__ for each in thing]
+    return f"```pycon\n>>> import starcert\n>>> {shown}\n{value!r}\n```"
+
+
 def _described(thing: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     """A signature and a docstring, and the fields that comments in the source explain."""
     yield f"```python\n{_signature(thing, name)}\n```"
     text = inspect.getdoc(thing) or ""
-    yield _markdown(text)
+    yield _markdown(text, thing.__module__)
     if inspect.isclass(thing):
         fields = [
             (field, about) for field, about in FIELD.findall(inspect.getsource(thing)) if f"\n    {field}:" not in text
@@ -145,7 +168,7 @@ def _members(thing: type, name: str) -> Iterator[str]:
             if inspect.isfunction(inner):
                 yield from _described(getattr(thing, member), member)
             else:
-                yield _markdown(inspect.getdoc(inner) or "")
+                yield _markdown(inspect.getdoc(inner) or "", base.__module__)
 
 
 def _signature(thing: Any, name: str) -> str:  # noqa: ANN401
@@ -178,9 +201,47 @@ def _type(annotation: Any) -> str:  # noqa: ANN401
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _markdown(text: str) -> str:
-    """A docstring in Google's style: arguments as a list, examples as code."""
-    return _linked(_fenced(SECTION.sub(_section, text)))
+def _markdown(text: str, module: str) -> str:
+    """A docstring in Google's style: arguments as a list, examples as code, with what they import from its module."""
+    needed = missing_imports(text, module)
+    if any(" = sc." in line for line in needed):
+        needed, text = ["import starcert as sc", *needed], text.replace("    >>> import starcert as sc\n", "")
+    lines = "".join(f">>> {line}\n" for line in sorted(needed, key=lambda line: " = " in line))
+    return _linked(_fenced(SECTION.sub(_section, text)).replace("```pycon\n", f"```pycon\n{lines}", 1))
+
+
+def missing_imports(text: str, module: str) -> list[str]:
+    """The imports that the examples of a docstring do without, as they see the names of its module."""
+    tree = ast.parse("".join(each.source for each in doctest.DocTestParser().get_examples(text)))
+    used, bound = set[str](), {*dir(builtins)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                used.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.alias(name=name, asname=other):
+                bound.add(other or name)
+            case ast.ExceptHandler(name=str(name)):
+                bound.add(name)
+    return sorted({_import_of(name, module) for name in used - bound})
+
+
+def _import_of(name: str, module: str) -> str:
+    """How readers get a name that the examples of a module use."""
+    value = getattr(sys.modules[module], name)
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__}" + f" as {name}" * (name != value.__name__)
+    public = [path for path, other in public_names().items() if other is value and path.endswith(f".{name}")]
+    path = min(public, key=lambda path: path.count("."), default="")
+    home, objects = path.rpartition(".")[0], import_module("starcert.objects")
+    if home in sys.modules:
+        return f"from {home} import {name}"
+    if home:  # a name of the package that is no module of that name
+        return f"{name} = {path.replace('starcert', 'sc', 1)}"
+    if not value.__module__.startswith("starcert"):
+        return f"from {value.__module__} import {name}"
+    return f"from {objects.__name__ if getattr(objects, name, None) is value else module} import {name}"
 
 
 def _section(found: re.Match[str]) -> str:

@@ -253,11 +253,31 @@ def test_the_reference_shows_signatures_arguments_fields_and_examples():
         "    selection_samples: int | None = None,",
         "- `executor`: where to count: any `concurrent.futures.Executor`, or None for this process.",
         ">>> starcert.ABSTAIN\n-1\n",
-        "```pycon\n>>> Voting(",
+        "```pycon\n>>> from starcert import Voting\n>>> Voting(",
         "- `radii`: ",
     ):
         assert part in text, part
+    assert ">>> import starcert as sc\n>>> steps_to = sc." in api.on_page_markdown(
+        "<!-- api starcert.metrics: steps_to -->"
+    )
     assert "(api-objects.md#starcert.Graph)" in api.on_page_markdown("<!-- api starcert: CleanObject -->")
+
+
+@pytest.mark.slow  # each is also a doctest of its module
+@pytest.mark.parametrize("name", sorted({*api.homes().values()}))
+def test_the_examples_of_the_reference_run_as_they_are_shown(name, tmp_path, monkeypatch):
+    for package in ("torch_geometric", "grakel", "rdkit", "matplotlib"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    text = api.on_page_markdown((DOCS / name).read_text(encoding="utf-8"))
+    runner, parser = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # importing PyTorch Geometric warns about other packages
+        for entry in re.split(r"^#{3,4} ", text, flags=re.MULTILINE):
+            code = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", entry, flags=re.MULTILINE | re.DOTALL))
+            runner.run(parser.get_doctest(code, {}, entry.partition("\n")[0], name, 0))
+    assert runner.failures == 0
+    assert runner.tries > 10
 
 
 def _help(*command: str) -> str:
