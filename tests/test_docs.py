@@ -419,6 +419,7 @@ def test_the_site_opens_from_disk_is_searched_there_and_asks_the_network_for_not
         box = driver.find_element("css selector", ".md-search__input")
         assert box.get_attribute("aria-label") == "Search"
         driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        WebDriverWait(driver, 30).until(lambda _: box.is_displayed())
         box.send_keys("rewire")
         found = WebDriverWait(driver, 30).until(
             lambda _: driver.find_elements("css selector", ".md-search-result__link")
