@@ -2,8 +2,6 @@
 
 import logging
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -46,11 +44,6 @@ def test_levels_of_evidence_are_logged(caplog):
     assert "evidence: begun, 0 of 2 done" in said
 
 
-def test_nothing_is_printed_where_nobody_listens():
-    code = (
-        "import logging, starcert as sc; logging.getLogger('starcert.x').error('lost');"
-        "base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2);"
-        "sc.SmoothedClassifier(base, sc.Noise(all=0.1)).predict([sc.Graph(3, [])], samples=64, seed=1)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("", "")
+def test_an_application_that_does_not_listen_hears_nothing():
+    """Without a handler of its own, Python would print warnings and errors of the library."""
+    assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("starcert").handlers)
