@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
 from importlib import import_module
 from typing import Any
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 
 
 class AddNoise:
-    """A transform of PyTorch Geometric that flips the node pairs of a graph as the noise does, afresh in every call.
+    """A transform of PyTorch Geometric that changes the edges of a graph as the noise does, afresh in every call.
 
     It draws from the very law that `SmoothedClassifier` smooths with, by the same sampler. The draws of one graph are
     numbered, and each has its own random stream, keyed by the seed, the content of the graph, the number, and, in a
@@ -38,15 +38,19 @@ class AddNoise:
     calls give the same copies, to the bit. Workers draw independently of each other, and afresh in every epoch: their
     copies are reproducible if the loader has a `generator` with a seed. No global generator is touched.
 
-    Nodes and their data stay as they are. Data of edges is refused unless it is named in `drop`: edges that are added
-    have none.
+    Nodes and their data stay as they are. The types of edges are drawn with the edges, and come in the form in which
+    they were: one-hot rows, or numbers. Other data of edges is refused unless it is named in `drop`: edges that are
+    added have none.
 
     Args:
-        noise: a flip law for every region.
+        noise: a law for every region.
         regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
             region of the noise is every node pair.
         seed: a whole number, 0 or more.
-        drop: the edge data to leave out of the copies, for instance ("edge_attr",).
+        drop: the edge data to leave out of the copies, for instance ("length",).
+        edge_types: the attribute that is the type of an edge, for instance "edge_attr": one-hot rows, or numbers.
+        type_names: all types of the data set, where they are numbers; of one-hot rows the names of the columns.
+        directed: whether the columns of edge_index are arcs.
 
     Example:
         >>> from starcert.objects.noise import Noise
@@ -56,10 +60,22 @@ class AddNoise:
         True
         >>> always(data).edge_index.tolist()
         [[0, 0, 1, 2, 3, 3], [2, 3, 3, 0, 0, 1]]
+        >>> from starcert.objects.laws import Edges
+        >>> bond = Graph(2, [(0, 1)], edge_types=["single"], type_names=["single", "double"]).to_pyg()
+        >>> AddNoise(Noise(bonds=Edges(delete=0, add=0, change=1)), edge_types="edge_attr")(bond).edge_attr.tolist()
+        [[0.0, 1.0], [0.0, 1.0]]
     """
 
     def __init__(
-        self, noise: Noise, regions: Regions | None = None, *, seed: int = 0, drop: Sequence[str] = ()
+        self,
+        noise: Noise,
+        regions: Regions | None = None,
+        *,
+        seed: int = 0,
+        drop: Sequence[str] = (),
+        edge_types: str | None = None,
+        type_names: Sequence[Hashable] | None = None,
+        directed: bool = False,
     ) -> None:
         with needing("transforms need", "torch"):
             import_module("torch_geometric")
@@ -67,7 +83,10 @@ class AddNoise:
         whole_number("seed", seed, 0)
         if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
             raise InvalidParameterError("drop", "be names of edge data", drop, "Write drop=('edge_attr',).")
+        if edge_types is None and type_names is not None:
+            raise InvalidParameterError("edge_types", "name the attribute of edges that has these types", None)
         self.noise, self.regions, self.seed, self.drop = noise, regions, int(seed), tuple(drop)
+        self.edge_types, self.type_names, self.directed = edge_types, type_names, directed
         self._draws: dict[str, int] = {}
         self._samplers: OrderedDict[str, Sampler] = OrderedDict()
 
@@ -76,7 +95,7 @@ class AddNoise:
         return self.forward(copy(data))
 
     def forward(self, data: Any) -> Any:  # noqa: ANN401
-        """Puts a noisy edge_index into `data` itself."""
+        """Puts noisy edges, and their types, into `data` itself."""
         if "ptr" in data or "batch" in data:
             hint = "Give the transform to the data set, not to what the loader returns."
             raise InvalidParameterError("data", "be one graph", "a batch of graphs", hint)
@@ -86,13 +105,29 @@ class AddNoise:
         for name in self.drop:
             if name in data and name != "edge_index":
                 del data[name]
-        _refuse_edge_data(data)
-        graph = Graph.from_pyg(data)
+        _refuse_edge_data(data, self.edge_types)
+        graph = Graph.from_pyg(data, directed=self.directed, edge_types=self.edge_types, type_names=self.type_names)
         edges = self._sampler(graph).draw(self._stream(graph.key), 1).edges()
-        noisy = Graph(graph.n_nodes, np.column_stack([edges.u, edges.v])).to_pyg().edge_index
-        data.edge_index = noisy.to(data.edge_index.device)
+        names = graph.type_names or None
+        types = None if edges.types is None or names is None else [names[number - 1] for number in edges.types]
+        pairs = np.column_stack([edges.u, edges.v])
+        noisy = Graph(graph.n_nodes, pairs, edge_types=types, type_names=names, directed=self.directed).to_pyg()
+        if self.edge_types is not None:
+            data[self.edge_types] = self._as_it_came(noisy.edge_attr, data[self.edge_types], graph)
+        data.edge_index = noisy.edge_index.to(data.edge_index.device)
         data.num_nodes = graph.n_nodes  # nodes that have lost their edges are still there
         return data
+
+    def _as_it_came(self, one_hot: Any, before: Any, graph: Graph) -> Any:  # noqa: ANN401  (tensors)
+        """The types of edges in the form in which they came: one-hot rows, or numbers."""
+        if before.dim() == 2 and before.shape[1] > 1:
+            return one_hot.to(before)
+        if self.type_names is None:
+            hint = "The noise gives an added edge any of them: AddNoise(…, type_names=[1, 2, 3])."
+            requirement = "list all types of the data set, where these are numbers"
+            raise InvalidParameterError("type_names", requirement, None, hint)
+        numbers = before.new_tensor(graph.type_names)[one_hot.argmax(dim=1)]
+        return numbers.reshape(-1, *before.shape[1:])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.noise!r}, seed={self.seed})"
@@ -117,13 +152,14 @@ class AddNoise:
         return WordStream.of_chunk(self.seed, digest("AddNoise", graph_key, place), "training", number)
 
 
-def _refuse_edge_data(data: Any) -> None:  # noqa: ANN401
+def _refuse_edge_data(data: Any, edge_types: str | None) -> None:  # noqa: ANN401
     for name in data.keys():  # noqa: SIM118  (a method of Data's)
         # PyG goes by sizes. What is as long as the nodes are many, or is y, is no data of edges unless it is called so.
-        of_edges = name not in ("edge_index", "y") and data.is_edge_attr(name)
+        of_edges = name not in ("edge_index", "y", edge_types) and data.is_edge_attr(name)
         if of_edges and ("edge" in name or len(data[name]) != data.num_nodes):
-            hint = f"Edges that the noise adds have none. Leave it out: AddNoise(…, drop=({name!r},))."
-            raise InvalidParameterError("data", "have no data of edges", name, hint)
+            hint = f"If it is their type, name it: AddNoise(…, edge_types={name!r}). Edges that the noise adds have "
+            hint += f"nothing else: leave it out by drop=({name!r},)."
+            raise InvalidParameterError("data", "have no data of edges but their type", name, hint)
 
 
 def noisy_rows(

@@ -173,6 +173,6 @@ def test_modules_learn_numbers_with_noise():
     how = {"validation": (graphs, shares), "epochs": 12, "learning_rate": 0.01, "batch_size": 7, "progress": False}
     made = fit_with_noise(smoothed, graphs, shares, **how)
     assert module.scale.item() == pytest.approx(1 / 12, abs=0.02)
-    assert made.best_epoch == int(np.argmin([loss for _, loss, _ in made.history]))
+    assert made.best_epoch == int(np.argmin([each.validation_loss for each in made.history]))
     with pytest.raises(InvalidParameterError, match="be 7 numbers"):
         fit_with_noise(smoothed, graphs, ["a"] * 7, **how)

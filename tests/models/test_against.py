@@ -144,6 +144,7 @@ def test_nodes_are_learned():
     assert training.validation_accuracy > 0.6
 
 
+@pytest.mark.filterwarnings("ignore:The kept epoch")
 @pytest.mark.parametrize("keep", ["accuracy", "loss"])
 def test_the_epoch_is_kept_by_what_was_asked(keep):
     graphs, labels = training_worlds.graphs(16)
@@ -154,20 +155,21 @@ def test_the_epoch_is_kept_by_what_was_asked(keep):
     how = {"validation": (graphs, labels), "epochs": 12, "learning_rate": 0.05, "keep": keep}
     training = sc.models.fit_with_noise(smoothed, graphs, labels, **how)
     kept = training.history[training.best_epoch]
-    assert training.validation_accuracy == kept[2]
-    assert kept[1] == min(loss for _, loss, _ in training.history) or keep == "accuracy"
-    assert kept[2] == max(share for *_, share in training.history) or keep == "loss"
+    assert training.validation_accuracy == kept.accuracy == kept.score
+    assert kept.validation_loss == min(each.validation_loss for each in training.history) or keep == "accuracy"
+    assert kept.score == max(each.score for each in training.history) or keep == "loss"
     with pytest.raises(InvalidParameterError, match="keep"):
         sc.models.fit_with_noise(smoothed, graphs, labels, **how | {"keep": "best"})
 
 
 def test_the_epoch_is_kept_by_the_share_of_right_copies():
-    fitting = pytest.importorskip("starcert.models.fitting")
-    logits = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])  # two copies of two objects
-    wanted = torch.tensor([0, 0]).repeat(2)
-    assert fitting._quality(logits, wanted, 2, None)[0] == 0.75
-    assert fitting._quality(logits, wanted, 2, Against(share=0.6))[0] == 0.5
-    assert fitting._quality(logits, wanted, 2, Against(share=0.4))[0] == 1
+    judging = pytest.importorskip("starcert.models.judging")
+    logits = torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])  # two copies of two objects
+    judged = [judging.judge(3, 0.5, logits, torch.tensor([0, 0]), share, None) for share in (None, 0.6, 0.4)]
+    assert [each.score for each in judged] == [0.75, 0.5, 1.0]
+    assert [each.right for each in judged] == [0.75, 0.5, 1.0]
+    assert [each.certified for each in judged] == [None, 0.5, 1.0]
+    assert all((each.number, each.loss, each.accuracy) == (3, 0.5, 0.75) for each in judged)
 
 
 @pytest.mark.parametrize("wrong", [{"copies": 0}, {"copies": 9}, {"worst": 1.5}, {"flips": -1}, {"consistency": -1},

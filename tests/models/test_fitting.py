@@ -58,7 +58,7 @@ def test_a_plain_module_is_trained_for_whatever_form_votes(noisy):
     (model, report), (same, _), (other, _) = (trained(smoothed, seed) for seed in (0, 0, 1))
     assert torch.equal(torch.random.get_rng_state(), state)
     assert sc.models.accuracy(model, *dense_or_not(60, 3)) > 0.85
-    shares = [share for _, _, share in report.history]
+    shares = [each.accuracy for each in report.history]
     assert report.validation_accuracy == max(shares) == shares[report.best_epoch]
     assert not model.training
     assert all(map(torch.equal, model.parameters(), same.parameters()))
@@ -71,10 +71,11 @@ def test_the_kept_weights_are_those_of_the_best_epoch_and_not_of_the_last():
     base = sc.classifiers.from_pyg(model, n_classes=2)
     logits = torch.cat([base.raw(fitting._unchanged(graph)) for graph in graphs])
     loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels)).item()
-    assert loss == pytest.approx(report.history[report.best_epoch][1], rel=1e-5)
-    assert len({round(entry[1], 6) for entry in report.history}) > 20
+    assert loss == pytest.approx(report.history[report.best_epoch].validation_loss, rel=1e-5)
+    assert len({round(entry.validation_loss, 6) for entry in report.history}) > 20
 
 
+@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_training_noise_is_that_of_the_certificate_unless_another_is_given(monkeypatch):
     seen = []
 
@@ -97,8 +98,8 @@ def test_graphs_are_learned_and_the_best_epoch_is_kept():
     report = sc.models.fit_with_noise(
         smoothed, *dense_or_not(40, 1), validation=dense_or_not(20, 2), epochs=25, learning_rate=0.01
     )
-    shares = [share for _, _, share in report.history]
-    assert report.validation_accuracy == max(shares) == report.history[report.best_epoch][2]
+    shares = [each.accuracy for each in report.history]
+    assert report.validation_accuracy == max(shares) == report.history[report.best_epoch].accuracy
     graphs, labels = dense_or_not(40, 3)
     assert np.mean(smoothed.predict(graphs, samples=200, seed=1) == labels) > 0.85
     assert not smoothed.classifier.model.training
@@ -154,6 +155,7 @@ def test_patience_ends_it():
     assert len(report.history) < 500
 
 
+@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     graph, labels = communities()
     state = torch.random.get_rng_state()
@@ -169,6 +171,7 @@ def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_nodes_are_named_by_indices_or_by_a_mask():
     graph, labels = communities()
     first = np.arange(60) < 30

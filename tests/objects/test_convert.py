@@ -243,6 +243,11 @@ def test_pyg_with_as_many_arcs_as_nodes():
         assert set(Graph.from_pyg(data).node_data) == {"x"}
 
 
+def test_pyg_without_edges_keeps_the_columns_of_their_types():
+    bare = Graph(3, [], edge_types=[], type_names=[0, 1, 2])
+    assert Graph.from_pyg(bare.to_pyg(), edge_types="edge_attr") == bare
+
+
 def test_pyg_gets_tensors_from_arrays_and_numbers():
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch_geometric")

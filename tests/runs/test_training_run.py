@@ -60,6 +60,7 @@ def test_the_same_seed_gives_the_same_weights_and_the_file_tells_how_it_was_made
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_the_model_function_is_given_the_parts_that_it_asks_for(tmp_path):
     file = worlds.project(tmp_path)
     with open(tmp_path / "model.py", "a") as stream:
@@ -95,7 +96,8 @@ def test_an_interruption_leaves_what_was_there(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             trained(file, again=True)
     assert first.weights.read_bytes() == content
-    assert [each.name for each in first.weights.parent.iterdir()] == ["model.pt"]  # nothing was learned yet
+    there = sorted(each.name for each in first.weights.parent.iterdir())
+    assert there == ["model.pt", "model.pt.html"]  # nothing was learned yet
 
 
 @pytest.mark.parametrize(("run", "after", "done"), [(worlds.RUN, 3, 2), (worlds.NODES_RUN, 4, 3)])
@@ -135,7 +137,7 @@ def test_a_file_that_another_training_writes_is_refused(tmp_path, monkeypatch, l
     (message,) = refused
     assert message.startswith("'weights' must be a file that no other training is writing. Got")
     assert message.endswith("Wait for it to end or stop it, or give another --weights.")
-    assert [each.name for each in first.weights.parent.iterdir()] == ["model.pt"]
+    assert sorted(each.name for each in first.weights.parent.iterdir()) == ["model.pt", "model.pt.html"]
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(tmp_path, monkeypatch):
@@ -221,7 +223,8 @@ def test_the_table_train_of_a_run_file(tmp_path):
 def test_defaults_are_those_that_the_help_shows():
     graphs, nodes = (TrainSettings.of({}, nodes=each) for each in (False, True))
     for key, setting in TRAIN_SETTINGS.items():
-        assert setting.shown == "noise alone" if key == "against" else str(getattr(graphs, key)) in setting.shown
+        words = {"against": "noise alone", "patience": "all epochs"}
+        assert setting.shown == words[key] if key in words else str(getattr(graphs, key)) in setting.shown
         assert getattr(nodes, key) is None or str(getattr(nodes, key)) in setting.shown
     assert np.isclose(nodes.weight_decay, 5e-4)
     with pytest.raises(UnknownSettingError):
@@ -337,3 +340,78 @@ def test_what_training_defends_against_is_checked(tmp_path):
     assert TRAIN_SETTINGS["against"].parse("copies=2,worst=0.5", "--against") == {"copies": 2, "worst": 0.5}
     with pytest.raises(InvalidParameterError, match="NAME=NUMBER"):
         TRAIN_SETTINGS["against"].parse("copies=two", "--against")
+
+
+def with_rare_class(folder):
+    """A project where 5.9% of the training graphs have many edges."""
+    file = worlds.project(folder)
+    made, labels = worlds.graphs(1000, 1, (0.25, 0.7))
+    kept = [i for i, label in enumerate(labels) if label == 0 or i % 32 == 1][:265]
+    records = [{**made[i].to_pyg().to_dict(), "y": torch.tensor([labels[i]])} for i in kept]
+    torch.save(records, folder / "data.pt")
+    return file
+
+
+def test_a_rare_class_turns_weights_on_and_the_output_says_why(tmp_path):
+    file = with_rare_class(tmp_path)
+    found = trained(file)
+    text = "\n".join(trained_view(found))
+    why = "Class weights: balanced by default, because class 1 has 6.1% of the training objects, under 10%"
+    assert f"{why} (--class-weights none turns this off). They are 0: 0.53" in text
+    assert found.made["settings"]["class_weights"] == list(found.weighting.weights)
+    page = found.page.read_text()
+    assert why in page
+    assert "accuracy of noisy copies" in page
+    assert "the same, with class weights" in page
+    plain = trained(file, again=True, class_weights="none", epochs=40)
+    assert plain.weighting is None
+    assert "class_weights" not in plain.made["settings"]  # nor has a file of weights from before there were any
+    assert "A class is rare" not in plain.page.read_text()
+    chosen = trained(file, again=True, class_weights=(1.0, 5.0), epochs=40)
+    assert any(line.startswith("Class weights, as chosen: 0: 0.8") for line in trained_view(chosen))
+    with pytest.raises(StarcertError, match="trained otherwise"):
+        trained(file, class_weights=(1.0, 6.0), epochs=40)
+
+
+def test_one_answer_for_everything_is_reported_on_the_page_too(tmp_path):
+    file = with_rare_class(tmp_path)
+    with pytest.warns(StarcertWarning, match="The kept epoch, .* the same answer: class 0"):
+        found = trained(file, class_weights=(1.0, 0.0))
+    assert "One answer for everything" in found.page.read_text()
+
+
+def test_the_page_is_the_same_again_and_is_written_where_it_is_missing(tmp_path):
+    file = worlds.project(tmp_path)
+    found = trained(file)
+    page = found.page.read_bytes()
+    assert found.page == tmp_path / "weights" / "model.pt.html"
+    assert b"kept" in page
+    epochs = [sc.models.Epoch(*each) for each in found.made["history"]]
+    assert [each.number for each in epochs] == list(range(12))
+    found.page.unlink()
+    assert trained(file).seconds is None
+    assert found.page.read_bytes() == page
+
+
+def test_patience_ends_a_run_and_goes_on_after_an_interruption(tmp_path, monkeypatch):
+    file = worlds.project(tmp_path)
+    whole = trained(file, epochs=60, patience=4)
+    weights, done = tensors(whole.weights), whole.made["history"][-1][0] + 1
+    assert done == whole.made["best_epoch"] + 5 < 60
+    assert f"{done} epochs (of 60; no better one after 4 more) in" in "\n".join(trained_view(whole))
+    monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=done - 1))
+    with pytest.raises(KeyboardInterrupt):
+        trained(file, epochs=60, patience=4, again=True)
+    monkeypatch.undo()
+    again = trained(file, epochs=60, patience=4, again=True)
+    assert same(tensors(again.weights), weights)
+    assert again.made == whole.made
+
+
+def test_class_weights_of_options_and_run_files():
+    parse, check = TRAIN_SETTINGS["class_weights"].parse, TRAIN_SETTINGS["class_weights"].check
+    assert check(parse("1,5", "--class-weights"), None, "") == (1.0, 5.0)
+    assert check(parse("balanced", "--class-weights"), None, "") == "balanced"
+    for wrong in ("even", "1,x", "-1,2"):
+        with pytest.raises(InvalidParameterError, match="'--class-weights' must be one of auto, balanced, none"):
+            check(parse(wrong, "--class-weights"), None, "--class-weights")

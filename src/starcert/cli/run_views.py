@@ -23,6 +23,7 @@ from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.pages import findings
 from starcert.pages.drawings import threat_data
+from starcert.pages.training_page import weights_in_words
 from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.runs import sweep_result as sweeps
 from starcert.runs.certification import CertifiedRun
@@ -50,9 +51,13 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
     if outcome.seconds is None:
         yield f"{place} was trained so before; --again trains it anew."
     else:
-        epochs = f"{outcome.settings.epochs:,} epochs in {duration(outcome.seconds)}"
+        done, wanted = made["history"][-1][0] + 1, outcome.settings.epochs
+        early = "" if done == wanted else f" (of {wanted:,}; no better one after {outcome.settings.patience:,} more)"
+        epochs = f"{done:,} epochs{early} in {duration(outcome.seconds)}"
         yield f"Trained {made['module']} on {outcome.what}: {epochs}, under {made['noise']}."
-        yield f"Wrote {place}."
+        yield f"Wrote {place}. Its learning curve: {os.path.relpath(outcome.page)}"
+    if outcome.weighting is not None:
+        yield weights_in_words(outcome.weighting, outcome.class_names)
     share = (made["settings"].get("against") or {}).get("share")
     what = "noisy copies are right" if share is None else f"its objects have more than {share:.1%} of copies right"
     right = f"{made['validation_accuracy']:.1%} of {what}"

@@ -26,6 +26,7 @@ def defended_loss(
     key: tuple[int, ...],
     *,
     directed: bool,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """The loss of several copies of some objects, with flips on top of their noise.
 
@@ -38,6 +39,7 @@ def defended_loss(
         find: from inputs and a generator to what may be flipped.
         key: seeds the flips.
         directed: whether edges are arcs.
+        weights: what the loss of an object of each class is multiplied by.
     """
     if against.flips:
         drawing = torch.Generator().manual_seed(hash(key))
@@ -47,7 +49,7 @@ def defended_loss(
 
         candidates = find(inputs, generator=drawing)
         inputs = flip_worst(base, inputs, candidates, total, against.flips, drawing, directed=directed)
-    return loss_of_copies(answers(inputs), wanted, against)
+    return loss_of_copies(answers(inputs), wanted, against, weights)
 
 
 def answers_of_graphs(base: TorchClassifier, n_copies: int, inputs: Inputs) -> Tensor:
@@ -68,9 +70,9 @@ def in_copies(nodes: Tensor, n_copies: int, n_nodes: int) -> Tensor:
     return (first[:, None] + nodes).flatten()
 
 
-def loss_of_copies(found: Tensor, wanted: Tensor, against: Against) -> Tensor:
+def loss_of_copies(found: Tensor, wanted: Tensor, against: Against, weights: Tensor | None = None) -> Tensor:
     """The loss of several copies of some objects; `found` has the shape (copies, objects, outputs)."""
-    losses = torch.stack([losses_of(each, wanted) for each in found])
+    losses = torch.stack([losses_of(each, wanted, weights) for each in found])
     loss = (1 - against.worst) * losses.mean() + against.worst * losses.amax(dim=0).mean()
     if not against.consistency:
         return loss
@@ -82,11 +84,11 @@ def loss_of_copies(found: Tensor, wanted: Tensor, against: Against) -> Tensor:
     return loss + against.consistency * divergence.mean()
 
 
-def losses_of(found: Tensor, wanted: Tensor) -> Tensor:
-    """The cross entropy of each class, or the squared error of each number."""
+def losses_of(found: Tensor, wanted: Tensor, weights: Tensor | None = None) -> Tensor:
+    """The cross entropy of each class, times the weight of the class, or the squared error of each number."""
     if wanted.is_floating_point():
         return functional.mse_loss(found[:, 0], wanted, reduction="none")
-    return functional.cross_entropy(found, wanted, reduction="none")
+    return functional.cross_entropy(found, wanted, weight=weights, reduction="none")
 
 
 @dataclass(frozen=True)

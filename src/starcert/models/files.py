@@ -99,6 +99,7 @@ def save_weights(
         noise=repr(smoothed.noise),
         best_epoch=training.best_epoch,
         validation_accuracy=training.validation_accuracy,
+        history=[tuple(each) for each in training.history],
         settings=dict(settings or {}),
     )
 
@@ -129,7 +130,7 @@ def load_weights(module: Module, path: str | PathLike[str]) -> Module:
 
 
 def how_made(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file says of the making of its weights: module, noise, best epoch, accuracy, settings and versions.
+    """What a file says of the making of its weights: module, noise, epochs, accuracy, settings and versions.
 
     Of a state dict of your own nothing is known: {}.
     """

@@ -8,6 +8,7 @@ directions, features of nodes), so training shows a module what votes show it. `
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,27 +21,36 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.adversary import Candidates, answers_of_graphs, answers_of_nodes, defended_loss, in_copies
 from starcert.models.against import Against
 from starcert.models.copies import TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
+from starcert.models.judging import (
+    VALIDATION_COPIES,
+    Epoch,
+    judge,
+    loss_of,
+    read_classes,
+    read_nodes,
+    read_numbers,
+    validation_copies,
+    weigh,
+)
+from starcert.models.weighting import ClassWeights, Weighting
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import clean_copy
-from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
 
 Keep: TypeAlias = Literal["accuracy", "loss"]
 """By what the epoch is chosen whose weights are kept."""
 
 MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
-VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
-SHARE_COPIES = 32  # the same where the share of right copies of each graph counts
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,8 @@ class Training:
     # their accuracy on (noisy) validation graphs, or the share of those with enough copies right (`Against.share`); 0
     # where outputs are numbers
     validation_accuracy: float
-    history: list[tuple[float, float, float]] = field(repr=False)  # of each epoch: loss, validation loss and accuracy
+    history: list[Epoch] = field(repr=False)  # every epoch after which validation objects were evaluated
+    weighting: Weighting | None = None  # what each class counts, and why; None: all the same
 
 
 def fit_with_noise(
@@ -66,6 +77,8 @@ def fit_with_noise(
     weight_decay: float = 1e-3,
     halve_every: int = 50,
     batch_size: int = 32,
+    patience: int | None = None,
+    class_weights: ClassWeights = "auto",
     against: Against | None = None,
     keep: Keep = "accuracy",
     seed: int = 0,
@@ -86,6 +99,9 @@ def fit_with_noise(
         weight_decay: of AdamW.
         halve_every: the learning rate is halved after every `halve_every` epochs.
         batch_size: graphs in a step.
+        patience: training ends after this many epochs without a better version; None: never.
+        class_weights: how much graphs of each class count, in losses and in the accuracy that decides: "balanced",
+            "none", a number for each class, or "auto": balanced if a class has under 10% of them. See `Weighting`.
         against: how to train for certificates, on top of the noise; None: a step sees one noisy copy of each graph.
         keep: which epoch is kept: by "accuracy" on validation graphs, and of equals by their loss; or by "loss" first.
         seed: of the order of graphs, of the noise and of dropout. The module's first weights come with the module.
@@ -96,9 +112,10 @@ def fit_with_noise(
     taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
     n_tested = validation_copies(against)
     tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, n_tested)
-    read = _numbers if base.values else _classes
+    read = read_numbers if base.values else read_classes
     classes = read(labels, len(taught), "labels", base.device)
     right = read(validation[1], len(tested), "validation", base.device)
+    weighting, weights = weigh(base, class_weights, classes)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
@@ -113,12 +130,14 @@ def fit_with_noise(
             numbers = range(epoch * n_copies, (epoch + 1) * n_copies)
             inputs = block_diagonal([taught.copy(i, number) for number in numbers for i in part])
             if against is None:
-                loss = _loss(base.logits_from(inputs, len(part), 0), classes[part])
+                loss = loss_of(base.logits_from(inputs, len(part), 0), classes[part], weights)
             else:
                 answers = partial(answers_of_graphs, base, n_copies)
                 find = partial(Candidates.of_graphs, first=len(part), directed=directed)
                 key = (seed, epoch, int(part[0]))
-                loss = defended_loss(base, inputs, classes[part], against, answers, find, key, directed=directed)
+                loss = defended_loss(
+                    base, inputs, classes[part], against, answers, find, key, directed=directed, weights=weights
+                )
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(taught)
@@ -126,11 +145,16 @@ def fit_with_noise(
     copies = [tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))]
     unseen = block_diagonal(copies)
 
-    def evaluate() -> tuple[float, float]:
-        return _quality(base.logits_from(unseen, len(copies), 0), right.repeat(n_tested), n_tested, against)
+    def evaluate(epoch: int, loss: float) -> Epoch:
+        logits = base.logits_from(unseen, len(copies), 0)
+        found = logits.view(n_tested, len(tested), logits.shape[1])
+        return judge(epoch, loss, found, right, None if against is None else against.share, weights)
 
     parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
-    return _best(base, epochs, step, evaluate, parts, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint)
+    return _best(
+        base, epochs, step, evaluate, parts, weighting, patience=patience, keep=keep, seed=seed, progress=progress,
+        checkpoint=checkpoint,
+    )  # fmt: skip
 
 
 def train(
@@ -193,6 +217,7 @@ def fit_nodes_with_noise(
     weight_decay: float = 5e-4,
     validate_every: int = 10,
     patience: int | None = None,
+    class_weights: ClassWeights = "auto",
     against: Against | None = None,
     keep: Keep = "accuracy",
     seed: int = 0,
@@ -215,6 +240,7 @@ def fit_nodes_with_noise(
         weight_decay: of Adam.
         validate_every: the validation nodes are evaluated every `validate_every` epochs.
         patience: training ends after this many epochs without a better version; None: never.
+        class_weights: how much nodes of each class count, as in `fit_with_noise`.
         against: how to train for certificates, on top of the noise. Only the nodes of `train` are looked at.
         keep: which epoch is kept: by "accuracy" on validation nodes, and of equals by their loss; or by "loss" first,
             which is steadier where they are few.
@@ -228,9 +254,10 @@ def fit_nodes_with_noise(
     problem = smoothed.problem([graph])
     taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
     tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
-    classes = (_numbers if base.values else _classes)(labels, graph.n_nodes, "labels", base.device)
-    learned = _nodes(train, graph.n_nodes, "train", base.device)
-    deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
+    classes = (read_numbers if base.values else read_classes)(labels, graph.n_nodes, "labels", base.device)
+    learned = read_nodes(train, graph.n_nodes, "train", base.device)
+    deciding = read_nodes(validation, graph.n_nodes, "validation", base.device)
+    weighting, weights = weigh(base, class_weights, classes[learned])
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
     def logits(drawn: TrainingCopies, number: int, count: int, nodes: Tensor) -> Tensor:
@@ -247,18 +274,21 @@ def fit_nodes_with_noise(
                 Candidates.at_nodes, nodes=in_copies(learned, copies, graph.n_nodes), directed=graph.directed
             )
             wanted, key = classes[learned], (seed, epoch)
-            loss = defended_loss(base, inputs, wanted, against, answers, find, key, directed=graph.directed)
+            loss = defended_loss(
+                base, inputs, wanted, against, answers, find, key, directed=graph.directed, weights=weights
+            )
             return _descend(optimizer, loss)
         found = logits(taught, copies * epoch, copies, learned)
-        return _descend(optimizer, _loss(found, classes[learned].repeat(copies)))
+        return _descend(optimizer, loss_of(found, classes[learned].repeat(copies), weights))
 
-    def evaluate() -> tuple[float, float]:
-        found = torch.cat([logits(tested, number, 1, deciding) for number in range(n_tested)])
-        return _quality(found, classes[deciding].repeat(n_tested), n_tested, against)
+    def evaluate(epoch: int, loss: float) -> Epoch:
+        found = torch.stack([logits(tested, number, 1, deciding) for number in range(n_tested)])
+        return judge(epoch, loss, found, classes[deciding], None if against is None else against.share, weights)
 
     return _best(
-        base, epochs, step, evaluate, {"optimizer": optimizer}, every=whole_number("validate_every", validate_every, 1),
-        patience=patience, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
+        base, epochs, step, evaluate, {"optimizer": optimizer}, weighting,
+        every=whole_number("validate_every", validate_every, 1), patience=patience,
+        keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
@@ -269,35 +299,13 @@ def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
     return loss.item()
 
 
-def _loss(found: Tensor, wanted: Tensor) -> Tensor:
-    """The cross entropy of classes, or the squared error of numbers."""
-    if wanted.is_floating_point():
-        return functional.mse_loss(found[:, 0], wanted)
-    return functional.cross_entropy(found, wanted)
-
-
-def validation_copies(against: Against | None) -> int:
-    """How many noisy copies of each validation object there are: more where it is their share that counts."""
-    return VALIDATION_COPIES if against is None or against.share is None else SHARE_COPIES
-
-
-def _quality(logits: Tensor, classes: Tensor, n_copies: int, against: Against | None) -> tuple[float, float]:
-    """Accuracy on copies, or the share of objects with enough right ones, and loss; of numbers the loss alone."""
-    loss = _loss(logits, classes).item()
-    if classes.is_floating_point():
-        return 0.0, loss
-    right = (logits.argmax(dim=1) == classes).double()
-    if against is not None and against.share is not None:
-        right = (right.view(n_copies, -1).mean(dim=0) > against.share).double()
-    return right.mean().item(), loss
-
-
 def _best(
     base: TorchClassifier,
     epochs: int,
     step: Callable[[int], float],
-    evaluate: Callable[[], tuple[float, float]],
+    evaluate: Callable[[int, float], Epoch],
     parts: dict[str, TrainingPart],
+    weighting: Weighting | None,
     *,
     every: int = 1,
     patience: int | None = None,
@@ -308,17 +316,19 @@ def _best(
 ) -> Training:
     """Trains, epoch after epoch, and leaves the weights of the best one in the model."""
     whole_number("epochs", epochs, 1)
+    if patience is not None:
+        whole_number("patience", patience, 1)
     if keep not in get_args(Keep):
         raise InvalidParameterError("keep", f"be one of {', '.join(get_args(Keep))}", keep)
     parts = {"model": base.model, **parts}
     best, best_epoch, first = (-inf, -inf), 0, 0
-    history: list[tuple[float, float, float]] = []
+    history: list[Epoch] = []
     weights = copy.deepcopy(base.model.state_dict())
     with own_generator(seed, base.device), _saved_when_interrupted(checkpoint):
         kept = None if checkpoint is None else checkpoint.restore(parts, base.device)
         if kept is not None:
             first, best, best_epoch = kept["first"], kept["best"], kept["best_epoch"]
-            history, weights = [*kept["history"]], kept["weights"]
+            history, weights = [Epoch(*each) for each in kept["history"]], kept["weights"]
         with progress_bar("epochs", epochs, first, shown=progress) as advance:
             for epoch in range(first, epochs):
                 base.model.train()
@@ -327,20 +337,25 @@ def _best(
                 if (epoch + 1) % every == 0 or epoch + 1 == epochs:
                     base.model.eval()
                     with torch.no_grad():
-                        share, validation_loss = evaluate()
-                    history.append((loss, validation_loss, share))
-                    found = (share, -validation_loss) if keep == "accuracy" else (-validation_loss, share)
+                        now = evaluate(epoch, loss)
+                    history.append(now)
+                    figures = now.score, -now.validation_loss
+                    found = figures if keep == "accuracy" else figures[::-1]
                     if found > best:
                         best, best_epoch = found, epoch
                         weights = copy.deepcopy(base.model.state_dict())
                     elif patience is not None and epoch - best_epoch >= patience:
                         break
                 if checkpoint is not None:
-                    more = {"best": best, "best_epoch": best_epoch, "history": history, "weights": weights}
+                    past = [tuple(each) for each in history]  # nothing but plain values is read from a file
+                    more = {"best": best, "best_epoch": best_epoch, "history": past, "weights": weights}
                     checkpoint.keep(parts, base.device, first=epoch + 1, **more)
     base.model.load_state_dict(weights)
     base.model.eval()
-    return Training(best_epoch, best[0 if keep == "accuracy" else 1], history)
+    chosen = next((each for each in history if each.number == best_epoch), history[0])
+    if chosen.only is not None:
+        warnings.warn(chosen.one_answer(base.class_names), StarcertWarning, stacklevel=3)
+    return Training(best_epoch, chosen.right, history, weighting)
 
 
 @contextmanager
@@ -370,29 +385,3 @@ def _trainable(smoothed: Any, targets: str) -> TorchClassifier:  # noqa: ANN401
         hint = "A module on dense adjacency is trained in its form on edges: the weights are the same."
         raise InvalidParameterError("smoothed", requirement, type(base).__name__, hint)
     return base
-
-
-def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(labels)
-    if given.shape != (count,):
-        raise InvalidParameterError(parameter, f"have one class for each of {count}, a whole number", given.shape)
-    if given.dtype.kind not in "iu":
-        hint = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
-        raise InvalidParameterError(parameter, "be classes, whole numbers from 0", given[:5].tolist(), hint)
-    return torch.as_tensor(given.astype(np.int64), device=device)
-
-
-def _numbers(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(labels)
-    if given.shape != (count,) or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
-        raise InvalidParameterError(parameter, f"be {count} numbers, as the outputs are", labels)
-    return torch.as_tensor(given, dtype=torch.get_default_dtype(), device=device)
-
-
-def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> Tensor:
-    given = np.asarray(nodes)
-    if given.dtype.kind == "b" and given.shape == (count,):
-        given = np.flatnonzero(given)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= count:
-        raise InvalidParameterError(parameter, f"be indices of nodes, from 0 to {count - 1}", nodes)
-    return torch.as_tensor(given.astype(np.int64), device=device)

@@ -259,7 +259,7 @@ def _of_both_ways(
     values = data[name].numpy(force=True)
     if not directed:
         forth, back = np.lexsort([columns, rows]), np.lexsort([rows, columns])  # each arc, and its other direction
-        differ = forth[(values[forth] != values[back]).reshape(len(values), -1).any(axis=1)]
+        differ = forth[(values[forth] != values[back]).any(axis=tuple(range(1, values.ndim)))]
         if len(differ):
             got = f"{(int(rows[differ.min()]), int(columns[differ.min()]))} differs"
             hint = "Give directed=True to keep them apart."

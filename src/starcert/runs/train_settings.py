@@ -9,6 +9,7 @@ from dataclasses import Field, asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from starcert.models.against import Against
+from starcert.models.weighting import ClassWeights, check_class_weights
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Setting, declared, setting
 from starcert.system.errors import InvalidParameterError
@@ -26,6 +27,20 @@ class TrainSettings:
     )
     weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
     batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
+    patience: int | None = setting(
+        checks.whole(1, 10**9),
+        "Training ends after this many epochs without a better one on the validation part.",
+        shown="all epochs",
+    )
+    class_weights: str | tuple[float, ...] = setting(
+        lambda value, _base, name: _class_weights(value, name),
+        "How much each class counts, in losses and in the accuracy that decides which epoch is kept: balanced (all "
+        "classes the same), none, numbers in the order of the classes such as 1,5, or auto: balanced where a class has "
+        "under 10% of the training part.",
+        default="auto",
+        parse=lambda text, _option: _numbers_or_word(text),
+        metavar="auto|balanced|none|NUMBER,…",
+    )
     against: dict[str, float] | None = setting(
         lambda value, _base, _name: {key: each for key, each in asdict(Against.of(value)).items() if each is not None},
         "Train for certificates: copies (noisy copies of a graph in a step), worst (how much the one with the largest "
@@ -49,6 +64,18 @@ class TrainSettings:
             requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
             raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
         return cls(**{**(_FOR_NODES if nodes else {}), **given})
+
+
+def _numbers_or_word(text: str) -> str | list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
+
+
+def _class_weights(value: ClassWeights, name: str) -> str | tuple[float, ...]:
+    with checks.renaming(name):
+        return check_class_weights(value)
 
 
 _FOR_NODES = {"epochs": 1000, "learning_rate": 0.01, "weight_decay": 0.0005, "batch_size": None}

@@ -21,8 +21,10 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
 from starcert.math.frontier import levels_of
 from starcert.models.against import Against
+from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
+from starcert.pages.training_page import write_training_page
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
@@ -36,6 +38,8 @@ from starcert.system.processes import one_thread
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
 """The node data for the nodes that are learned from, and for those that decide."""
 
+_ONLY_IF_CHOSEN = ("against", "patience", "class_weights")  # settings that weights record only where they matter
+
 
 @dataclass(frozen=True)
 class TrainedRun:
@@ -46,6 +50,9 @@ class TrainedRun:
     settings: TrainSettings
     what: str  # what was learned from, in words
     majority: float  # the share of the most frequent class among what decides
+    class_names: Sequence[str]
+    weighting: Weighting | None  # how much each class counts; None: all the same
+    page: Path  # the page that shows how the training went
     seconds: float | None  # how long it took; None if the file was there already
 
 
@@ -56,6 +63,8 @@ class _Lesson:
     what: str  # what it is, in words
     content: str  # a digest of it
     truth: Sequence[int]  # the classes of what decides
+    taught: Sequence[int]  # the classes of what is learned from
+    class_names: Sequence[str]
     fit: Callable[..., models.Training]  # takes settings by name; trains in place, or goes on from a `checkpoint`
 
 
@@ -116,24 +125,45 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
             "data": lesson.content,
             "noise": repr(run.noise),
             "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
-            **{key: value for key, value in asdict(settings).items() if value is not None or key != "against"},
+            **{key: value for key, value in asdict(settings).items() if key not in _ONLY_IF_CHOSEN},
         }
         against = _against(run, settings)
         if against is not None:
             story["against"] = asdict(against)
-        majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
+        if settings.patience is not None:
+            story["patience"] = settings.patience
+        n_classes, names = smoothed.classifier.n_classes, lesson.class_names
+        weighting = Weighting.of(settings.class_weights, lesson.taught, n_classes=n_classes, names=names)
+        if weighting is not None:
+            story["class_weights"] = list(weighting.weights)
+        majority, page = (
+            max(Counter(lesson.truth).values()) / len(lesson.truth),
+            weights.with_name(f"{weights.name}.html"),
+        )
         if weights.exists():
             made = models.how_made(weights)
             _check_made(weights, made.get("settings"), story, again=again)
             if not again:
-                return TrainedRun(weights, made, settings, lesson.what, majority, None)
+                found = TrainedRun(weights, made, settings, lesson.what, majority, names, weighting, page, None)
+                return _with_page(found)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
         how = {key: value for key, value in asdict(settings).items() if value is not None and key != "against"}
         training = lesson.fit(**how, against=against, checkpoint=state)
     models.save_weights(smoothed, weights, training, settings=story)
     state.remove()
-    return TrainedRun(weights, models.how_made(weights), settings, lesson.what, majority, time.monotonic() - begun)
+    made, seconds = models.how_made(weights), time.monotonic() - begun
+    return _with_page(TrainedRun(weights, made, settings, lesson.what, majority, names, weighting, page, seconds))
+
+
+def _with_page(outcome: TrainedRun) -> TrainedRun:
+    """Writes the page of a training, unless it shows one from before, or weights from before the epochs were kept."""
+    if "history" in outcome.made and (outcome.seconds is not None or not outcome.page.exists()):
+        write_training_page(
+            outcome.page, outcome.made, what=outcome.what, majority=outcome.majority, weighting=outcome.weighting,
+            class_names=outcome.class_names,
+        )  # fmt: skip
+    return outcome
 
 
 def _against(run: RunSettings, settings: TrainSettings) -> Against | None:
@@ -207,7 +237,8 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     validation = (deciding.graphs, deciding.known)
     fit = partial(models.fit_with_noise, smoothed, taught.graphs, taught.known, validation=validation)
     what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
-    return _Lesson(what, digest(taught.digest, deciding.digest), deciding.known, fit)
+    content = digest(taught.digest, deciding.digest)
+    return _Lesson(what, content, deciding.known, taught.known, taught.class_names, fit)
 
 
 def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
@@ -228,4 +259,5 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
     fit = partial(models.fit_nodes_with_noise, smoothed, graph, labels, train=taught, validation=deciding)
     what = f"{len(taught):,} nodes, {len(deciding):,} for validation"
-    return _Lesson(what, digest(data.digest, taught, deciding), [labels[node] for node in deciding], fit)
+    wanted, learned = ([labels[node] for node in nodes] for nodes in (deciding, taught))
+    return _Lesson(what, digest(data.digest, taught, deciding), wanted, learned, data.class_names, fit)
