@@ -1,11 +1,11 @@
 """Is this starcert as fast as the last release? Ratios of a new run next to those that the release had.
 
     python benchmarks/compare.py              # the quick benchmarks; --all: every one that the release has figures of
-    python benchmarks/compare.py --store      # at a release: benchmarks/results becomes benchmarks/releases/VERSION.json
+    python benchmarks/compare.py --store      # at a release: the results become releases/VERSION.json
 
 Seconds of two machines cannot be compared. What can is how many times as fast as the obvious loop, or as the floor, a
-piece of work is in one run on one machine. A change of more than 20% in either direction is a warning; on a busy machine
-measure again before you believe it.
+piece of work is in one run on one machine. A change of more than 20% in either direction is a warning. On a busy
+machine, measure again before you believe it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--all", action="store_true", help="every benchmark on a CPU that the release has figures of")
     parser.add_argument("--new", type=Path, help="compare the results in this folder, and measure nothing")
-    parser.add_argument("--against", type=Path, help="the figures to compare with; by default those of the last release")
+    parser.add_argument("--against", type=Path, help="figures to compare with; by default those of the last release")
     parser.add_argument("--strict", action="store_true", help="end with status 1 if there is a warning")
     parser.add_argument("--store", action="store_true", help="keep benchmarks/results as the figures of this release")
     given = parser.parse_args(words)

@@ -3,9 +3,9 @@
     python tests/release.py                   # build, look, and try; what `make release-check` runs
     python tests/release.py --only 'wheel'    # of the environments, this one
 
-All of it happens in a temporary folder outside of the repository; the two archives are left in `dist`. An environment is
-right if the example and a first project run in it, and if what needs an optional package says so in one line that names
-the extra, or runs where all extras are installed.
+All of it happens in a temporary folder outside of the repository; the two archives are left in `dist`. An environment
+is right if the example and a first project run in it, and if what needs an optional package says so in one line that
+names the extra, or runs where all extras are installed.
 """
 
 from __future__ import annotations

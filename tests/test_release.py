@@ -45,9 +45,8 @@ def test_what_was_tried_is_what_the_metadata_promise():
 def wheel():
     """The files of a good wheel, and what it says of itself."""
     said = Message()
-    for key, value in {"Name": "starcert", "Version": sc.__version__, "Requires-Python": PROJECT["requires-python"],
-                       "License-Expression": PROJECT["license"], "Description-Content-Type": "text/markdown"}.items():  # fmt: skip
-        said[key] = value
+    said["Name"], said["Version"], said["Requires-Python"] = "starcert", sc.__version__, PROJECT["requires-python"]
+    said["License-Expression"], said["Description-Content-Type"] = PROJECT["license"], "text/markdown"
     for each in PROJECT["classifiers"]:
         said["Classifier"] = each
     source = ROOT / "src"

@@ -179,7 +179,7 @@ Advance: TypeAlias = Callable[[int], None]
 def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
     """A bar with rate and remaining time on standard error; units that an earlier run has `done` do not count for them.
 
-    It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute. Beginning and end are logged.
+    It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute. Both ends are logged.
     """
     _LOG.info("%s: begun, %s of %s done", title, f"{done:,}", f"{total:,}")
     begun = time.monotonic()
