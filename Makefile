@@ -73,8 +73,8 @@ bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a
 bench-compare: $(READY) ## a few benchmarks next to the last release, as ratios: warns of a change by 20%
 	$(BIN)/python benchmarks/compare.py
 
-release-check: $(READY) ## build wheel and source archive, and try them in empty environments (downloads packages)
-	$(BIN)/python tests/release.py
+release-check:   ## build wheel and source archive, and try them in empty environments (downloads packages)
+	$(PYTHON) tests/release.py
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
