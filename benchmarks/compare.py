@@ -81,6 +81,7 @@ def main(words: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = given.new or Path(name)
         if given.new is None:
+            print(f"Load of this machine: {os.getloadavg()[0]:.1f}. On a busy one, expect warnings about nothing.\n")
             known = [table.removesuffix("-cpu") for table in old if table.endswith("-cpu")]
             measure(known if given.all else list(QUICK), folder)
         new = speeds(folder)

@@ -182,10 +182,9 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
     It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute. Both ends are logged.
     """
     _LOG.info("%s: begun, %s of %s done", title, f"{done:,}", f"{total:,}")
-    begun = time.monotonic()
     with _bar(title, total, done, shown) as advance:
         yield advance
-    _LOG.info("%s: ended after %.1f s", title, time.monotonic() - begun)
+    _LOG.info("%s: ended", title)
 
 
 @contextmanager
