@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import starcert as sc
 from table import RESULTS, RESULTS_VARIABLE
@@ -30,13 +31,17 @@ Speeds = dict[str, dict[str, float]]
 """By table and work, how many times as fast as the loop it is, or as the floor where there is no loop."""
 
 
+def results(folder: Path) -> dict[str, Any]:
+    """The tables in a folder, by name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+
+
 def speeds(folder: Path) -> Speeds:
     """The speeds in a folder of results; work that has neither loop nor floor is left out."""
     found: Speeds = {}
-    for path in sorted(folder.glob("*.json")):
-        works = json.loads(path.read_text(encoding="utf-8"))["works"]
+    for table, works in ((name, each["works"]) for name, each in results(folder).items()):
         both = {each["work"]: each["ratio"] or (each["distance"] and 1 / each["distance"]) for each in works}
-        found[path.stem] = {name: float(f"{speed:.4g}") for name, speed in both.items() if speed}
+        found[table] = {name: float(f"{speed:.4g}") for name, speed in both.items() if speed}
     return found
 
 
@@ -73,11 +78,13 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--store", action="store_true", help="keep benchmarks/results as the figures of this release")
     given = parser.parse_args(words)
     if given.store:
-        path = RELEASES / f"{sc.__version__}.json"
-        path.write_text(json.dumps(speeds(RESULTS), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        kept = ("machine", "versions", "load_before")
+        measured = {name: {key: each[key] for key in kept} for name, each in results(RESULTS).items()}
+        text = json.dumps({"speeds": speeds(RESULTS), "measured": measured}, indent=1, ensure_ascii=False)
+        (RELEASES / f"{sc.__version__}.json").write_text(f"{text}\n", encoding="utf-8")
         return 0
     file = given.against or last_release()
-    old: Speeds = json.loads(file.read_text(encoding="utf-8"))
+    old: Speeds = json.loads(file.read_text(encoding="utf-8"))["speeds"]
     with tempfile.TemporaryDirectory() as name:
         folder = given.new or Path(name)
         if given.new is None:
