@@ -39,6 +39,7 @@ from starcert.math.fallback import BlindAnswers
 from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
+from starcert.runs.data_settings import FORMS, PARTS
 from starcert.runs.setting_values import COLUMN_ROLES, Setting
 from starcert.runs.settings import SETTINGS, RunSettings
 from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
@@ -111,7 +112,7 @@ def _of_type(hint: Any) -> Schema:  # noqa: ANN401  (types have no common one)
         return _any_of(*(_of_type(each) for each in inside if each is not NoneType))
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": _of_type(inside[1])}
-    if origin in (tuple, Sequence):
+    if origin in (list, tuple, Sequence):
         null = [{"type": "null"}] if NoneType in get_args(inside[0]) else []
         return {"type": "array", "items": _any_of(_of_type(inside[0]), *null)}
     if hint in _FORMS:
@@ -206,6 +207,13 @@ def run_file_schema() -> Schema:
         words = keys[name].pop("description")
         keys[name] = _any_of(keys[name], grouped[name]) | _words(words)
     keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
+    keys["node_sites"]["additionalProperties"] = {"enum": list(FORMS)}
+    shares = {"type": "array", "items": _PROBABILITY, "minItems": len(PARTS), "maxItems": len(PARTS)}
+    by_name = _object(dict.fromkeys(PARTS, _PROBABILITY))
+    keys["fractions"] = {"anyOf": [shares, by_name], "description": keys["fractions"]["description"]}
+    keys["alphabets"]["additionalProperties"] = {
+        "anyOf": [{"type": "array", "items": _any_of(_of_type(str), _of_type(float))}, _of_type(int)]
+    }
     return {
         "$schema": _DIALECT,
         "title": "A run file of starcert",

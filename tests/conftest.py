@@ -1,5 +1,6 @@
 """Settings for every test, and a browser for those that look at pages."""
 
+import gc
 import json
 import shutil
 import signal
@@ -12,6 +13,12 @@ from hypothesis import HealthCheck, settings
 # A property is checked on the same examples in every run, and never timed: these machines are shared.
 settings.register_profile("starcert", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("starcert")
+
+
+def pytest_collection_finish():
+    """What thousands of tests have imported stays: the garbage collector need not look at it during each of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -61,7 +61,7 @@ NEEDS = {
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
     "what-to-run": (),
-    "worth": ("torch_geometric",),
+    "worth": ("torch_geometric", "sklearn"),
     "worth-results": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
@@ -80,6 +80,7 @@ NOT_RUN = {
     ("evidence-results", "it takes about an hour on one core."),
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
+    ("measured", "it takes about an hour on one core."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
     ("threats-results", "it takes about ten minutes on one core."),
 }

@@ -100,7 +100,18 @@ LAWS = [
 ]
 PROBES = [
     *(True, 0, 1, -1, 1025, 10**12, 0.01, 0.7, 2.5, "text", "all", "nodes", "decided", "cpu", "model.py:f", "flips:2"),
-    *([], [1, 2], ["a"], {}, {"a": "text"}, {"a": [1, "b"]}, {"label": "text"}, {"a": 3}),
+    *(
+        [],
+        [1, 2],
+        ["a"],
+        {},
+        {"a": "text"},
+        {"a": [1, "b"]},
+        {"label": "text"},
+        {"a": 3},
+        {"a": "bits"},
+        [0.5, 0.25, 0.25],
+    ),
     *({"a": law} for law in LAWS),
 ]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects import Graph, Numbered, Sites, Vector
+from starcert.objects import Graph, Sites, Vector
 from starcert.objects.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.objects.content import digest
 from starcert.objects.noise import Noise
@@ -203,7 +203,6 @@ def noisy_rows(
 def _side_by_side(problem: Problem, rows: Sequence[Vector]) -> Sites:
     """The sites of all rows as those of a single long one: each region is where it is in every row."""
     clean = join_rows(rows)
-    (layer,) = clean.layers
     blocks = []
     for region in problem.noise:
         found = []
@@ -211,5 +210,5 @@ def _side_by_side(problem: Problem, rows: Sequence[Vector]) -> Sites:
             block = sites.blocks[sites.regions.index(region)]
             (columns,) = block.coordinates(np.arange(block.size))
             found.append(number * len(rows[0]) + columns)
-        blocks.append(Numbered(layer, np.concatenate(found)))
+        blocks.append(clean.frame.region(np.concatenate(found), f"regions[{region}]"))
     return Sites(clean, tuple(problem.noise), tuple(blocks))

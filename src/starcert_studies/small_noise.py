@@ -21,7 +21,6 @@ import numpy as np
 import torch
 
 import starcert as sc
-from starcert.certificates.attack_axes import axes_of
 from starcert.classifiers import from_dense
 from starcert.datasets import Dataset, tu
 from starcert.math.deep import Pools, forecast_votes
@@ -30,6 +29,7 @@ from starcert.math.limits import AlphaShares
 from starcert.math.pooling import level_weight
 from starcert.models import GCN
 from starcert.objects import Sites
+from starcert.objects.attack_axes import axes_of
 from starcert.objects.threats import AnyFlips
 from starcert.system.processes import one_torch_thread, worker_processes
 from starcert.system.stages import stages

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
+from starcert import classifiers  # those of sklearn load it only when one is made
 from starcert.baselines import blind
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.classifiers import from_sklearn
 from starcert.classifiers.base import Classifier
 from starcert.datasets import motif, tu
 from starcert.datasets.dataset import Dataset, Split
@@ -186,13 +186,13 @@ class MotifStudy(TrialStudy):
 
     @override
     def model(self, key: tuple[int, bool]) -> Classifier:
-        return from_sklearn(motif_machine(key[0])[0])
+        return classifiers.from_sklearn(motif_machine(key[0])[0])
 
     @override
     def facts(self, key: tuple[int, bool]) -> dict[str, Any]:
         """How many support vectors a machine has, and its accuracies without noise on the study's own data."""
         machine, data = motif_machine(key[0])
-        accuracies = split_accuracies(from_sklearn(machine), data) if key[0] == self.data_seed else {}
+        accuracies = split_accuracies(classifiers.from_sklearn(machine), data) if key[0] == self.data_seed else {}
         return {"support_vectors": len(machine.svc_.support_), "accuracies": accuracies}
 
 
@@ -379,7 +379,7 @@ def drawn_model(
     from starcert.models import GCN  # noqa: PLC0415  (torch is slow to import)
 
     if data == "motif":
-        return from_sklearn(motif_machine(seed)[0])
+        return classifiers.from_sklearn(motif_machine(seed)[0])
     if data == "MUTAG":
         return mutag_network(name, *rates, fold, epochs, seed)
     taught, held, _ = protein_splits(seed)

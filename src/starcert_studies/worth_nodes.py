@@ -1,7 +1,7 @@
-"""Nodes of Cora-ML and Citeseer: words alone, words and one vote of each linked node, and one-way noise on links.
+"""Nodes of Cora-ML and Citeseer: words alone, words and votes of linked nodes or propagation, and one-way noise.
 
-The blind row is the best on validation nodes of several models that never see a link. Link votes and smoothing start
-from the same network on words and their nearest neighbours. Validation nodes are as many of each class; they count by
+The blind row is the best on validation nodes of several models that never see a link. Link votes and propagation start
+from the scores of that model. Validation nodes are as many of each class; they count by
 how often the blind model answers their class, as test nodes have them.
 """
 
@@ -24,8 +24,9 @@ from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
 from starcert.classifiers import from_pyg
 from starcert.datasets import Dataset, npz
-from starcert.models import LinkVotes, NodePropagation
+from starcert.models import LinkPropagation, LinkVotes, NodePropagation
 from starcert.models.fitting import own_generator
+from starcert.objects.neighbours import nearest_neighbours
 from starcert.system.errors import StarcertError
 from starcert.system.processes import one_torch_thread
 from starcert_studies.small_noise import here
@@ -41,6 +42,11 @@ ATTACKS = {f"{kind}:{n}": (n * (kind == "additions"), n * (kind == "deletions"))
            for kind in ("additions", "deletions") for n in (1, 2, 3, 5, 10)}  # fmt: skip
 """How many links each adds and deletes."""
 ASKED = ("additions:1", "additions:3", "additions:5", "deletions:1", "deletions:3")  # link votes are chosen for each
+ONE_LINK = (
+    "additions:1",
+    "deletions:1",
+)  # propagation is certified against one link, and chosen for one that is deleted
+OWN = (0.1, 0.2, 0.3)  # what scores count that are not propagated
 RATE, DECAY, CHECK_EVERY = 1e-2, 5e-4, 10
 NOISES = (0.7, 0.8, 0.9)  # how likely a link is deleted
 
@@ -112,6 +118,14 @@ def judge_nodes(setting: SplitOfNodes) -> dict[str, Any]:
             safe = {name: votes.survives(graph, additions=a, deletions=d)[test] for name, (a, d) in ATTACKS.items()}
             rows.append(row_of(f"link votes, for {asked}, exact", right[test], safe, tries=3, alpha=0, choice=choice,
                                seconds=time.perf_counter() - start))  # fmt: skip
+        start = time.perf_counter()
+        spread, choice = chosen_propagation(data, logits, train, deciding, "deletions:1")
+        right, safe = spread.answers(graph) == labels, {}
+        for name in ONE_LINK:
+            added, deleted = ATTACKS[name]
+            safe[name] = spread.survives(graph, additions=added, deletions=deleted, nodes=test)
+        rows.append(row_of("link propagation, for deletions:1, exact", right[test], safe, tries=len(OWN), alpha=0,
+                           choice=choice, seconds=time.perf_counter() - start))  # fmt: skip
     most = labels[test] == np.bincount(labels[test]).argmax()
     constant = row_of("most frequent class", most, always(most, list(ATTACKS)), tries=1, alpha=0, seconds=0)
     return {"rows": [constant, *rows], "numbers": test.tolist(), "device": "CPU"}
@@ -179,6 +193,26 @@ def chosen_votes(
             logits, weight=weight, bonus=bonus, known=(train, labels[train])
         )
         for weight, bonus in votes_for(asked)
+    }
+    choice = max(tried, key=lambda name: quality(tried[name]))
+    return tried[choice], choice
+
+
+def chosen_propagation(
+    data: Dataset, logits: Real, train: Whole, deciding: Deciding, asked: str
+) -> tuple[LinkPropagation, str]:
+    """The propagation with which most validation nodes are right and certified against an attack with one link."""
+    (added, deleted), labels = ATTACKS[asked], np.asarray(data.labels)
+    near = nearest_neighbours(np.asarray(data.graph.node_data["x"]))
+
+    def quality(tried: LinkPropagation) -> float:
+        kept = np.zeros(len(labels), dtype=bool)
+        kept[deciding.nodes] = tried.survives(data.graph, additions=added, deletions=deleted, nodes=deciding.nodes)
+        return deciding.share(kept & (tried.answers(data.graph) == labels))
+
+    tried = {
+        f"own {own}": LinkPropagation.of_logits(logits, own=own, known=(train, labels[train]), fixed=near)
+        for own in OWN
     }
     choice = max(tried, key=lambda name: quality(tried[name]))
     return tried[choice], choice

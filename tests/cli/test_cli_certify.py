@@ -24,12 +24,13 @@ from starcert.runs.run_file import OutputFolder
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 
 
-def test_a_new_user_gets_a_report(tmp_path):
+def test_a_new_user_gets_a_report(tmp_path, here, monkeypatch):
     folder = tmp_path / "empty"
     folder.mkdir()
-    begun = starcert("init", cwd=folder)
-    assert (begun.returncode, begun.stderr) == (0, "")
-    assert "Next: starcert certify run.toml" in begun.stdout
+    monkeypatch.chdir(folder)
+    status, out, err = here("init")
+    assert (status, err) == (0, "")
+    assert "Next: starcert certify run.toml" in out
     done = starcert("certify", "run.toml", "--samples", 500, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "12 graphs, 3 classes" in done.stdout
@@ -37,11 +38,11 @@ def test_a_new_user_gets_a_report(tmp_path):
     assert f"Report: {folder / 'results' / 'report.html'}" in done.stdout
     assert {"report.html", "certificates.json", "results.csv", "run.toml"} <= set(os.listdir(folder / "results"))
     assert not list(folder.rglob("__pycache__"))
-    assert starcert("verify", "results/certificates.json", cwd=folder).returncode == 0
-    again = starcert("init", cwd=folder)
-    assert again.returncode == 2
-    assert "remove run.toml first" in again.stderr
-    assert again.stderr.count("\n") == 1
+    assert here("verify", "results/certificates.json")[0] == 0
+    status, _, err = here("init")
+    assert status == 2
+    assert "remove run.toml first" in err
+    assert err.count("\n") == 1
 
 
 def test_the_summary(project, here):
@@ -545,14 +546,15 @@ def test_another_run_in_the_folder_is_refused_with_the_next_step(project, here):
     assert "--store" not in err  # other votes
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(project):
+def test_debug_shows_the_traceback_wherever_it_stands(project, here, monkeypatch):
     (project / "model.py").write_text("def classifier():\n    return 1 / 0\ndef four(graph): pass\n")
-    for words in (("certify", "run.toml", "--debug"), ("--debug", "certify", "run.toml")):
-        done = starcert(*words, cwd=project)
-        assert done.returncode == 2
-        assert "Traceback" in done.stderr
-        assert done.stderr.splitlines()[-1].startswith("Error: ")
-    assert "Traceback" not in starcert("certify", "run.toml", cwd=project).stderr
+    certify = "certify", "run.toml"
+    for words, shown in (((*certify, "--debug"), True), (("--debug", *certify), True), (certify, False)):
+        monkeypatch.setattr("starcert.cli.command_line._debugging", [])  # as in a process of its own
+        status, _, err = here(*words)
+        assert status == 2
+        assert ("Traceback" in err) is shown
+        assert err.splitlines()[-1].startswith("Error: ")
 
 
 def test_a_fault_of_our_own_is_one_line_too(project, here, monkeypatch):
@@ -596,7 +598,7 @@ def chunks_in(votes: Path) -> int:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, workers):
+def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, here, workers):
     model = project / "model.py"
     model.write_text(
         model.read_text().replace("def shapes(batch):", "import time\n\ndef shapes(batch):\n    time.sleep(0.02)")
@@ -611,8 +613,9 @@ def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, workers):
     assert not (project / "results").exists()
     assert chunks_in(votes)
     model.write_text(model.read_text().replace("time.sleep(0.02)", "pass"))
-    changed = starcert("certify", "run.toml", "--samples", "20000", cwd=project)
-    assert "results.partial: holds another run (content of model: " in changed.stderr
+    assert (
+        "results.partial: holds another run (content of model: " in here("certify", "run.toml", "--samples", 20000)[2]
+    )
 
 
 def test_a_pyg_module_on_a_file_of_tensors(tmp_path, here, monkeypatch):

@@ -155,11 +155,9 @@ def closing(streams: str, *words: str, cwd=None) -> subprocess.CompletedProcess:
 def test_closed_streams(project):
     done = closing("2>&-", "frontier", "--noise", "a=1.5", "--p-lower", "0.9")
     assert (done.returncode, done.stdout) == (2, "")
-    done = closing("2>&-", "frontier", "--noise", "a=0.1", "--p-lower", "0.9", "--json")
-    assert (done.returncode, json.loads(done.stdout)["axes"]) == (0, ["a"])
     assert closing(">&-", "frontier", "--noise", "a=0.1", "--p-lower", "0.9").returncode == 0
-    done = closing("2>&-", "certify", "run.toml", "--limit", "1", cwd=project)
-    assert (done.returncode, "fault" in done.stdout) == (0, False)
+    done = closing("2>&-", "certify", "run.toml", "--limit", "1", "--json", cwd=project)
+    assert (done.returncode, len(json.loads(done.stdout)["certificates"])) == (0, 1)
     assert (project / "results" / "votes.db").read_bytes().startswith(b"SQLite")
 
 
@@ -190,8 +188,11 @@ def test_a_run_goes_on_when_nobody_reads_its_output(project, talkative, options)
     """Neither the command's own lines nor those that the model prints end it."""
     assert worlds.unread(*talkative, *options, cwd=project, also_errors=True).returncode == 0
     assert (project / "results" / "report.html").exists()
-    assert worlds.unread("--version", cwd=project).returncode == 0
-    assert worlds.unread("certify", "--help", cwd=project).returncode == 0
+
+
+@pytest.mark.parametrize("words", [("--version",), ("certify", "--help")])
+def test_help_that_nobody_reads_is_no_error(tmp_path, words):
+    assert worlds.unread(*words, cwd=tmp_path).returncode == 0
 
 
 def test_workers_go_on_when_nobody_reads_their_output_any_more(project, talkative):

@@ -77,7 +77,7 @@ def test_labels_do_not_change(split):
         (
             GRAPHS[:2],
             ["a", "b"],
-            r"'labels\[0\]' must be a class.*Got 'a' instead. Number names first: class_names, labels ",
+            r"'labels\[0\]' must be a class.*Got 'a' instead. Number them first: label_names, labels ",
         ),
         ([GRAPHS[0], "graph"], [0, 1], r"'graphs\[1\]' must be a starcert Graph. Got 'graph'"),
     ],

@@ -112,7 +112,8 @@ def test_frames_have_one_row_a_graph():
     assert frame["frontier"].tolist() == [one.frontier.radii for one in archive.certificates]
     assert frame["margin"].tolist() == ["multi-class", "two-class"]
     assert frame["votes_2"].tolist() == [1_500, 0]
-    pd.testing.assert_frame_equal(archive.certificates.to_frame(), frame[archive.certificates.to_frame().columns])
+    about = {"names": archive.names, "class_names": archive.class_names}
+    pd.testing.assert_frame_equal(archive.certificates.to_frame(archive.labels, **about), frame)
 
 
 def test_certificates_from_bounds_alone_have_rows_too():

@@ -173,7 +173,9 @@ def test_the_epoch_is_kept_by_the_share_of_right_copies():
 
 
 @pytest.mark.parametrize("wrong", [{"copies": 0}, {"copies": 9}, {"worst": 1.5}, {"flips": -1}, {"consistency": -1},
-                                   {"share": 2}, {"copies": 1, "flips": 1}])  # fmt: skip
+                                   {"share": 2}, {"copies": 1, "flips": 1}, {"dangerous": -1}, {"every": 0},
+                                   {"votes": 0}, {"copies": 1, "dangerous": 1},
+                                   {"copies": 2, "dangerous": 1, "flips": 1}])  # fmt: skip
 def test_bad_settings_are_refused(wrong):
     with pytest.raises(InvalidParameterError, match=[*wrong][-1]):
         Against(**wrong)

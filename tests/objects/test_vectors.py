@@ -7,7 +7,8 @@ from scipy import sparse
 import starcert as sc
 from starcert.objects import CleanObject
 from starcert.objects.binding import bind, bind_all
-from starcert.objects.vectors import ROWS, VectorFrame, join_rows, matrix_of
+from starcert.objects.columns import VectorFrame
+from starcert.objects.vectors import ROWS, join_rows, matrix_of
 from starcert.system.errors import InvalidParameterError
 
 NAMES = ("age", "smoker", "sport")
@@ -115,7 +116,7 @@ BAD = {
     ),
     "one value": (lambda: sc.Categories([0], values=1), r"from 2 to 256. Got 1"),
     "no number": (lambda: sc.Categories([0], values=2.5), r"from 2 to 256. Got 2.5"),
-    "values for each column": (lambda: sc.Categories([0, 1, 2], values=[2, 3, 3]), r"give the largest number"),
+    "values for each column": (lambda: sc.Categories([0, 1, 2], values=[2, 3, 3]), r"Where columns differ, name them"),
     "other columns": (lambda: matrix_of([sc.Bits([0]), sc.Bits([0, 1])]), r"'rows' must have the same columns"),
     "no rows": (lambda: matrix_of([[0, 1]]), r"'rows' must be Bits or Categories. Got 'list'"),
 }
@@ -191,3 +192,76 @@ class TestRegionsOfColumns:
     def test_a_law_on_other_values(self):
         with pytest.raises(InvalidParameterError, match="be a law on the 3 values of columns"):
             bind_all([sc.Categories([0, 1], values=3)], sc.Noise(all=0.1), None)
+
+
+CARS = {"colour": ["blue", "red", "white"], "doors": [2, 4], "size": 3}
+
+
+def test_columns_have_values_of_their_own():
+    cars = sc.Categories.rows([["red", 4, 0], ["white", 2, 2]], values=CARS)
+    assert [car.row.tolist() for car in cars] == [[1, 1, 0], [2, 0, 2]]
+    assert cars[0] == sc.Categories(["red", 4, 0], values=CARS) == pickle.loads(pickle.dumps(cars[0]))
+    assert [(layer.name, layer.size, layer.alphabet) for layer in cars[0].layers] == [
+        ("columns of 2", 1, 2),
+        ("columns of 3", 2, 3),
+    ]
+    (columns,), values = cars[1].nonzero("columns of 3")
+    assert (columns.tolist(), values.tolist()) == ([0, 2], [2, 2])
+    np.testing.assert_array_equal(matrix_of(cars), [[1, 1, 0], [2, 0, 2]])
+    assert repr(cars[0]) == "Categories(3 columns, 2 to 3 values)"
+    same = sc.Categories([0, 1], values={"a": 2, "b": 2})
+    assert same == sc.Categories([0, 1], values=2, names=("a", "b"))
+    assert len({sc.Categories([0, 1], values={"a": 2, "b": 3}).key, same.key}) == 2
+
+
+def test_regions_hold_columns_with_the_same_number_of_values():
+    car = sc.Categories(["red", 4, 0], values=CARS)
+    noise = sc.Noise(few=sc.Categorical(0.1), many=sc.Categorical(0.2))
+    for regions in ({"few": ["doors"], "many": ["colour", "size"]}, {"few": "columns of 2", "many": "columns of 3"}):
+        (sites,) = bind_all([car], noise, regions).sites
+        assert sites.sizes == (1, 2)
+        assert [each.tolist() for each in sites.coordinates([1, 2])] == [[0, 2]]
+        assert ROWS.with_values(sites, np.array([0, 2, 1], np.uint8)).row.tolist() == [2, 0, 1]
+        assert bind_all([car], noise, regions).noise["many"].alphabet == 3
+    assert ROWS.site_name(car, car.layers[1], [0], 2) == "colour (white)"
+    for mixed in ("columns", ["doors", "size"]):
+        with pytest.raises(InvalidParameterError, match=r"regions\[all\].*same number of values.*doors with 2"):
+            bind(car, sc.Noise(all=sc.Categorical(0.1)), {"all": mixed})
+    with pytest.raises(InvalidParameterError, match=r"columns of 2, columns of 3.*Give each a region"):
+        bind(car, sc.Noise(all=sc.Categorical(0.1)), None)
+
+
+def test_copies_keep_to_the_values_of_each_column():
+    cars = sc.Categories.rows([["red", 4, 0], ["white", 2, 2]], values=CARS)
+    noise = sc.Noise(few=sc.Categorical(0.9), many=sc.Categorical(0.9))
+    copies = sc.transforms.noisy_rows(cars, noise, {"few": [1], "many": [0]}, seed=1, copies=200)
+    assert set(copies[:, 1].tolist()) == {0, 1}
+    assert set(copies[:, 0].tolist()) == {0, 1, 2}
+    assert (copies[:, 2].reshape(200, 2) == [0, 2]).all()  # in no region
+    assert (copies[::2, 0] != 1).mean() == pytest.approx(0.9, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("row", "values", "named"),
+    [
+        (["red"], CARS, "name the values of each of 1 columns"),
+        (["pink", 4, 0], CARS, "column colour.*'pink'"),
+        (["red", 4, 3], CARS, "column size"),
+        (["red", 4, 0], CARS | {"doors": [2, 2]}, r"values\[doors\]"),
+        (["red", 4, 0], CARS | {"doors": [4]}, r"values\[doors\].*one value is left out"),
+    ],
+)
+def test_values_that_do_not_fit_their_column_are_refused(row, values, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        sc.Categories(row, values=values)
+
+
+def test_rows_come_from_a_data_frame():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"colour": ["red", "blue"], "doors": pd.Categorical([2, 4], categories=[2, 4, 5])})
+    cars = sc.Categories.from_frame(frame, values={"colour": ["red", "blue", "white", "green"]})
+    assert [car.row.tolist() for car in cars] == [[0, 0], [1, 1]]
+    assert cars[0].frame.names == ("colour", "doors")
+    assert cars[0].frame.alphabets == (4, 3)
+    with pytest.raises(InvalidParameterError, match="'values' must name columns"):
+        sc.Categories.from_frame(frame, values={"color": 3})

@@ -8,10 +8,11 @@ from browsing import open_page, set_value, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
 
 import starcert as sc
-from starcert.certificates.attack_axes import axes_of, influences
+from starcert.certificates.attack_axes import influences
 from starcert.certificates.metrics import threat_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import FlipEvidence
+from starcert.objects.attack_axes import axes_of
 from starcert.pages import write_report
 from starcert.pages.drawings import verdict_data
 from starcert.pages.findings import verdict_rows

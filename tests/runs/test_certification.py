@@ -11,7 +11,7 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.files.record import MAX_VOTES
-from starcert.runs.certification import certify_run, result_rows
+from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
 from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
@@ -147,7 +147,7 @@ def test_the_columns_of_the_results_keep_their_names_and_order_with_evidence():
     archive = sc.archive.read(Path(__file__).parents[1] / "files" / "kept" / "values.json")
     reach = [f"reach_all.{move}" for move in ("delete", "add", "change")]
     more = ["frontier_by_p_A", "broken", "any_flips", "any_1", "any_2"]
-    (first, *_) = result_rows(archive, [0, 0, 0])
+    (first, *_) = archive.rows([0, 0, 0])
     assert list(first) == [*COLUMNS, "votes_0", "votes_1", "margin", *reach, "frontier", *more, "anchored"]
 
 

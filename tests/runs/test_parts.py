@@ -8,7 +8,9 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.datasets import Dataset
-from starcert.runs.inputs import divided, part_of
+from starcert.runs.parts import divided, part_of
+from starcert.runs.sources import load_graphs
+from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NAMES = ("g1", "g2", "g3", "g4", "g5", "g6")
@@ -212,3 +214,14 @@ def test_a_column_of_the_data_says_the_parts(trained, here):
     status, _, err = here("certify", "results/run.toml", "--splits", "splits.json", "--out", "third")
     assert (status, err.count("\n")) == (2, 1)
     assert "'splits' must be left out where a column of the data says the parts" in err
+
+
+def test_a_function_that_returns_a_data_set_keeps_its_names_and_its_parts(tmp_path):
+    sizes = {"train": 6, "validation": 2, "test": 4}
+    (tmp_path / "data.py").write_text(
+        f"import starcert as sc\ndef data():\n    return sc.datasets.motif(1, **{sizes})\n"
+    )
+    found, here = load_graphs(Reference(tmp_path / "data.py", "data")), sc.datasets.motif(1, **sizes)
+    assert found.names == here.names
+    assert here.names[-1] == "motif 12"
+    assert part_of(found, "test", 0).names == here.test.names == ("motif 09", "motif 10", "motif 11", "motif 12")

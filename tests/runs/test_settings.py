@@ -274,7 +274,7 @@ def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_
         ("label=a,label=b", "'--columns' must name 'label' once"),
         (
             "labels=a",
-            "must say which column holds smiles, label, name, part. Got 'labels' instead. Did you mean label?",
+            "must say which column holds smiles, label, name, part, skip. Got 'labels' instead. Did you mean label?",
         ),
         ("activity=label", "On the left stands what it holds: label=activity."),
     ],

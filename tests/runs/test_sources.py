@@ -63,10 +63,9 @@ def test_code_is_no_data(tmp_path):
         load_graphs(run.parent / "model.py")
 
 
-@pytest.mark.parametrize("source", ["TINY", "project", "model.py:make", "rings.pt", "ring.npz"])
+@pytest.mark.parametrize("source", ["TINY", "project", "model.py:make", "ring.npz"])
 def test_columns_of_what_has_none_are_refused(tmp_path, source):
     folder = worlds.project(tmp_path / "there").parent
-    (folder / "rings.pt").touch()
     (folder / "ring.npz").touch()
     (folder / "graphs" / "labels.csv").unlink()
     (folder / "graphs").rename(folder / "project")

@@ -316,7 +316,9 @@ def test_parts_of_ones_own_are_learned_from(tmp_path):
 
 def test_training_for_certificates_is_judged_by_the_threat(tmp_path):
     file = worlds.project(tmp_path)
-    file.write_text(worlds.RUN + "against = { copies = 2, flips = 1, worst = 0.5 }\n")
+    file.write_text(
+        worlds.RUN + "against = { copies = 3, flips = 1, worst = 0.5, dangerous = 1, every = 1, votes = 32 }\n"
+    )
     run, settings = training_settings(read_run_file(file), {"threat": "flips:1"}, {})
     outcome = train_run(run, settings)
     share = outcome.made["settings"]["against"]["share"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.certificates.attack_axes import axes_of
 from starcert.math.deep import UNIT, DeepLaw, Pools, choose_law
+from starcert.objects.attack_axes import axes_of
 from starcert.sampling import deep
 from starcert.sampling.deep import DeepCopies
 from starcert.sampling.streams import fill, seeded

@@ -7,10 +7,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from starcert.certificates.attack_axes import axes_from
 from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.objects.attack_axes import axes_from
 from starcert.objects.binding import NO_AXIS
 from starcert.sampling.sampler import own_chunk
 

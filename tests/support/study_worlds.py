@@ -13,7 +13,6 @@ import numpy as np
 
 import starcert as sc
 from starcert.datasets import motif
-from starcert.pages.plots.drawing import new_figure
 from starcert_studies.outcome import Check
 from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.study import Study, Tested, Trial, TrialStudy
@@ -82,6 +81,8 @@ class Halves(TrialStudy):
 
 
 def _bars(heights):
+    from starcert.pages.plots.drawing import new_figure  # noqa: PLC0415  (not for workers)
+
     figure = new_figure(2, 2)
     figure.add_subplot().bar(range(len(heights)), heights)
     return figure

@@ -73,8 +73,7 @@ def thresholds(rng, chances, one):
     return [0.5, 0.6, 0.85, *rng.choice(exact, size=min(2, len(exact)), replace=False).tolist()]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("law", "n_classes"), list(zip(LAWS, (2, 5, 3, 5), strict=True)))
 def test_no_claim_by_counts_is_false_where_all_probabilities_are_known(law, n_classes):
     rng, world = np.random.default_rng(n_classes), World(LAWS[law], 4)
     claimed = {"blind": 0, "other": 0}

@@ -4,6 +4,7 @@ On four nodes the smoothed classifier is known exactly at every graph. A filter 
 which pairs are visible; the control is one that looks at edges.
 """
 
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -18,7 +19,7 @@ from starcert.sampling.views import view_of
 PAIRS = list(combinations(range(4), 2))
 BITS = np.array(list(product((0, 1), repeat=6)))
 SEEN, HIDDEN = sc.Flip(delete=0.25, add=0.125), sc.Flip(delete=1, add=0)
-NOISE = sc.Noise(alike=SEEN, unlike=HIDDEN)
+NOISE, LEARNED = sc.Noise(alike=SEEN, unlike=HIDDEN), sc.Noise(likely=SEEN, unlikely=HIDDEN)
 X = np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 0, 1]])  # the pairs (0, 1), (0, 2), (1, 2) and (2, 3) are alike
 FILTER = sc.regions.similar_features(0.3)
 
@@ -34,21 +35,21 @@ def by_degree(graph: sc.Graph) -> sc.Partition:
     return sc.Partition.from_pairs({"alike": alike, "unlike": [pair for pair in PAIRS if pair not in alike]})
 
 
-def smoothed_chances(rule, answers) -> np.ndarray:
+def smoothed_chances(rule, answers, noise) -> np.ndarray:
     """P(class 1) at every graph, whose regions the rule finds anew."""
     found = []
     for bits in BITS:
         sites = rule(graph_of(bits)).sites(graph_of(bits))
-        laws = [NOISE[sites.regions[int(sites.locate([u], [v])[0] >= sites.offsets[1])]] for u, v in PAIRS]
+        laws = [noise[sites.regions[int(sites.locate([u], [v])[0] >= sites.offsets[1])]] for u, v in PAIRS]
         p = np.array([law.change(int(bit)) for law, bit in zip(laws, bits, strict=True)])
         found.append(np.where(bits != BITS, p, 1 - p).prod(axis=1) @ answers)
     return np.array(found)
 
 
-def false_claims(rule, seed) -> tuple[int, int]:
+def false_claims(rule, seed, noise=NOISE) -> tuple[int, int]:
     """How many graphs within what is certified have another answer, and how many there are."""
     answers = np.random.default_rng(seed).integers(0, 2, size=len(BITS))
-    chances = smoothed_chances(rule, answers)
+    chances = smoothed_chances(rule, answers, noise)
     wrong = claimed = 0
     for bits, p in zip(BITS, chances, strict=True):
         if p == 0.5:
@@ -56,13 +57,13 @@ def false_claims(rule, seed) -> tuple[int, int]:
         sites = rule(graph_of(bits)).sites(graph_of(bits))
         failure = np.array([min(p, 1 - p)])  # exact: chances are whole numbers over a power of two
         bounds = sc.Bounds(np.array([int(p > 0.5)]), failure, failure, None, 2)
-        (one,) = sc.certify(bounds, NOISE, capacity=[sites.capacity(NOISE)])
+        (one,) = sc.certify(bounds, noise, capacity=[sites.capacity(noise)])
         place = sites.locate(*np.array(PAIRS).T)
         for other, q in zip(BITS, chances, strict=True):
             moved = np.flatnonzero(bits != other)
             seen = [number for number in moved if place[number] < sites.offsets[1]]
             deleted = sum(int(bits[number]) for number in seen)
-            rest = sites.capacity(NOISE)[2:]  # any number there
+            rest = sites.capacity(noise)[2:]  # any number there
             if one.certified((deleted, len(seen) - deleted, *rest)):
                 claimed += 1
                 wrong += (q > 0.5) != (p > 0.5)
@@ -74,6 +75,44 @@ def test_any_number_of_flips_among_invisible_pairs_changes_nothing(seed):
     wrong, claimed = false_claims(FILTER, seed)
     assert wrong == 0
     assert claimed >= 4 * 50  # at least the four graphs that differ in nothing visible, nearly everywhere
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """Fitted once, on another graph: nodes that share their second feature are linked there, and no others."""
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    x = np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1]])
+    return sc.models.LikelyEnds.fit([sc.Graph(6, [(0, 1), (0, 2), (1, 2)], node_data={"x": x})])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_number_of_flips_among_pairs_that_a_fitted_filter_hides_changes_nothing(learned, seed):
+    assert learned.regions(graph_of([0] * 6)).sites(graph_of([0] * 6)).sizes == (3, 3)
+    wrong, claimed = false_claims(learned.regions, seed, LEARNED)
+    assert wrong == 0
+    assert claimed >= 8 * 50
+
+
+@cache
+def refitted(graph: sc.Graph) -> sc.Partition:
+    """The control: a filter that is fitted on the very graph that is certified."""
+    if graph.n_edges in (0, 6):  # there is nothing to learn
+        return sc.Partition.from_pairs({"likely": PAIRS, "unlikely": []})
+    return sc.models.LikelyEnds.fit([graph], threshold=0.4).regions(graph)
+
+
+def test_a_filter_that_is_fitted_on_what_is_certified_makes_false_claims_and_is_marked(learned):
+    assert sum(false_claims(refitted, seed, LEARNED)[0] for seed in range(2)) > 0
+    base = sc.classifiers.from_callable(lambda batch: (batch.degrees()[:, 0] > 0).astype(int), n_classes=2, on="batch")
+    graph = graph_of([1, 0, 0, 1, 1, 0])
+    marked, fixed = (
+        str(sc.SmoothedClassifier(base, LEARNED, rule).certify([graph], samples=2000, seed=0)[0])
+        for rule in (refitted, learned.regions)
+    )
+    assert "anchored" in marked
+    assert "any number" not in marked
+    assert "any number of flips among the 3 sites of unlikely changes nothing" in fixed
 
 
 def test_a_filter_that_looks_at_edges_makes_false_claims_and_is_marked():

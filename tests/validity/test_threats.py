@@ -132,9 +132,9 @@ def outcomes(world, threat, oracle, seed, n_classes=2, samples=2_000):
 
 @pytest.mark.parametrize(("world", "threat", "oracle"), CASES, ids=[str(each[1]) for each in CASES])
 def test_what_is_certified_holds_and_what_is_broken_is(world, threat, oracle):
-    certified, wrong, broken, false, n = sum(outcomes(world, threat, oracle, seed) for seed in range(2))
-    assert certified >= 3
-    assert certified + broken >= 20
+    certified, wrong, broken, false, n = outcomes(world, threat, oracle, seed=0)
+    assert certified >= 2
+    assert certified + broken >= 10
     assert wrong + false <= 0.5 * ALPHA * n  # far below alpha: bounds are not met with equality
 
 

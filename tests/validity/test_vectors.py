@@ -20,6 +20,7 @@ CASES = {
         {"border": sc.Categorical(40 / 64, 3), "centre": sc.Categorical(10 / 64, 3)},
         "cb.b",
     ),
+    "two and three values": ({"border": sc.Categorical(30 / 64, 3), "centre": sc.Categorical(12 / 64, 2)}, "bccbc"),
     "bits": ({"border": sc.Flip(24 / 64), "centre": sc.Flip(delete=6 / 64, add=18 / 64)}, "bccbbc"),
     "bits, one-way": ({"border": sc.Flip(delete=20 / 64, add=0.0), "centre": sc.Flip(10 / 64)}, "bccbbc"),
 }
@@ -33,9 +34,10 @@ class Rows(World):
         laws, letters = CASES[name]
         named = {region[0]: region for region in laws}
         super().__init__(laws, [named.get(letter) for letter in letters])
-        alphabet = laws["border"].alphabet
-        bits = alphabet == 2
-        self.objects = sc.Bits.rows(self.vectors) if bits else sc.Categories.rows(self.vectors, values=alphabet)
+        sizes = {i: laws[named[letter]].alphabet if letter in named else 3 for i, letter in enumerate(letters)}
+        bits, alike = set(sizes.values()) == {2}, len(set(sizes.values())) == 1
+        values = sizes[0] if alike else sizes
+        self.objects = sc.Bits.rows(self.vectors) if bits else sc.Categories.rows(self.vectors, values=values)
         self.regions = {each: [i for i, letter in enumerate(letters) if letter == each[0]] for each in laws}
         self.number_of = {tuple(vector): number for number, vector in enumerate(self.vectors.tolist())}
 
@@ -83,7 +85,8 @@ def test_the_worst_classifier_attains_the_bound(world):
 
 
 @pytest.mark.parametrize(
-    ("name", "evidence", "least"), [("three values", False, 10), ("bits", False, 10), ("bits", True, 100)]
+    ("name", "evidence", "least"),
+    [("three values", False, 10), ("bits", False, 10), ("bits", True, 100), ("two and three values", True, 50)],
 )
 def test_votes_on_rows_are_certified_and_the_certificates_hold(name, evidence, least):
     world = Rows(name)

@@ -1,4 +1,4 @@
-"""The axes of a noise on one object, as an attacker finds them, and how much each of its sites matters."""
+"""What attacks are within a threat by radius, and how much each site of an object matters to its votes."""
 
 from __future__ import annotations
 
@@ -16,45 +16,11 @@ from starcert.math.evidence import Level
 from starcert.math.flips import FlipRecord
 from starcert.math.frontier import levels_of
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of_sites, clean_values
-from starcert.objects.laws import axis_moves
+from starcert.objects.attack_axes import axes_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 
 MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
-
-
-def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
-    """The axes of a noise on these sites, in the order of `noise.axes`."""
-    return axes_from(noise, axes_of_sites(sites, noise), clean_values(sites))
-
-
-def axes_from(
-    noise: Noise, numbers: npt.NDArray[np.uint16], values: npt.NDArray[np.uint8] | None
-) -> tuple[AttackAxis, ...]:
-    """The axes of a noise, from the number of the first axis of every site (`axes_of_sites`) and its clean value.
-
-    No values are needed where no law has more than two.
-    """
-    found: list[AttackAxis] = []
-    axes = [axis for region in noise for axis in axis_moves(noise[region])]
-    for first, axis in zip(first_axes(noise), axes, strict=True):
-        there = np.flatnonzero(numbers == first)
-        if axis.alphabet == 2:
-            found.append(AttackAxis(axis.law, there))
-            continue
-        assert values is not None
-        found.append(AttackAxis(axis.law, there, axis, values[there], len(numbers)))
-    return tuple(found)
-
-
-def first_axes(noise: Noise) -> tuple[int, ...]:
-    """For each axis of a noise the number of the first one that has the same sites."""
-    found: list[int] = []
-    for region in noise:
-        starts = [frozenset(axis.starts) for axis in axis_moves(noise[region])]
-        found += [len(found) + starts.index(one) for one in starts]
-    return tuple(found)
 
 
 def first_choices(

@@ -160,10 +160,11 @@ class Certificate:
     verdicts: Verdicts | None = field(repr=False, default=None)  # what evidence says beyond the bounds
     kind: Kind = GRAPHS  # of the attacked object
     asked: Question | None = None  # the threat that was asked about, if it lists its attacks
+    classes: Sequence[Hashable] | None = None  # what the classes are called; None: by their numbers
 
     @property
     def label(self) -> int:
-        """The class, as the selection votes chose it."""
+        """The number of the class, as the selection votes chose it."""
         return int(self.bounds.labels[0])
 
     @property

@@ -37,6 +37,9 @@ from starcert.system.stages import staged
 if TYPE_CHECKING:
     import pandas as pd
 
+    from starcert.certificates.accuracy_table import AccuracyTable
+    from starcert.certificates.answers import Labels
+
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
 """Maximal certified radii; a count is infinite where an attacker finds no further site."""
 
@@ -60,6 +63,7 @@ class Certificates(Sequence[Certificate]):
     classes: Sequence[Hashable] | None = None
     asked: Sequence[Question] | None = None  # for each object
     collective: Collective | None = None  # the votes of all targets side by side, if they were kept
+    threat: Threat | None = None  # that they were asked about, listed or not
     _frontiers: dict[tuple[tuple[int | None, ...], float], Frontiers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -103,6 +107,7 @@ class Certificates(Sequence[Certificate]):
             None if self.verdicts is None else self.verdicts[row],
             self.kind,
             None if self.asked is None else self.asked[int(self.objects[row])],
+            self.classes,
         )
 
     def _search(self, row: int) -> Frontiers:
@@ -259,47 +264,33 @@ class Certificates(Sequence[Certificate]):
 
         return structure_gain(self, labels, blind, **at)
 
-    def rows(self) -> list[dict[str, object]]:
-        """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
-
-        Where graphs have several targets, each has a row, with columns `target`, its number, and `node`, its name.
-        `reach_…` is the largest certified count on one axis alone, None after an abstention. With a threat that lists
-        its attacks there are columns for it, its verdict, and the certified size; with a fallback, for that.
+    def rows(self, labels: Labels | None = None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401  (as there)
+        """One row for each certificate, as in `results.csv`: see `result_rows.result_rows`, which takes the same.
 
         Example:
             >>> from starcert.math.confidence import Votes, clopper_pearson
             >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
-            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows()
-            >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
-            (0, 100, 1, ((1,),))
+            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows([0], names=["benzene"])
+            >>> row["name"], row["class"], row["right"], row["votes_1"], row["reach_bonds"], row["frontier"]
+            ('benzene', 0, True, 100, 1, ((1,),))
         """
-        node = self.nodes is not None
-        several = node or bool(self.targets.any())
-        found = []
-        for one in self:
-            radii, votes = one.frontier.radii, one.bounds.votes
-            reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(self.noise.axes)
-            found.append(
-                {"graph": one.object}
-                | ({"target": one.target} if several else {})
-                | ({"node": one.node} if node else {})
-                | {"class": one.label, "abstained": one.abstained, "p_lower": one.p_lower}
-                | ({} if one.threshold is None else {"blind": one.blind_answer, "threshold": one.threshold})
-                | ({} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])})
-                | {"margin": one.margin_kind}
-                | {f"reach_{axis}": reach for axis, reach in zip(self.noise.axes, reaches, strict=True)}
-                | {"frontier": radii, "anchored": one.anchored}
-                | ({} if one.asked is None else _asked_columns(one, one.asked.threat))
-            )
-        return found
+        from starcert.certificates.result_rows import result_rows  # noqa: PLC0415  (which imports this module)
 
-    def to_frame(self) -> pd.DataFrame:
-        """The `rows` as a pandas DataFrame."""
-        return as_frame(self.rows())
+        return result_rows(self, labels, **about)
 
+    def to_frame(self, labels: Labels | None = None, **about: Any) -> pd.DataFrame:  # noqa: ANN401  (as in `rows`)
+        """The `rows` as a pandas DataFrame: the columns of `results.csv`, radii as tuples."""
+        return as_frame(self.rows(labels, **about))
 
-def _asked_columns(one: Certificate, threat: Threat) -> dict[str, object]:
-    return {"threat": str(threat), "verdict": one.verdict(threat), "certified_size": one.certified_size}
+    def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
+        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
+        from starcert.certificates.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
+
+        return AccuracyTable.of(self, labels, **at)
+
+    def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
+        """The `accuracy_table` for a paper: LaTeX, with the rules of the package booktabs."""
+        return self.accuracy_table(labels, **at).to_latex()
 
 
 @staged("certifying")

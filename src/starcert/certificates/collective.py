@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 
-from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier, DrawsItself
 from starcert.math.attacked_sites import AttackAxis
@@ -24,6 +23,7 @@ from starcert.math.flips import Integers
 from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
+from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat

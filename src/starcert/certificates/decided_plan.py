@@ -28,7 +28,6 @@ from typing import ClassVar, Self
 
 from typing_extensions import override
 
-from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.certificates.slack import slacks_of
@@ -41,6 +40,7 @@ from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
 from starcert.math.listed import AttackList, ListedEvidence
 from starcert.math.margins import RELATIVE_ERROR
+from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection

@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cache, partial
 from math import prod
 
-from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
@@ -30,6 +29,7 @@ from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
 from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import GroupedOnce, ListedEvidence
+from starcert.objects.attack_axes import axes_of
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
 from starcert.system.stages import staged

@@ -15,15 +15,16 @@ MAX_NAMED = 8  # maximal radii that are named
 
 def sentence_of(one: Certificate, stated_by: str) -> str:
     """The claim of a certificate, all of it; `stated_by` names bounds and laws from outside that it rests on."""
+    answer, blind = _called(one, one.label), _called(one, one.blind_answer)
     if one.abstained:
-        missing = f"class {one.label} cannot be shown to be the likeliest (p_lower = {at_least(one.p_lower)})."
+        missing = f"class {answer} cannot be shown to be the likeliest (p_lower = {at_least(one.p_lower)})."
         if one.threshold is not None:
             sure = f"is {'not ' * one.answers_blind}likelier than {one.threshold}"
-            which = "another class than the blind one" if one.answers_blind else f"class {one.label}"
-            missing = f"it falls back to class {one.blind_answer}, and it cannot be shown that {which} {sure}."
+            which = "another class than the blind one" if one.answers_blind else f"class {answer}"
+            missing = f"it falls back to class {blind}, and it cannot be shown that {which} {sure}."
         return f"The smoothed classifier abstains: {missing}"
     if one.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
-        premise = f"If the smoothed probability of class {one.label} is at least {at_most(one.p_lower)}"
+        premise = f"If the smoothed probability of class {answer} is at least {at_most(one.p_lower)}"
     else:
         all_of_them = f", for all {one.together:,} certificates together" if one.together > 1 else ""
         premise = f"With probability at least {holds_at_least(one.alpha)} over the sampling{all_of_them}"
@@ -41,9 +42,14 @@ def sentence_of(one: Certificate, stated_by: str) -> str:
         end += f" This is stated by {stated_by}, not proved."
     who = "the smoothed classifier"
     if one.threshold is not None:
-        end += f" That class {one.blind_answer} is a blind answer, the same whatever is attacked, is taken as stated."
-        who += f", which falls back to class {one.blind_answer} unless another class is likelier than {one.threshold},"
-    return f"{premise}, {who} answers class {one.label} for {_certified_objects(one, whom)}.{end}"
+        end += f" That class {blind} is a blind answer, the same whatever is attacked, is taken as stated."
+        who += f", which falls back to class {blind} unless another class is likelier than {one.threshold},"
+    return f"{premise}, {who} answers class {answer} for {_certified_objects(one, whom)}.{end}"
+
+
+def _called(one: Certificate, label: int | None) -> object:
+    """What a class is called, by its number."""
+    return label if label is None or one.classes is None else one.classes[label]
 
 
 def _certified_objects(one: Certificate, whom: str) -> str:
@@ -94,8 +100,8 @@ def cells_of(one: Certificate) -> dict[str, object]:
     named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MAX_NAMED])
     more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
     found: dict[str, object] = {
-        "class": "abstains" if one.abstained else one.label,
-        **({} if one.blind_answer is None else {"blind": one.blind_answer}),
+        "class": "abstains" if one.abstained else _called(one, one.label),
+        **({} if one.blind_answer is None else {"blind": _called(one, one.blind_answer)}),
         "p_lower": at_least(one.p_lower, decimals=6),
         f"certified ({', '.join(one.noise.axes)})": named + more or "none",
     }

@@ -256,7 +256,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 kind=problem.kind,
                 classes=self._class_labels,
             )
-            certificates = replace(certificates, asked=questions)
+            certificates = replace(certificates, asked=questions, threat=asked)
             _LOG.info("%d certificates by p_A, %d abstain", len(certificates), certificates.abstained.sum())
             if jointly is not None:
                 collective = Collective(jointly, votes, bounds.labels, alpha, matrices_of(self.classifier))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from starcert.certificates.attack_axes import axes_of, box_of, levels_within
+from starcert.certificates.attack_axes import box_of, levels_within
 from starcert.certificates.questions import Question
 from starcert.certificates.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
@@ -32,6 +32,7 @@ from starcert.math.frontier import levels_of
 from starcert.math.listed import group_attacks
 from starcert.math.values import ENDS, AttackGroup, ValueEvidence, Whole, upper_by_radius
 from starcert.objects import Sites
+from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat

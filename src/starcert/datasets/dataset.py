@@ -245,6 +245,17 @@ def _is_object(given: object) -> bool:
     return hasattr(given, "kind") or isinstance(given, CleanObject)
 
 
+def numbered_names(name: str, numbers: range) -> list[str]:
+    """What graphs are called that have no names of their own, in runs and in Python.
+
+    Example:
+        >>> numbered_names("MUTAG", range(9, 12))
+        ['MUTAG 09', 'MUTAG 10', 'MUTAG 11']
+    """
+    digits = len(str(numbers[-1])) if numbers else 0
+    return [f"{name} {number:0{digits}d}" for number in numbers]
+
+
 def check_label_names(names: Sequence[int | str]) -> None:
     """Refuses two classes of one name: their graphs could not be told apart."""
     for name, count in Counter(map(str, names)).items():
@@ -263,8 +274,7 @@ def _as_labels(values: object, n_targets: int, target: str) -> npt.NDArray[Any]:
     wrong = (given != given.astype(np.int64)) | (given < 0) if whole else np.ones(len(given), bool)
     if wrong.any():
         first = np.flatnonzero(~unknown)[wrong.argmax()]
-        number = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
-        hint = number if given.dtype.kind in "UO" else ""
+        hint = "Number them first: label_names, labels = np.unique(labels, return_inverse=True)."
         raise InvalidParameterError(
             f"labels[{first}]", "be a class, a whole number from 0", array[first:].tolist()[0], hint
         )

@@ -87,7 +87,7 @@ def npz(
     nodes = kept.tolist() if len(kept) < n_nodes else None
     graph = Graph(len(kept), edges, nodes=nodes, node_data=data, directed=directed)
     named = given.file.stem if name is None else name
-    return Dataset(graph, labels[kept], label_names=label_names, name=named, said=said, numbered=True)
+    return Dataset(graph, labels[kept], label_names=label_names, name=named, names=[named], said=said, numbered=True)
 
 
 def _read(file: Path) -> _Arrays:

@@ -12,7 +12,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset
+from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -123,6 +123,7 @@ def _dataset(
         labels,
         label_names=label_names,
         name=name,
+        names=numbered_names(name, range(1, len(graphs) + 1)),
         partition=Partition.from_node_sets(regions),
         parts=np.repeat(("train", "validation", "test"), sizes).tolist(),
     )

@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset
+from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
@@ -92,7 +92,8 @@ def tu(
         said.append(f"Labels of edges are left out. They are types with {how}.")
     if _path(folder, name, "edge_attributes").is_file():
         said.append("Attributes of edges are left out: give them to Graph as edge_data.")
-    return Dataset(graphs, labels, label_names=label_names, name=name, said=said)
+    names = numbered_names(name, range(1, len(graphs) + 1))
+    return Dataset(graphs, labels, label_names=label_names, name=name, names=names, said=said)
 
 
 def raw_files(folder: Path) -> tuple[str, Path] | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from starcert.files.exact_archive import ExactArchive
-from starcert.files.record import Archive
+if TYPE_CHECKING:
+    from starcert.files.exact_archive import ExactArchive
+    from starcert.files.record import Archive
 
 BLIND = "blind"  # the setting
 

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from starcert.certificates.attack_axes import axes_from, first_axes
 from starcert.certificates.certificate import Verdicts
 from starcert.certificates.votes import OwnTally
 from starcert.files.deep_votes import DEEP, DEEP_HEAD, KeptDeepVotes, take_deep
@@ -30,6 +29,7 @@ from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_p
 from starcert.math.flips import FlipRecord
 from starcert.math.joint import NO_CLASS
 from starcert.math.listed import AttackList
+from starcert.objects.attack_axes import axes_from, first_axes
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise

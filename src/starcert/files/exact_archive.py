@@ -6,11 +6,10 @@ The file is JSON like one of certificates. Nothing in it was sampled; what it ta
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,16 @@ from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.trying import MAX_COUNTED, NEVER
 from starcert.files import reading as reads
 from starcert.files import writing as writes
+from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
 from starcert.files.listed_attacks import threat_from_json, threat_to_json
-from starcert.files.untrusted import Field, MalformedError
+from starcert.files.untrusted import Field
 from starcert.math.channels import MAX_RADIUS
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.noise import MAX_SITES
-from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
 from starcert.system.files import versions, write_whole
-from starcert.system.plugins import PluginError
 
 FORMAT = "starcert exact"
-BEGINS = re.compile(rf'\s*{{\s*"format"\s*:\s*"{FORMAT}"'.encode())
 MAX_TRIED = 2**62
 SAYS = (
     "Nothing is sampled, so alpha is 0. Without attack the plain classifier answers 'class'. The attacks of the threat "
@@ -76,13 +73,10 @@ class ExactArchive:
         """
         called = class_names or result.classes or range(result.n_classes)
         truth = [None] * len(result) if labels is None else result.truth(labels).tolist()
-        for what, given in (("names", names), ("labels", truth)):
-            if given is not None and len(given) != len(result):
-                raise InvalidParameterError(what, f"be one for each of {len(result)} rows", len(given))
         return cls(
             replace(result, classes=None),
             tuple(map(str, called)),
-            tuple(_names(result) if names is None else map(str, names)),
+            row_names(result.objects.tolist(), result.targets.tolist(), names, truth),
             tuple(None if each is None else int(each) for each in truth),
             json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
             versions(),
@@ -130,17 +124,10 @@ class ExactArchive:
         return [self.result[row].verdict(size).kind for size in range(1, self.result.threat.most + 1)]
 
 
-def _names(result: ExactCertificates) -> list[str]:
-    several = bool((result.targets > 0).any())
-    return [f"{each.object}.{each.target}" if several else str(each.object) for each in result]
-
-
 def write_exact(path: str | PathLike[str], archive: ExactArchive) -> None:
     """Writes an archive: the file is replaced whole or not at all."""
-    try:
+    with archive_errors():
         write_whole(path, _lines(archive))
-    except WriteError as error:
-        raise ArchiveError(error.filename, error.problem) from error
 
 
 def _lines(archive: ExactArchive) -> Iterator[str]:
@@ -157,10 +144,8 @@ def _lines(archive: ExactArchive) -> Iterator[str]:
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
-    yield "{" + ",".join(f'\n"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items())
-    yield ',\n"objects": ['
-    for number, (ends, limit) in enumerate(zip(result.ends, result.limits, strict=True)):
-        about = {
+    objects = (
+        {
             "attacks": [later - earlier for earlier, later in pairwise((0, *ends))],
             "limit": limit,
             "tried": result.tried[number],
@@ -168,11 +153,9 @@ def _lines(archive: ExactArchive) -> Iterator[str]:
             "capacity": result.capacities[number],
             "anchored": result.anchored[number],
         }
-        yield f"{',' if number else ''}\n{json.dumps(about)}"
-    yield '\n],\n"graphs": ['
-    for row in range(len(archive)):
-        yield f"{',' if row else ''}\n{json.dumps(_row_to_json(archive, row))}"
-    yield "\n]\n}\n"
+        for number, (ends, limit) in enumerate(zip(result.ends, result.limits, strict=True))
+    )
+    return json_lines(head, {"objects": objects, "graphs": (_row_to_json(archive, row) for row in range(len(archive)))})
 
 
 def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
@@ -195,10 +178,8 @@ def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
 
 def read_exact(path: str | PathLike[str]) -> ExactArchive:
     """The archive in a file, as it states it."""
-    try:
+    with archive_errors(path):
         return _archive(reads.top_of(path, FORMAT))
-    except (MalformedError, InvalidParameterError, PluginError) as error:
-        raise ArchiveError(fspath(path), str(error)) from None
 
 
 def _archive(whole: Field) -> ExactArchive:
@@ -295,8 +276,4 @@ def _row(field: Field, n_classes: int, n_objects: int) -> tuple[Any, ...]:
 
 def is_exact(path: str | PathLike[str]) -> bool:
     """Whether a file begins as one of results of trying attacks."""
-    try:
-        with open(path, "rb") as file:
-            return BEGINS.match(file.read(100)) is not None
-    except OSError:
-        return False
+    return begins_as(path, FORMAT)

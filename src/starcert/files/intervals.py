@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import operator
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from starcert.classifiers.values import ValueRange
 from starcert.files import reading as reads
 from starcert.files import writing as writes
 from starcert.files.evidence_file import GraphEvidence, pack, unpack
+from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
 from starcert.files.joint_votes import joint_evidence, joint_votes
 from starcert.files.listed_attacks import question_to_json, threat_from_json, threat_to_json
 from starcert.files.untrusted import Field, MalformedError
@@ -34,12 +34,10 @@ from starcert.math.joint import JointVotes
 from starcert.math.values import MAX_VOTES, Whole
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
-from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
+from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions, write_whole
-from starcert.system.plugins import PluginError
 
 FORMAT = "starcert intervals"
-BEGINS = re.compile(rf'\s*{{\s*"format"\s*:\s*"{FORMAT}"'.encode())
 SAYS = (
     "For each graph and each entry of 'claims' by itself, with probability at least 1 - alpha over the sampling of the "
     "graph's outputs: the mean output on noisy copies, or the probability of an output above 'above', lies in the "
@@ -87,18 +85,13 @@ class IntervalArchive:
         asked = [Claim(), *([result.claim(None, None)] if result.threat else [])]
         every = tuple(dict.fromkeys([*asked, *(result.claim(*each) for each in claims)]))
         found = [[result.interval(row, each, None) for each in every] for row in range(len(result))]
-        for what, given in (("names", names), ("labels", labels)):
-            if given is not None and len(given) != len(result):
-                raise InvalidParameterError(what, f"be one for each of {len(result)} rows", len(given))
-        numbers = list(zip(result.votes.objects.tolist(), result.votes.targets.tolist(), strict=True))
-        several = any(target for _, target in numbers)
-        called = [f"{graph}.{target}" if several else str(graph) for graph, target in numbers]
+        truth = [None] * len(result) if labels is None else [None if each is None else float(each) for each in labels]
         return cls(
             result,
             every,
             tuple(tuple((each.low, each.high) for each in row) for row in found),
-            tuple(called if names is None else map(str, names)),
-            tuple([None] * len(result) if labels is None else (None if x is None else float(x) for x in labels)),
+            row_names(result.votes.objects.tolist(), result.votes.targets.tolist(), names, truth),
+            tuple(truth),
             json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
             versions(),
         )
@@ -109,9 +102,7 @@ class IntervalArchive:
     @property
     def word(self) -> str:
         """What a row is about."""
-        return (
-            "node" if self.result.nodes is not None else str(self.settings.get("objects", "graphs")).removesuffix("s")
-        )
+        return "node" if self.result.nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
     def title(self, claim: Claim) -> str:
         """What a claim is about, in a few words."""
@@ -134,12 +125,10 @@ class IntervalArchive:
 
 def write_intervals(path: str | PathLike[str], archive: IntervalArchive) -> None:
     """Writes an archive of intervals, and first its side file: both are replaced whole or not at all."""
-    try:
+    with archive_errors():
         side = [_evidence(archive.result, number) for number in range(len(archive.result.kept))]
         evidence = writes.write_side(Path(path), pack(side) if any(side) else None)
         write_whole(path, _lines(archive, evidence))
-    except WriteError as error:
-        raise ArchiveError(error.filename, error.problem) from error
 
 
 def _evidence(result: ValueCertificates, number: int) -> GraphEvidence | None:
@@ -169,14 +158,8 @@ def _lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
-    yield "{" + ",".join(f'\n"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items())
-    if result.asked is not None:
-        listed = ",\n".join(json.dumps(question_to_json(each)) for each in result.asked)
-        yield f',\n"listed": [\n{listed}\n]'
-    yield ',\n"graphs": ['
-    for row in range(len(archive)):
-        yield f"{',' if row else ''}\n{json.dumps(_row_to_json(archive, row), allow_nan=False)}"
-    yield "\n]\n}\n"
+    listed = {} if result.asked is None else {"listed": map(question_to_json, result.asked)}
+    return json_lines(head, {**listed, "graphs": (_row_to_json(archive, row) for row in range(len(archive)))})
 
 
 def _claim_to_json(claim: Claim) -> dict[str, object]:
@@ -202,11 +185,8 @@ def _row_to_json(archive: IntervalArchive, row: int) -> dict[str, object]:
 
 def read_intervals(path: str | PathLike[str]) -> IntervalArchive:
     """The archive of intervals in a file, with its intervals as it states them; without its side file it is refused."""
-    name = fspath(path)
-    try:
+    with archive_errors(path):
         return _archive(reads.top_of(path, FORMAT), Path(path))
-    except (MalformedError, InvalidParameterError, PluginError) as error:
-        raise ArchiveError(name, str(error)) from None
 
 
 def _archive(whole: Field, path: Path) -> IntervalArchive:
@@ -331,8 +311,4 @@ def _row(field: Field, noise: Noise, outputs: ValueRange, n_claims: int) -> tupl
 
 def is_intervals(path: str | PathLike[str]) -> bool:
     """Whether a file begins as one of intervals."""
-    try:
-        with open(path, "rb") as file:
-            return BEGINS.match(file.read(100)) is not None
-    except OSError:
-        return False
+    return begins_as(path, FORMAT)

@@ -22,6 +22,7 @@ from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
+from starcert.files.frame import archive_errors
 from starcert.files.listed_attacks import question_from_json, threat_from_json
 from starcert.files.record import MAX_VOTES, Archive, states_margins
 from starcert.files.untrusted import Field, MalformedError, parse
@@ -36,7 +37,6 @@ from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.system.plugins import PluginError
 
 MAX_BYTES = 2**31  # larger files are refused before they are read
 
@@ -61,11 +61,8 @@ def read(path: str | PathLike[str]) -> Archive:
 
 def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple[Archive, list[Claims]]:
     """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
-    name, top = fspath(path), top_of(path, FORMAT)
-    try:
-        return _archive(top, Path(path), all_of_it=whole)
-    except (MalformedError, InvalidParameterError, PluginError) as error:
-        raise ArchiveError(name, str(error)) from None
+    with archive_errors(path):
+        return _archive(top_of(path, FORMAT), Path(path), all_of_it=whole)
 
 
 def top_of(path: str | PathLike[str], wanted: str) -> Field:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -23,9 +24,10 @@ from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.deep import RecordedDeep
 from starcert.certificates.evidence import verdicts_of
-from starcert.certificates.metrics import right
 from starcert.certificates.questions import Question
+from starcert.certificates.result_rows import as_csv_rows
 from starcert.certificates.votes import RecordedVotes
+from starcert.files.blind_row import BlindRow
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
@@ -35,6 +37,7 @@ from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
 from starcert.math.listed import AttackList, GroupedOnce
 from starcert.objects.noise import Noise
+from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
 from starcert.system.output import as_frame
@@ -181,7 +184,7 @@ class Archive:
             names: what the graphs are called; by default their numbers (with the names of their nodes, or the numbers
                 of their targets).
             labels: the true classes, None where one is not known; see `Certificates.truth`.
-            class_names: what the classes are called; by default their numbers.
+            class_names: what the classes are called; by default as the classifier calls them, or their numbers.
             settings: how the run was made, as JSON values.
             claims: what `at_most_changed` returned, with `Evidence(collective=True)`; by default the claim about the
                 whole threat with the smallest k that can be shown.
@@ -195,7 +198,9 @@ class Archive:
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
         by, word = certificates.bounds, certificates.kind.word
-        objects = {} if word == "graph" else {"objects": f"{word}s"}
+        about = {} if word == "graph" else {"objects": f"{word}s"}
+        if certificates.threat is not None and certificates.threat.by_radius:
+            about["threat"] = str(certificates.threat)
         stated = by.labels, by.failure, by.other
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
@@ -209,8 +214,10 @@ class Archive:
             anchored=tuple(certificates.anchored),
             names=tuple(certificates.names if names is None else names),
             labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
-            class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
-            settings={**objects, **settings} if isinstance(settings, Mapping) else settings or objects,
+            class_names=tuple(
+                map(str, certificates.classes or range(n_classes)) if class_names is None else class_names
+            ),
+            settings={**about, **settings} if isinstance(settings, Mapping) else settings or about,
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             asked=None if certificates.asked is None else tuple(certificates.asked),
@@ -253,7 +260,11 @@ class Archive:
             anchored=self.anchored,
             boxes=self.boxes,
         )
-        return replace(found, asked=self.asked, collective=None if self.collective is None else self.collective.votes)
+        threat = None
+        with suppress(InvalidParameterError):  # settings are what a file says
+            threat = threat_of(self.settings.get("threat"))
+        collective = None if self.collective is None else self.collective.votes
+        return replace(found, asked=self.asked, collective=collective, threat=threat)
 
     @property
     def threat(self) -> str:
@@ -300,32 +311,23 @@ class Archive:
         judge = partial(verdicts_of, alpha=self.alpha, max_flips=flips, asked=one.asked, grouped=grouped)
         return judge(one, votes, axes, own=own, deep=deep)
 
-    def rows(self) -> list[dict[str, object]]:
-        """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
+    def rows(self, base: Sequence[int] | None = None) -> list[dict[str, object]]:
+        """One row a graph, for a CSV file: radii are JSON text, what is not known is None; see `result_rows`.
 
-        Name, true class, answer, and whether that is `right`; then the columns of `Certificates.rows`.
+        Args:
+            base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
-        return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
+        return list(as_csv_rows(self._rows(base)))
 
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame, the frontiers as tuples of radii."""
-        return as_frame(self._rows())
+    def to_frame(self, base: Sequence[int] | None = None) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, radii as tuples."""
+        return as_frame(self._rows(base))
 
-    def _rows(self) -> list[dict[str, object]]:
-        is_right = right(self.certificates, self.labels).tolist()
-        return [
-            {
-                "graph": i,
-                "name": self.names[i],
-                "true_class": (truth := self.labels[i]),
-                "true_name": None if truth is None else self.class_names[truth],
-                "class": (label := int(self.certificates.labels[i])),
-                "class_name": self.class_names[label],
-                "right": None if truth is None else is_right[i],
-            }
-            | row
-            for i, row in enumerate(self.certificates.rows())
-        ]
+    def _rows(self, base: Sequence[int] | None) -> list[dict[str, object]]:
+        blind = BlindRow.of(self)
+        guesses = None if blind is None or blind.missing else blind.answers
+        rows = self.certificates.rows(self.labels, class_names=self.class_names, base=base, blind=guesses)
+        return [row | {"name": name} for row, name in zip(rows, self.names, strict=True)]
 
     @property
     def word(self) -> str:

@@ -6,7 +6,6 @@ that they come back to the last bit; the premises of proofs are given as exact f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
@@ -17,12 +16,13 @@ from pathlib import Path
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import Claims
 from starcert.files.evidence_file import pack
+from starcert.files.frame import archive_errors, json_lines
 from starcert.files.listed_attacks import question_to_json, threat_to_json
 from starcert.files.record import Archive, states_margins
 from starcert.math.confidence import CLOPPER_PEARSON
 from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
-from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
+from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.plugins import PluginError
 
@@ -108,10 +108,8 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         ...     sc.archive.read(f"{folder}/certificates.json") == kept
         True
     """
-    try:
+    with archive_errors():
         write_whole(path, _lines(archive, _write_evidence(Path(path), archive), _write_collective(Path(path), archive)))
-    except WriteError as error:
-        raise ArchiveError(error.filename, error.problem) from error
 
 
 def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
@@ -178,14 +176,9 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
-    yield "{" + ",".join(f'\n"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items())
-    if archive.asked is not None:
-        listed = ",\n".join(json.dumps(question_to_json(each)) for each in archive.asked)
-        yield f',\n"listed": [\n{listed}\n]'
-    yield ',\n"graphs": ['
-    for i, certificate in enumerate(archive.certificates):
-        yield f"{',' if i else ''}\n{json.dumps(_graph(archive, i, Claims.of(certificate)), allow_nan=False)}"
-    yield "\n]\n}\n"
+    listed = {} if archive.asked is None else {"listed": map(question_to_json, archive.asked)}
+    graphs = (_graph(archive, i, Claims.of(each)) for i, each in enumerate(archive.certificates))
+    return json_lines(head, {**listed, "graphs": graphs})
 
 
 def noise_to_json(noise: Noise) -> list[dict[str, object]]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
     from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
     from starcert.models.judging import Epoch
+    from starcert.models.likely_ends import LikelyEnds
+    from starcert.models.link_propagation import LinkPropagation
     from starcert.models.link_votes import LinkVotes
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
     from starcert.models.propagation import NodePropagation
@@ -24,6 +26,8 @@ _HOME = {
     "starcert.models.against": ("Against",),
     "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
     "starcert.models.judging": ("Epoch",),
+    "starcert.models.likely_ends": ("LikelyEnds",),
+    "starcert.models.link_propagation": ("LinkPropagation",),
     "starcert.models.link_votes": ("LinkVotes",),
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
     "starcert.models.propagation": ("NodePropagation",),
@@ -32,10 +36,11 @@ _HOME = {
     "starcert.models.wrappers": ("BlindHead", "Filtered", "MaxDegree", "SimilarEnds", "WithinValence"),
 }
 
-__all__ = ["GCN", "GIN", "GINE", "Against", "BlindHead", "Epoch", "Filtered", "KernelSVM", "LinkVotes", "MaxDegree",
-           "NodeGCN", "NodePropagation", "SimilarEnds", "Training", "TrainingCheckpoint", "Weighting", "WithinValence",
-           "accuracy", "fit_nodes_with_noise", "fit_with_noise", "graphlet_svm", "how_made", "load_weights", "nspd_svm",
-           "save_weights", "train", "vertex_histogram_svm"]  # fmt: skip
+__all__ = ["GCN", "GIN", "GINE", "Against", "BlindHead", "Epoch", "Filtered", "KernelSVM", "LikelyEnds",
+           "LinkPropagation", "LinkVotes", "MaxDegree", "NodeGCN", "NodePropagation", "SimilarEnds", "Training",
+           "TrainingCheckpoint", "Weighting", "WithinValence", "accuracy", "fit_nodes_with_noise", "fit_with_noise",
+           "graphlet_svm", "how_made", "load_weights", "nspd_svm", "save_weights", "train",
+           "vertex_histogram_svm"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from starcert.objects.binding import Problem
     from starcert.objects.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
+    from starcert.sampling.sampler import Sampler
 
 Inputs = dict[str, torch.Tensor | None]
 """The arguments of a module by name."""
@@ -28,10 +29,10 @@ class TrainingCopies:
     def __init__(
         self, base: TorchClassifier, problem: Problem, noise: Noise | None, seed: int, block: int = BLOCK
     ) -> None:
-        bound = problem if noise is None else problem.under(noise)
+        self.problem = problem if noise is None else problem.under(noise)
         self._base, self._seed, self._block = base, seed, block
-        self._samplers = [base.sampler(each, bound.noise) for each in bound.sites]
-        self._keys = [each.clean.key for each in bound.sites]
+        self._samplers: dict[int, Sampler] = {}
+        self._keys = [each.clean.key for each in self.problem.sites]
         self._drawn: dict[int, tuple[int, NoisyGraphs]] = {}
         self._ready: dict[int, tuple[NoisyGraphs, list[Inputs]]] = {}
 
@@ -42,9 +43,15 @@ class TrainingCopies:
         """The block that holds the copy of this number, and the place of the copy in it."""
         block, place = divmod(number, self._block)
         if graph not in self._drawn or self._drawn[graph][0] != block:
-            stream = WordStream.of_chunk(self._seed, self._keys[graph], "training", block)
-            self._drawn[graph] = block, self._samplers[graph].draw(stream, self._block)
+            self._drawn[graph] = block, self._draw(graph, block)
         return self._drawn[graph][1], place
+
+    def _draw(self, graph: int, block: int) -> NoisyGraphs:
+        if graph not in self._samplers:
+            self._samplers[graph] = self._base.sampler(self.problem.sites[graph], self.problem.noise)
+        stream = WordStream.of_chunk(self._seed, self._keys[graph], "training", block)
+        copies: NoisyGraphs = self._samplers[graph].draw(stream, self._block)
+        return copies
 
     def copy(self, graph: int, number: int) -> Inputs:
         """What the module is given of one copy; made ready for its whole block at once."""

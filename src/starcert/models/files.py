@@ -21,7 +21,7 @@ from contextlib import suppress
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 
@@ -45,8 +45,16 @@ _DAMAGED = "its content and its digest do not agree"
 _WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
 
 Module = TypeVar("Module", bound=torch.nn.Module)
-TrainingPart: TypeAlias = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler
-"""A part of a training that has a state."""
+
+
+class TrainingPart(Protocol):
+    """A part of a training that has a state: a module, an optimizer, a schedule."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state."""
+
+    def load_state_dict(self, state_dict: Any, /) -> object:  # noqa: ANN401  (modules and optimizers name no one type)
+        """Puts the part into a state."""
 
 
 def save_file(content: object, path: str | PathLike[str]) -> None:

@@ -26,18 +26,10 @@ from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.adversary import Candidates, answers_of_graphs, answers_of_nodes, defended_loss, in_copies
 from starcert.models.against import Against
 from starcert.models.copies import TrainingCopies, block_diagonal
+from starcert.models.dangers import DangerousCopies
 from starcert.models.files import TrainingCheckpoint, TrainingPart
-from starcert.models.judging import (
-    VALIDATION_COPIES,
-    Epoch,
-    judge,
-    loss_of,
-    read_classes,
-    read_nodes,
-    read_numbers,
-    validation_copies,
-    weigh,
-)
+from starcert.models.judging import VALIDATION_COPIES, Epoch, judge, loss_of, validation_copies, weigh
+from starcert.models.labels import read_classes, read_nodes, read_numbers
 from starcert.models.weighting import ClassWeights, Weighting
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
@@ -120,20 +112,30 @@ def fit_with_noise(
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
     n_copies, directed = 1 if against is None else against.copies, any(graph.directed for graph in graphs)
+    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
+    attacked = None
+    if against is not None and against.dangerous:
+        attacked = DangerousCopies(base, taught.problem, classes.tolist(), against, seed + 2)
+        parts["dangerous"] = attacked
 
     def step(epoch: int) -> float:
         nonlocal drawn
         total = 0.0
         while drawn <= epoch:  # a continued training skips the orders of earlier epochs
             order, drawn = rng.permutation(len(taught)), drawn + 1
+        if attacked is not None and against is not None and epoch and epoch % against.every == 0:
+            attacked.choose(epoch)
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
             numbers = range(epoch * n_copies, (epoch + 1) * n_copies)
-            inputs = block_diagonal([taught.copy(i, number) for number in numbers for i in part])
+            copies = [taught.copy(i, number) for number in numbers for i in part]
+            if attacked is not None:
+                copies[len(part) : 2 * len(part)] = [attacked.copy(i, epoch) for i in part]
+            inputs = block_diagonal(copies)
             if against is None:
                 loss = loss_of(base.logits_from(inputs, len(part), 0), classes[part], weights)
             else:
                 answers = partial(answers_of_graphs, base, n_copies)
-                find = partial(Candidates.of_graphs, first=len(part), directed=directed)
+                find = partial(Candidates.of_graphs, first=against.first_flipped * len(part), directed=directed)
                 key = (seed, epoch, int(part[0]))
                 loss = defended_loss(
                     base, inputs, classes[part], against, answers, find, key, directed=directed, weights=weights
@@ -142,15 +144,13 @@ def fit_with_noise(
         schedule.step()
         return total / len(taught)
 
-    copies = [tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))]
-    unseen = block_diagonal(copies)
+    unseen = block_diagonal([tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))])
 
     def evaluate(epoch: int, loss: float) -> Epoch:
-        logits = base.logits_from(unseen, len(copies), 0)
+        logits = base.logits_from(unseen, n_tested * len(tested), 0)
         found = logits.view(n_tested, len(tested), logits.shape[1])
         return judge(epoch, loss, found, right, None if against is None else against.share, weights)
 
-    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
     return _best(
         base, epochs, step, evaluate, parts, weighting, patience=patience, keep=keep, seed=seed, progress=progress,
         checkpoint=checkpoint,
@@ -249,6 +249,8 @@ def fit_nodes_with_noise(
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "nodes")
+    if against is not None and against.dangerous:
+        raise InvalidParameterError("dangerous", "be 0 where nodes are classified", against.dangerous, "Use flips.")
     copies = whole_number("copies", copies, 1, MAX_NODE_COPIES) if against is None else against.copies
     n_tested = validation_copies(against)
     problem = smoothed.problem([graph])

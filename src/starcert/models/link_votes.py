@@ -69,19 +69,15 @@ class LinkVotes:
         Own scores are log-probabilities, at least −3; the answer of the model gets `bonus` votes besides. Each node
         votes with `weight` for the answer of the model, or for its class where that is `known`: nodes and classes.
         """
-        given = np.asarray(logits, dtype=np.float64)
-        if given.ndim != 2 or not np.isfinite(given).all():
-            raise InvalidParameterError("logits", "be numbers, a row for each node", given.shape)
+        scores = np.maximum(log_probabilities(logits), -FLOOR)
         if not 0 <= weight < np.inf or not 0 <= bonus < np.inf:
             raise InvalidParameterError("weight", "and bonus be numbers of 0 or more", (weight, bonus))
-        top = given.max(axis=1, keepdims=True)
-        scores = np.maximum(given - top - np.log(np.exp(given - top).sum(axis=1, keepdims=True)), -FLOOR)
-        answers, unit = given.argmax(axis=1), round(weight * UNIT)
+        answers, unit = np.asarray(logits).argmax(axis=1), round(weight * UNIT)
         own = np.rint(scores * UNIT).astype(np.int64)
         own[np.arange(len(own)), answers] += round(bonus * unit)
         if known is not None:
             answers[np.asarray(known[0])] = np.asarray(known[1])
-        return cls(own, unit * np.eye(given.shape[1], dtype=np.int64)[answers])
+        return cls(own, unit * np.eye(own.shape[1], dtype=np.int64)[answers])
 
     @classmethod
     def fit(
@@ -158,6 +154,16 @@ class LinkVotes:
                 lead += int(np.sort(np.minimum(gains[linked[node]], 0))[:deletions].sum())
                 found[node] = lead > 0 or (lead == 0 and mine < rival)
         return found
+
+
+def log_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Of logits, a row for each node."""
+    given = np.asarray(logits, dtype=np.float64)
+    if given.ndim != 2 or not np.isfinite(given).all():
+        raise InvalidParameterError("logits", "be numbers, a row for each node", given.shape)
+    rest = given - given.max(axis=1, keepdims=True)
+    found: npt.NDArray[np.float64] = rest - np.log(np.exp(rest).sum(axis=1, keepdims=True))
+    return found
 
 
 def _others(ranked: list[int], taken: set[int], count: int) -> Iterator[int]:

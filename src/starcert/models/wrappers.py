@@ -2,7 +2,8 @@
 
 Whatever they look at is the noisy copy and what no attack can change, so a module in a wrapper is a base classifier
 like any other. Filters that follow from fixed data alone do more: give the pairs that they never let through the noise
-`Flip(delete=1, add=0)`, and any number of flips there is certified (`starcert.regions.similar_features`).
+`Flip(delete=1, add=0)`, and any number of flips there is certified (`starcert.regions.similar_features`,
+`LikelyEnds.regions`).
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ class _Around(nn.Module):
         self.module = module
         self._callings = {"module": calling_of(module, None, of_graphs=False)}
 
-    def _call(self, name: str, inputs: dict[str, Tensor | None]) -> Tensor:
-        batch = inputs["batch"]
+    def _call(self, name: str, kept: Tensor | slice, x: Tensor, edge_index: Tensor, *more: Tensor | None) -> Tensor:
+        """What a module gives for these edges; more: batch, edge_attr and edge_weight."""
+        batch, *of_edges = more
+        attr, weight = (None if each is None else each[kept] for each in of_edges)
+        edges = {"edge_index": edge_index[:, kept], "edge_attr": attr, "edge_weight": weight}
         n_copies = 1 if batch is None or not batch.numel() else int(batch.max()) + 1
-        found: Tensor = self._callings[name].call(getattr(self, name), inputs, n_copies)
+        found: Tensor = self._callings[name].call(getattr(self, name), {"x": x, "batch": batch, **edges}, n_copies)
         return found
 
 
@@ -70,11 +74,9 @@ class BlindHead(_Around):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Logits, as those of the two modules."""
-        given = {"x": x, "edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "edge_weight": edge_weight}
-        without = given | {"edge_index": edge_index[:, :0]}
-        for name, value in (("edge_attr", edge_attr), ("edge_weight", edge_weight)):
-            without[name] = None if value is None else value[:0]
-        return self._call("blind", without) + self.bound.abs() * self._call("module", given).tanh()
+        given = x, edge_index, batch, edge_attr, edge_weight
+        blind, seeing = self._call("blind", slice(0), *given), self._call("module", slice(None), *given)
+        return blind + self.bound.abs() * seeing.tanh()
 
 
 Keep = Callable[[Tensor, Tensor], Tensor]
@@ -86,8 +88,8 @@ class Filtered(_Around):
 
     Args:
         module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
-        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, or a function from x and edge_index to a truth value of each
-            edge.
+        keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, `LikelyEnds`, or a function from x and edge_index to a truth
+            value of each edge.
     """
 
     def __init__(self, module: nn.Module, keep: Keep) -> None:
@@ -103,11 +105,7 @@ class Filtered(_Around):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """What the module gives for the edges that are let through."""
-        kept = self.keep(x, edge_index)
-        given: dict[str, Tensor | None] = {"x": x, "edge_index": edge_index[:, kept], "batch": batch}
-        given["edge_attr"] = None if edge_attr is None else edge_attr[kept]
-        given["edge_weight"] = None if edge_weight is None else edge_weight[kept]
-        return self._call("module", given)
+        return self._call("module", self.keep(x, edge_index), x, edge_index, batch, edge_attr, edge_weight)
 
 
 @dataclass(frozen=True)

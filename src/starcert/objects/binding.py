@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects import CleanObject, Partition, Sites
+from starcert.objects.columns import ColumnRegions
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind, kind_of
 from starcert.objects.laws import Law, why_not_alike
 from starcert.objects.noise import Noise
 from starcert.objects.rule import READS_EDGES, was_seen_to_read_edges
-from starcert.objects.vectors import ROWS, ColumnRegions
+from starcert.objects.vectors import ROWS
 from starcert.system.errors import InvalidParameterError, StarcertWarning, did_you_mean
 from starcert.system.output import quantity
 from starcert.system.plugins import PluginError, plugins

@@ -39,8 +39,8 @@ class Graph(Formats):
         nodes: the names of the nodes; their indices if left out.
         node_data: data by attribute name, a sequence or an array with one entry for each node, copied. Every noisy copy
             has them as they are: they must not reveal edges. Data that do (degrees, bonds, labels of edges) belong to:
-        anchored_data: data of the nodes that reveal this graph's own edges, by other names. Noisy copies come
-            without them, and regions that are read off them are anchored.
+        anchored_data: data of the nodes that reveal this graph's own edges, or values of its sites, by other names.
+            Noisy copies come without them, and regions that are read off them are anchored.
         directed: whether edges are arcs.
         edge_types: for each of the given edges the name of its type; the law `Edges` says how noise changes them.
         type_names: the names of all types there may be, 255 at most; those that occur if left out.
@@ -187,6 +187,18 @@ class Graph(Formats):
         kept = {key: data for key, data in self.node_data.items() if key != name}
         return _restore(self._parts._replace(node_data=kept), self.node_sites)
 
+    def with_anchored(self, name: str) -> Graph:
+        """The graph whose node data of that name are anchored: no noisy copy shows them, but regions may rest on them.
+
+        So `atomic_number` may stay where atoms are sites: it would give away what noise and attacks change.
+
+        Example:
+            >>> Graph(2, [(0, 1)], node_data={"element": ["C", "O"]}).with_anchored("element")
+            Graph(2 nodes, 1 edges, anchored data: element)
+        """
+        anchored = {**self.anchored_data, name: self._taken(name)}
+        return _restore(self.without(name)._parts._replace(anchored_data=anchored), self.node_sites)
+
     def _taken(self, name: str) -> object:
         if name not in self.node_data:
             listed = ", ".join(self.node_data) or "which has none"
@@ -200,7 +212,8 @@ class Graph(Formats):
         for name in copies_of(more, graph.node_data):
             message = (
                 f"The node data {name!r} say the same as {more.name!r}, and noise leaves them alone: a classifier that "
-                f"reads them sees the clean values. Take them out: graph.without({name!r})."
+                f"reads them sees the clean values. Take them out: graph.without({name!r}), or keep them for regions "
+                f"alone, before the sites: graph.with_anchored({name!r})."
             )
             warnings.warn(message, StarcertWarning, stacklevel=3)
         return _restore(graph._parts, {**self.node_sites, more.name: more})

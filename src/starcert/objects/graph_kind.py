@@ -141,7 +141,7 @@ class GraphKind(Kind):
             drawing["type_names"] = [str(name)[:LONGEST_NAME] for name in clean.type_names]
         if clean.nodes != tuple(range(clean.n_nodes)):
             drawing["names"] = [str(node)[:LONGEST_NAME] for node in clean.nodes]
-        if (symbols := element_symbols(clean.node_data, clean.node_sites)) is not None:
+        if (symbols := element_symbols({**clean.anchored_data, **clean.node_data}, clean.node_sites)) is not None:
             drawing["symbols"] = symbols
         return drawing
 

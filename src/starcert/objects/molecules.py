@@ -202,10 +202,15 @@ def _guess(graph: Graph, numbers: list[int]) -> tuple[Orders, list[int]]:
 
 def _atomic_numbers(graph: Graph, elements: tuple[str, ...] | None, chem: Any) -> list[int]:  # noqa: ANN401
     name = "atomic_number" if elements is None else "label"
-    if name not in graph.node_data:
-        hint = "Graph.from_smiles makes atomic_number. Labels must be explained: elements=MUTAG, or elements=C/N/O."
+    sites = graph.node_sites.get(name)
+    data = {**graph.anchored_data, **graph.node_data, **({} if sites is None else {name: sites.shown(sites.values)})}
+    if name not in data:
+        hint = (
+            "Graph.from_smiles makes atomic_number; where atoms are sites, keep it with graph.with_anchored. Labels "
+            "must be explained: elements=MUTAG, or elements=C/N/O."
+        )
         raise InvalidParameterError("graphs", f"have the node data {name!r}", f"{graph!r} without it", hint)
-    values = np.asarray(graph.node_data[name]).tolist()
+    values = np.asarray(data[name]).tolist()
     table = chem.GetPeriodicTable()
     numbers = []
     for node, value in zip(graph.nodes, values, strict=True):

@@ -62,7 +62,9 @@ class Sites:
         """Every site of an object in one region."""
         if len(clean.layers) != 1:
             names = ", ".join(layer.name for layer in clean.layers)
-            raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None)
+            example = {f"region{number}": layer.name for number, layer in enumerate(clean.layers, start=1)}
+            hint = f"Give each a region, or some of them: {example}."
+            raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None, hint)
         return cls(clean, (region,), (clean.layers[0].everything(),))
 
     def mark_anchored(self, reason: str) -> Sites:

@@ -1,6 +1,8 @@
 """Plain vectors as clean objects: rows of bits or of categories, for tables, binarised images and sets of tokens.
 
-A row has one layer, "columns", and each column is a site. Regions are sets of columns, by number or by name.
+Each column is a site. Where all columns take the same values, a row has one layer, "columns"; where their numbers of
+values differ, a layer for each of these numbers, such as "columns of 3". Regions are sets of columns of one layer, by
+number or by name.
 """
 
 from __future__ import annotations
@@ -8,58 +10,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.objects.content import digest, is_index
+from starcert.objects.columns import COLUMNS, ColumnLayer, VectorFrame
+from starcert.objects.content import digest
 from starcert.objects.kinds import Kind
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Values
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
-COLUMNS = "columns"  # the name of the layer
 MAX_VALUES = 256
-
-ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
-"""For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
-
-
-@dataclass(frozen=True)
-class VectorFrame:
-    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take."""
-
-    n_columns: int
-    names: tuple[Hashable, ...] = ()
-    alphabet: int = 2  # in a noisy copy values are 0 … alphabet − 1
-    categories: tuple[Hashable, ...] = ()  # the names of the values, if they have any
-
-    @cached_property
-    def key(self) -> str:
-        """A hex digest of the content: the same for equal ones everywhere."""
-        return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
-
-    def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
-        """The numbers of some columns, ascending, each once; see `ColumnRegions`."""
-        if isinstance(columns, str) or not isinstance(columns, Iterable):
-            hint = "Write a list of columns for each region, for instance {'border': [0, 1, 2]}."
-            raise InvalidParameterError(parameter, "be a list of columns", columns, hint)
-        given: list[Any] = columns.tolist() if isinstance(columns, np.ndarray) else list(columns)
-        if len(given) == self.n_columns and all(isinstance(each, bool | np.bool_) for each in given):
-            return np.flatnonzero(given)
-        named = {name: number for number, name in enumerate(self.names)}
-        found: list[Any] = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
-        for each in found:
-            if not is_index(each) or not 0 <= each < self.n_columns:
-                names = " or names of columns" if self.names else ""
-                raise InvalidParameterError(parameter, f"hold numbers from 0 to {self.n_columns - 1}{names}", each)
-        numbers = np.array(sorted(found), dtype=np.int64)
-        twice = numbers[1:][np.diff(numbers) == 0]
-        if len(twice):
-            raise InvalidParameterError(parameter, "hold each column once", int(twice[0]))
-        return numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,14 +53,15 @@ class Vector:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The one layer: the columns."""
-        return (Layer(COLUMNS, self.frame.n_columns, self.frame.alphabet),)
+        """The columns, or those of each number of values."""
+        return self.frame.layers
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
         """The columns whose value is not 0, and their values."""
-        assert layer == COLUMNS
-        where = np.flatnonzero(self.row)
-        return (where,), self.row[where]
+        (own,) = (each for each in self.layers if each.name == layer)
+        there = self.row[list(own.columns)] if isinstance(own, ColumnLayer) else self.row
+        where = np.flatnonzero(there)
+        return own.coordinates(where), there[where]
 
     def __len__(self) -> int:
         return self.frame.n_columns
@@ -137,14 +102,15 @@ class Bits(Vector):
 
 
 class Categories(Vector):
-    """A row of categories: every column takes one of the same few values.
+    """A row of categories: every column takes one of a few values, the same for all or its own.
 
-    Where columns have different numbers of values, give the largest: certificates then also hold for attackers who set
-    a value that a column never has in the data.
+    Where columns have different numbers of values, each number has a layer of its own, and a region holds columns of
+    one of them.
 
     Args:
         row: the values, copied. Where their names are letters, a text is a row, too.
-        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds.
+        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds. Or for
+            each column, by its name and in their order, one of these two.
         names: the names of the columns, if they have any.
 
     Example:
@@ -152,11 +118,17 @@ class Categories(Vector):
         Categories(3 columns, 3 values)
         >>> Categories("GAT", values="ACGT").row
         array([2, 0, 3], dtype=uint8)
+        >>> car = Categories(["red", 4], values={"colour": ["blue", "red", "white"], "doors": [2, 4]})
+        >>> car.row, [layer.name for layer in car.layers]
+        (array([1, 1], dtype=uint8), ['columns of 2', 'columns of 3'])
     """
 
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
+        if isinstance(values, Mapping):
+            super().__init__(*_read_each(row, "row", 1, values, names))
+            return
         named, hint = _alphabet(values), "Categories.rows(X, values=…) takes many."
         super().__init__(*_read(_letters(row, named[1]), "row", 1, names, *named, hint))
 
@@ -169,13 +141,37 @@ class Categories(Vector):
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
         """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
+        if isinstance(values, Mapping):
+            found, frame = _read_each(X, "X", 2, values, names)
+            return [cls._of(row.copy(), frame) for row in found]
         named = _alphabet(values)
         listed = [_letters(row, named[1]) for row in X] if isinstance(X, list | tuple) else X
         found, frame = _read(listed, "X", 2, names, *named, "Categories(row, values=…) takes one row.")
         return [cls._of(row.copy(), frame) for row in found]
 
+    @classmethod
+    def from_frame(cls, frame: Any, *, values: Mapping[str, Any] | None = None) -> list[Categories]:  # noqa: ANN401
+        """Each row of a pandas DataFrame: columns keep their names, and each has its own values.
+
+        Args:
+            frame: the DataFrame, without classes; numbers with many values are to be divided into a few first.
+            values: for some columns all values that there may be, or how many; by default the categories of a column
+                of that dtype, else the values that occur, in their order.
+        """
+        given = dict(values or {})
+        for unknown in given.keys() - set(frame.columns):
+            raise InvalidParameterError("values", f"name columns, such as {frame.columns[0]!r}", unknown)
+        for name in frame.columns:
+            column = frame[name]
+            listed = column.cat.categories if str(column.dtype) == "category" else column.unique()
+            given.setdefault(name, in_order(listed.tolist()))
+        return cls.rows(frame.to_numpy(dtype=object), values={name: given[name] for name in frame.columns})
+
     def __repr__(self) -> str:
-        return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {self.frame.alphabet} values)"
+        values = f"{self.frame.alphabet} values"
+        if self.frame.alphabets:
+            values = f"{min(self.frame.alphabets)} to {values}"
+        return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {values})"
 
 
 class RowKind(Kind):
@@ -188,6 +184,24 @@ class RowKind(Kind):
     def numbers(self, clean: Any, listed: Any, name: str) -> Indices:
         found: Indices = clean.frame.numbers(listed, name)
         return found
+
+    @override
+    def _region(self, clean: Any, where: Any, name: str) -> Region:
+        layers: dict[str, Layer] = {layer.name: layer for layer in clean.layers}
+        if isinstance(where, str) and where in layers:
+            return layers[where].everything()
+        everything = isinstance(where, str) and where == COLUMNS
+        columns = np.arange(len(clean)) if everything else self.numbers(clean, where, name)
+        region: Region = clean.frame.region(columns, name)
+        return region
+
+    @override
+    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        frame: VectorFrame = clean.frame
+        if not frame.names and not frame.alphabets:
+            return super().site_name(clean, layer, place, value)
+        called = f"{frame.named(place)}"
+        return called if value is None else f"{called} ({frame.value_name(place[0], value)})"
 
     @override
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
@@ -222,7 +236,8 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
 
 def join_rows(rows: Sequence[Vector]) -> Vector:
     """All rows one after the other, as a single one without names."""
-    frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
+    first = rows[0].frame
+    frame = VectorFrame(sum(map(len, rows)), alphabet=first.alphabet, alphabets=first.alphabets * len(rows))
     return Vector(np.concatenate([each.row for each in rows]), frame)
 
 
@@ -243,6 +258,41 @@ def _read(
     if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
         raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", columns)
     return values, VectorFrame(n_columns, columns, alphabet, categories)
+
+
+def _read_each(
+    given: object, parameter: str, ndim: int, values: Mapping[Any, Any], names: Iterable[Hashable] | None
+) -> tuple[Values, VectorFrame]:
+    """A row or rows whose columns have values of their own."""
+    array = _array(given, parameter, ndim, object, "")
+    called = tuple(values) if names is None else tuple(names)
+    if set(called) != set(values) or len(called) != array.shape[-1]:
+        wanted = f"name the values of each of {array.shape[-1]} columns, once"
+        raise InvalidParameterError("values", wanted, list(values), "Give names= in the order of the columns.")
+    alphabets, categories, found = [], [], []
+    for place, name in enumerate(called):
+        with_names = _alphabet(values[name], f"values[{name}]")
+        column, where = array[..., place], f"{parameter}, column {name}"
+        some = column.reshape(-1)
+        read = _categories(some, where, with_names[1]) if with_names[1] else _numbers(
+            _array(some.tolist(), where, 1, None, ""), where, with_names[0])  # fmt: skip
+        alphabets.append(with_names[0])
+        categories.append(with_names[1])
+        found.append(read.reshape(column.shape))
+    rows = np.stack(found, axis=-1) if found else np.empty(array.shape, np.uint8)
+    if len(set(alphabets)) == 1 and len(set(categories)) == 1:
+        return rows, VectorFrame(len(called), called, alphabets[0], categories[0])
+    frame = VectorFrame(len(called), called, max(alphabets, default=2), tuple(categories), tuple(alphabets))
+    return rows, frame
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """Different values, sorted if they can be, else as they come."""
+    found = list(dict.fromkeys(values))
+    try:
+        return sorted(found)
+    except TypeError:
+        return found
 
 
 def _numbers(array: npt.NDArray[Any], parameter: str, alphabet: int) -> Values:
@@ -287,16 +337,16 @@ def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
     return f"{shown!r} in " + (f"column {place[0]}" if len(place) == 1 else f"row {place[0]}, column {place[1]}")
 
 
-def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
+def _alphabet(values: object, parameter: str = "values") -> tuple[int, tuple[Hashable, ...]]:
     """How many values there are, and their names."""
-    hint = "Rare values may share one."
+    hint = "Rare values may share one, numbers are divided into a few; a column with one value is left out."
     if not isinstance(values, Iterable):
-        return whole_number("values", values, 2, MAX_VALUES, hint), ()
+        return whole_number(parameter, values, 2, MAX_VALUES, hint), ()
     categories = tuple(values)
     if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
-        shared = "All columns share their values: where they have different numbers of them, give the largest number."
-        raise InvalidParameterError("values", "be a number, or names that differ", values, shared)
-    return whole_number("values", len(categories), 2, MAX_VALUES, hint), categories
+        each = "Where columns differ, name them: values={'colour': ['red', 'blue'], 'doors': 3}."
+        raise InvalidParameterError(parameter, "be a number, or names that differ", values, each)
+    return whole_number(parameter, len(categories), 2, MAX_VALUES, hint), categories
 
 
 def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)

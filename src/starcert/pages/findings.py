@@ -5,18 +5,16 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from starcert.certificates import metrics
+from starcert.certificates import metrics, result_rows
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
 from starcert.files import Archive
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, Threat, threat_of
+from starcert.objects.threats import AnyFlips, Threat
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
-from starcert.system.errors import InvalidParameterError
 from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
@@ -83,19 +81,8 @@ def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
 
 
 def counted_threat(archive: Archive) -> Threat | None:
-    """Under which threat results are counted: the one that listed its attacks, or any flips.
-
-    These are as many as the threat has, two with evidence, else none.
-    """
-    if (listed := threat_asked(archive.certificates)) is not None:
-        return listed
-    with suppress(InvalidParameterError):  # settings are what a file says
-        flips = threat_of(archive.settings.get("threat")).flips
-        if flips is not None:
-            return AnyFlips(flips)
-    if archive.certificates.verdicts is None:
-        return None
-    return AnyFlips(max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2)
+    """Under which threat results are counted: see `result_rows.counted_threat`."""
+    return result_rows.counted_threat(archive.certificates)
 
 
 def by_size(archive: Archive) -> list[SizeVerdicts]:

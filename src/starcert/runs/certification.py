@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import astuple, dataclass
@@ -11,15 +11,13 @@ from pathlib import Path
 
 from starcert import files as archives
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import size_outcomes, size_steps
+from starcert.certificates.result_rows import row_names
 from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.files import BLIND, Archive, BlindRow
+from starcert.files import BLIND, Archive
 from starcert.objects.binding import Problem
 from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips
 from starcert.pages import write_report
-from starcert.pages.findings import counted_threat
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
 from starcert.runs.fallback_run import with_fallback
@@ -137,14 +135,14 @@ def certify_run(
             certificates = certified(settings, ready, problem, store=store, executor=executor)
         kept = Archive.from_result(
             certificates,
-            names=_names(certificates, data.names),
+            names=row_names(certificates.objects.tolist(), certificates.nodes, data.names),
             labels=labels,
             class_names=data.class_names,
             settings=_provenance(settings, ready) | {BLIND: blind_row(settings, inputs, ready).to_json()},
         )
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
-        write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
+        write_whole(place.kept / RESULTS, csv_lines(kept.rows(ready.answers)))
         if kept.collective is not None:
             write_whole(place.kept / COLLECTIVE, csv_lines(kept.collective.rows()))
         times = None if clock is None else clock.times()
@@ -155,14 +153,6 @@ def certify_run(
         fixed = tuple(each.n_fixed for each in problem.sites)
         words = Words.of(problem.sites, nodes=kept.nodes is not None)
         return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
-
-
-def _names(certificates: Certificates, graphs: Sequence[str]) -> list[str]:
-    """What each row is called: the name of its graph, with that of its node."""
-    names = [graphs[each] for each in certificates.objects.tolist()]
-    if certificates.nodes is None:
-        return names
-    return [f"{graph}.{node}" for graph, node in zip(names, certificates.nodes.names, strict=True)]
 
 
 def _write_profile(place: OutputFolder, times: StageTimes | None) -> None:
@@ -215,41 +205,6 @@ def certified(
     ).numbered
 
 
-def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
-    """The rows of an archive, one for each graph, with more columns.
-
-    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's, and
-    `blind_class`, if there is one, that of a model which sees nothing an attack can change. With evidence,
-    `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the radii with a known
-    attack, and no `any_flips` flips change the answer. With evidence or a threat, `any_1`, `any_2`, … say what is known
-    under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites. Where attacks
-    are listed, these are `threat_1`, `threat_2`, …, and `attacks_1`, … say how many there are.
-    """
-    certificates, threat = archive.certificates, counted_threat(archive)
-    outcomes = size_outcomes(certificates, threat or AnyFlips(1))
-    steps = [] if threat is None else size_steps(outcomes)
-    listed = threat is not None and not threat.by_radius
-    blind = BlindRow.of(archive)
-    guesses = [None] * len(archive) if blind is None or blind.missing else blind.answers
-    for row, answer, guess, one, outcome in zip(archive.rows(), base, guesses, certificates, outcomes, strict=True):
-        cells: dict[str, object] = {}
-        for name, value in row.items():
-            if name == "class":
-                cells["base_class"] = answer
-                cells |= {} if guess is None else {"blind_class": guess}
-            cells[name] = value
-            if name == "frontier" and certificates.verdicts is not None and not listed:
-                cells["frontier_by_p_A"] = json.dumps(one.frontier_by_p_A.radii)
-                cells["broken"] = json.dumps(one.broken)
-                cells["any_flips"] = one.any_flips
-            for size in steps if name == "frontier" else ():
-                known = "abstains" if one.abstained else outcome.under(size)
-                cells[f"{'threat' if listed else 'any'}_{size}"] = known if outcome.possible(size) else None
-                if listed:
-                    cells[f"attacks_{size}"] = outcome.n_attacks[size - 1]
-        yield cells
-
-
 def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
     of_nodes, word, digests = settings.targets == "nodes", ready.problem.kind.word, ready.digests
@@ -261,6 +216,8 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "split": settings.split,
         "split_seed": settings.split_seed,
         "splits": settings.splits and settings.splits.name,
+        "fractions": settings.fractions,
+        "node_sites": settings.node_sites,
         "limit": settings.limit,
         "objects": None if word == "graph" else f"{word}s",
         "targets": "nodes" if of_nodes else None,

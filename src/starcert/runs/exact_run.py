@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from starcert.certificates.exact import ExactClassifier
+from starcert.certificates.result_rows import row_names
 from starcert.certificates.trying import Trial
 from starcert.files import BlindRow, ExactArchive, ExactVerification, verify_exact, write_exact
 from starcert.objects.binding import Problem
@@ -71,9 +72,7 @@ def certify_exactly(
     result = exact.certify(
         ready.problem, threat=threat, max_attacks=settings.max_attacks, store=store, executor=executor
     )
-    names = [ready.data.names[number] for number in result.objects.tolist()]
-    if result.nodes is not None:
-        names = [f"{name}.{node}" for name, node in zip(names, result.nodes.names, strict=True)]
+    names = row_names(result.objects.tolist(), result.nodes, ready.data.names)
     numbered = replace(result, classes=None)  # so are labels
     return ExactArchive.from_result(
         numbered, names=names, labels=labels, class_names=ready.data.class_names, settings=about

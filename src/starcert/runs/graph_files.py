@@ -1,19 +1,14 @@
 """Graphs in text files: GraphML files or edge lists with classes in `labels.csv`, or molecules as SMILES strings.
 
-The setting `columns` names columns of tables that are not called `smiles`, `label` or `name`, and the column of parts.
 The setting `edge_types` names the attribute that is the type of an edge. A module gets types as `edge_attr`, a column
 for each, so all graphs of a data set have the same types in one order.
 """
 
 from __future__ import annotations
 
-import csv
-import math
-import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.etree import ElementTree
@@ -24,6 +19,18 @@ from starcert.objects import Graph
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
 from starcert.objects.molecules import load_rdkit
+from starcert.runs.tables import (
+    MAX_DIGITS,
+    MAX_SHOWN,
+    Columns,
+    Row,
+    labelled,
+    lines_of,
+    natural_key,
+    read_table,
+    refuse_columns,
+    refuse_line,
+)
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
@@ -35,17 +42,6 @@ ASK_FOR_TYPES = (
 """The next step where edges have no types and a noise or a model needs them."""
 
 _LABELS = "labels.csv"
-Columns = Mapping[str, str]  # from what a column holds (`COLUMN_ROLES`) to its name
-
-Row = tuple[int, dict[str, str]]  # the number of a line, and its cells by role
-
-MAX_SHOWN = 200  # a message shows at most this many characters of a name
-_MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse numbers of several thousand digits
-_MAX_COLUMNS_SHOWN = 20
-_MAX_CLASS_NUMBER = 1000
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
-_PARTS = {"train": "train", "training": "train", "test": "test", "": None}
-_PARTS |= dict.fromkeys(("validation", "valid", "val"), "validation")
 _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
 """What a parser may raise on a file of another format."""
 
@@ -54,7 +50,7 @@ def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | 
     """The graphs of a folder, in the order of their names, with the classes in its `labels.csv`."""
     readers = {".graphml": read_graphml} | dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
     files = sorted(
-        (each for each in folder.iterdir() if each.suffix in readers), key=lambda file: _natural_key(file.name)
+        (each for each in folder.iterdir() if each.suffix in readers), key=lambda file: natural_key(file.name)
     )
     if not files:
         kinds = ", ".join(f"*{suffix}" for suffix in readers)
@@ -71,21 +67,10 @@ def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | 
         graphs = _read_typed(files, folder, edge_types)
     labels = folder / _LABELS
     if labels.exists():
-        return _labelled(graphs, list(names), _rows_by_name(labels, list(names), columns or {}), labels)
+        return labelled(graphs, list(names), _rows_by_name(labels, list(names), columns or {}), labels)
     if columns:
         refuse_columns(columns, f"there is no {_LABELS} in {folder}")
     return Dataset(graphs, names=list(names))
-
-
-def _labelled(graphs: Sequence[Graph], names: list[str], rows: Sequence[Row], path: Path) -> Dataset:
-    """Graphs with the classes and the parts in the rows of a table, as far as it has such columns."""
-    given: dict[str, Any] = {}
-    if "label" in rows[0][1]:
-        labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
-        given = {"labels": labels, "label_names": class_names, "numbered": numbered}
-    if "part" in rows[0][1]:
-        given["parts"] = [part_named(row["part"], f"{path}, line {number}") for number, row in rows]
-    return Dataset(graphs, names=names, **given)
 
 
 def _rows_by_name(path: Path, names: list[str], columns: Columns) -> list[Row]:
@@ -98,7 +83,7 @@ def _rows_by_name(path: Path, names: list[str], columns: Columns) -> list[Row]:
             hint = did_you_mean(wanted, names)
             raise StarcertError(f"{path}, line {number}: no graph is called {wanted!r}. {hint}".rstrip())
         if name in found:
-            _refuse_line(path, number, f"{name!r} has a label already")
+            refuse_line(path, number, f"{name!r} has a label already")
         found[name] = number, row
     missing = [name for name in names if name not in found]
     if missing:
@@ -150,16 +135,16 @@ def read_edge_list(path: Path) -> Graph:
     """The graph of a text file with two names of nodes on a line, or one; # begins a comment."""
     index: dict[Hashable, int] = {}
     edges: set[tuple[int, int]] = set()
-    for number, text in enumerate(_lines_of(path), start=1):
+    for number, text in enumerate(lines_of(path), start=1):
         line = text.partition("#")[0].strip()
         names = line.replace(",", " ").split()
         if len(names) == 3 and names[2] in ("1", "1.0"):
             names.pop()
         if len(names) > 2:
             problem = f"{line!r} is not a pair of nodes; weights and other data of edges are not covered"
-            _refuse_line(path, number, problem)
+            refuse_line(path, number, problem)
         if len(names) == 2 and names[0] == names[1]:
-            _refuse_line(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
+            refuse_line(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
         ends = [index.setdefault(name, len(index)) for name in names]
         if len(ends) == 2:
             edges.add((min(ends), max(ends)))
@@ -169,7 +154,7 @@ def read_edge_list(path: Path) -> Graph:
 def _as_numbers(nodes: Iterable[Hashable]) -> list[Hashable]:
     """Node names, as numbers if all are whole numbers, so that ranges of nodes fit them."""
     names = [str(node) for node in nodes]
-    if all(name.isdecimal() and len(name) <= _MAX_DIGITS and str(int(name)) == name for name in names):
+    if all(name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name for name in names):
         return list(map(int, names))
     return list(nodes)
 
@@ -189,7 +174,7 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
         refuse_columns(columns, f"{path} has no line that names columns")
     else:
         rows = []
-        for number, line in enumerate(_lines_of(path), start=1):
+        for number, line in enumerate(lines_of(path), start=1):
             smiles, _, name = line.strip().partition("\t" if "\t" in line else " ")
             if smiles:
                 rows.append((number, {"smiles": smiles, "name": name.strip()}))
@@ -202,7 +187,7 @@ def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | No
             elements |= {table.GetElementSymbol(each) for each in atoms.tolist()}
     how: dict[str, Any] = {"elements": sorted(elements), "bond_types": edge_types is not None}
     graphs = [Graph.from_smiles(row["smiles"], **how) for _, row in rows]
-    return _labelled(graphs, [row.get("name") or row["smiles"] for _, row in rows], rows, path)
+    return labelled(graphs, [row.get("name") or row["smiles"] for _, row in rows], rows, path)
 
 
 def check_edge_types(name: str, there: Collection[str], where: object) -> None:
@@ -271,124 +256,3 @@ def _all_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple
         got = f"{name}, which has {len(values):,}, such as {values[0]!r} and {values[1]!r}"
         raise InvalidParameterError("edge_types", requirement, got)
     return tuple(values)
-
-
-def read_table(path: Path, columns: Columns, *, needed: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
-    """The rows of a table with the cells of these roles; empty rows are left out."""
-    for role in columns:
-        if role not in (*needed, *optional):
-            refuse_columns({role: columns[role]}, f"{path} has no use for it")
-    reader = csv.reader(_lines_of(path))
-    rows = []
-    try:
-        for number, row in enumerate(reader, start=1):
-            if reader.line_num != number:
-                _refuse_line(path, number, "a cell in quotes goes on in the next line; close the quotes in this one")
-            rows.append((number, row))
-    except csv.Error as error:
-        raise StarcertError(f"{path}: is not a table: {error}.") from error
-    header = [cell.strip() for cell in rows[0][1]] if rows else []
-    lower = [name.lower() for name in header]
-    found = [role for role in optional if role in columns or (role != "part" and role in lower)]
-    missing = ["label"] if "label" in optional and "label" not in found else []
-    places = {role: _place(path, header, role, columns, needed, missing) for role in (*needed, *found)}
-    kept = []
-    for number, row in rows[1:]:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(header):
-            _refuse_line(path, number, f"has {len(row)} cells, the first line {len(header)}")
-        kept.append((number, {role: row[place].strip() for role, place in places.items()}))
-    return kept
-
-
-def _place(
-    path: Path, header: list[str], role: str, columns: Columns, needed: Sequence[str], missing: Sequence[str]
-) -> int:
-    """Which column has a role; case matters only if several names differ in nothing else."""
-    name = columns.get(role, role)
-    lower = [each.lower() for each in header]
-    exact = [place for place, each in enumerate(header) if each == name]
-    found = exact or [place for place, each in enumerate(lower) if each == name.lower()]
-    if len(found) == 1:
-        return found[0]
-    more = len(header) - _MAX_COLUMNS_SHOWN
-    listed = ", ".join(header[:_MAX_COLUMNS_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    if found:
-        _refuse_line(path, 1, f"names the column {name} {len(found)} times; rename all but one ({listed})")
-
-    def likely(wanted: str) -> str:
-        close = get_close_matches(columns.get(wanted, wanted).lower(), lower, n=1)
-        return header[lower.index(close[0])] if close else "COLUMN"
-
-    names = [columns.get(each, each) for each in needed]
-    what = f"a column {name}" if len(names) < 2 or role not in needed else f"the columns {' and '.join(names)}"
-    option = ",".join(f"{each}={likely(each)}" for each in (role, *missing))
-    raise StarcertError(
-        f"{path}, line 1: must name {what}. It has {listed or 'none'}. Say which column it is: --columns {option}."
-    )
-
-
-def refuse_columns(columns: Columns, reason: str) -> NoReturn:
-    """Refuses the setting `columns` for data that have no such columns."""
-    hint = "Columns are those of a .csv file with SMILES strings, or of labels.csv in a folder of graphs."
-    given = ",".join(f"{role}={name}" for role, name in columns.items())
-    raise InvalidParameterError("columns", f"be left out: {reason}", given, hint)
-
-
-def _refuse_line(path: Path, number: int, problem: str) -> NoReturn:
-    raise StarcertError(f"{path}, line {number}: {problem}.")
-
-
-def _lines_of(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (UnicodeDecodeError, OSError) as error:
-        raise StarcertError(f"{path}: is not text in UTF-8: {error}.") from error
-
-
-def are_class_numbers(values: Collection[int]) -> bool:
-    """Whether whole numbers are class numbers, some of which may not occur; far apart, they are names of classes."""
-    return min(values) >= 0 and max(values) < max(_MAX_CLASS_NUMBER, len(set(values)))
-
-
-def measurement_in(names: Sequence[str]) -> str | None:
-    """A name of a class that is a number with a fraction, where all of them are numbers; None: they are classes."""
-    numeric = all(map(_NUMBER.fullmatch, names))
-    return next((text for text in names if numeric and math.isfinite(float(text)) and float(text) % 1), None)
-
-
-def number_labels(labels: list[str]) -> tuple[list[int | None], tuple[str, ...], bool]:
-    """Classes from labels as text ("": not known), the names of the classes, and whether labels are class numbers.
-
-    Labels that are whole numbers from 0, not too far apart, are class numbers (1.0 is 1); others are numbered in their
-    order. Numbers that are not all whole are measurements: `measurement_in` finds one.
-
-    Example:
-        >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
-        (([0, 1, None, 0], ('ring', 'star'), False), ([2, 0], ('0', '1', '2'), True))
-    """
-    if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
-        labels = [label.partition(".")[0] for label in labels]
-    texts = sorted({label for label in labels if label}, key=_natural_key)
-    whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= _MAX_DIGITS for text in texts)
-    if whole:
-        texts.sort(key=int)
-    numbered = bool(texts) and whole and int(texts[0]) == 0 and are_class_numbers(set(map(int, texts)))
-    numbers = {text: int(text) if numbered else place for place, text in enumerate(texts)}
-    class_names = map(str, range(int(texts[-1]) + 1)) if numbered else texts
-    return [numbers.get(label) for label in labels], tuple(class_names), numbered
-
-
-def _natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    parts = re.split(r"(\d+)", name)  # graph2 comes before graph10
-    return tuple((int(p), "") if p.isdecimal() and len(p) <= _MAX_DIGITS else (-1, p) for p in parts)
-
-
-def part_named(word: str, where: str) -> str | None:
-    """The part that a word means, whatever its case; "" means none."""
-    known = word.strip().lower()
-    if known not in _PARTS:
-        hint = "There are train, validation and test; leave it empty for none."
-        raise StarcertError(f"{where}: {word[:MAX_SHOWN]!r} is not a part. {hint}")
-    return _PARTS[known]

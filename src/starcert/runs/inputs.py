@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from starcert.certificates.fallback import Fallback
 from starcert.classifiers.base import Classifier, named_classes
-from starcert.datasets.dataset import Dataset, stratified_parts
+from starcert.datasets.dataset import Dataset
 from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
-from starcert.objects.regions import BUILDERS, build
+from starcert.objects.regions import build
+from starcert.objects.regions import needs_model as text_needs_model
 from starcert.objects.rule import Rule, stated_by_author
-from starcert.runs.graph_files import ASK_FOR_TYPES, MAX_SHOWN, part_named, read_table
+from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
+from starcert.runs.node_sites import with_node_sites
+from starcert.runs.parts import divided, part_if_any, part_of, with_fractions
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.tables import MAX_SHOWN
 from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
@@ -41,12 +43,10 @@ RunRegions = Rule | Partition | Mapping[str, Any] | None
 """From a graph to its regions; None: the one region of the noise is every site."""
 
 
-_FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing
 WHERE_CLASSES_ARE = (
     "For graph files that is labels.csv with the columns name and label; in a table of molecules the column label, or "
     "--columns label=COLUMN."
 )
-_SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 
 
 @dataclass(frozen=True)
@@ -123,102 +123,23 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to exist."""
     rule = None if needs_model(settings.regions) else rule_of(settings.regions)
     of_nodes, seed = settings.targets == "nodes", settings.split_seed
-    how: dict[str, Any] = {key: getattr(settings, key) for key in ("columns", "edge_types", "kind")}
-    data = load_graphs(settings.data, of_nodes=of_nodes, numbers=settings.outputs is not None, **how)
+    how: dict[str, Any] = {key: getattr(settings, key) for key in ("edge_types", "kind", "alphabets")}
+    columns, numbers = dict(settings.columns or {}), settings.outputs is not None
+    label = columns.pop("label", "y") if of_nodes else ""
+    data = load_graphs(settings.data, of_nodes=of_nodes, columns=columns, numbers=numbers, **how)
     if settings.splits is not None:
         data = divided(data, settings.splits)
     if of_nodes:
-        data = with_node_labels(data, numbers=settings.outputs is not None)
+        data = with_node_labels(data, label, numbers=numbers)
+    if settings.fractions is not None:
+        data = with_fractions(data, settings.fractions, seed)
+    if settings.node_sites is not None:
+        data = with_node_sites(data, settings.node_sites)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
-
-
-def divided(data: Dataset, splits: Path) -> Dataset:
-    """The data with the parts in a file: lists of indices or names by part (.json), or columns name and part (.csv)."""
-    if data.parts is not None:
-        requirement = "be left out where a column of the data says the parts"
-        raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, name in enumerate(data.names):
-        places[name].append(place)
-    parts: list[str | None] = [None] * len(data)
-    for part, graph, where in _splits_in(splits):
-        place = _place_of(graph, places, data.names, where)
-        if parts[place] is not None:
-            twice = f"twice in {part}" if parts[place] == part else f"in {parts[place]} and in {part}"
-            raise StarcertError(f"{where}: graph {data.names[place]!r} lies {twice}. Let it lie in one part, once.")
-        parts[place] = part
-    return replace(data, parts=tuple(parts))
-
-
-def _splits_in(path: Path) -> Iterator[tuple[str, object, str]]:
-    """Each part with one of its graphs, and where that is written."""
-    if path.suffix.lower() == ".csv":
-        for number, row in read_table(path, {}, needed=("name", "part")):
-            if (part := part_named(row["part"], where := f"{path}, line {number}")) is not None:
-                yield part, row["name"], where
-        return
-    try:
-        found: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:MAX_SHOWN]
-        raise StarcertError(f"{path}: is not JSON: {reason}. For example {_SPLITS_EXAMPLE}.") from error
-    if not isinstance(found, dict):
-        raise StarcertError(f"{path}: must map each part to a list of its graphs. For example {_SPLITS_EXAMPLE}.")
-    for key, graphs in found.items():
-        part = part_named(key, str(path))
-        if part is None or not isinstance(graphs, list):
-            must = "must be a part with a list of its graphs"
-            raise StarcertError(f"{path}: {key!r} {must}. For example {_SPLITS_EXAMPLE}.")
-        for graph in graphs:
-            yield part, graph, str(path)
-
-
-def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[str], where: str) -> int:
-    if isinstance(graph, int) and not isinstance(graph, bool):
-        if not 0 <= graph < len(names):
-            raise StarcertError(f"{where}: there is no graph {graph}. Indices go from 0 to {len(names) - 1}.")
-        return graph
-    shown = repr(graph[:MAX_SHOWN]) if isinstance(graph, str) else repr(graph)[:MAX_SHOWN]
-    if not isinstance(graph, str):
-        raise StarcertError(f"{where}: {shown} is not a graph. Give indices from 0, or names of graphs.")
-    found = places.get(graph, [])
-    if len(found) > 1:
-        raise StarcertError(f"{where}: {len(found)} graphs are called {shown}. Give indices, in JSON.")
-    if not found:
-        hint = did_you_mean(graph[:MAX_SHOWN], places, f"Names are such as {names[0][:MAX_SHOWN]!r}.")
-        raise StarcertError(f"{where}: no graph is called {shown}. {hint}")
-    return found[0]
-
-
-def part_of(data: Dataset, name: str, seed: int) -> Dataset:
-    """A part of the data: "all", or "train", "validation" or "test"; refused if it is empty."""
-    if name == "all":
-        return data
-    if (found := part_if_any(data, name, seed)) is not None:
-        return found
-    if data.parts is None:
-        raise StarcertError(f'The {name} part of {len(data)} graphs is empty. Use split = "all".')
-    sizes = Counter(part for part in data.parts if part)
-    there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
-    raise StarcertError(f"The {name} part of {len(data)} graphs is empty ({there}). Choose another --split.")
-
-
-def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
-    """The part "train", "validation" or "test", 80%, 10% and 10% of every class or the user's own; None if empty."""
-    if data.parts is not None:
-        which = [place for place, part in enumerate(data.parts) if part == name]
-    elif data.labels.dtype == object:
-        hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
-        table = "Where a table calls the column of classes otherwise than label: --columns label=COLUMN."
-        raise InvalidParameterError("split", "be all for data without classes", name, f"{hint} {table}")
-    else:
-        drawn = stratified_parts(data.labels, _FRACTIONS, seed)
-        which = sorted(dict(zip(("train", "validation", "test"), drawn, strict=True))[name].tolist())
-    return data[which] if which else None
 
 
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
@@ -276,8 +197,7 @@ class UserRule:
 
 def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
     """Whether the regions follow from the model, so that it must be made before them."""
-    builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
-    return builder is not None and builder.needs_model
+    return isinstance(regions, str) and text_needs_model(regions)
 
 
 def rule_of(regions: Reference | str | Mapping[str, object] | None, *, model: object = None) -> RunRegions:

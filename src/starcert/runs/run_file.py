@@ -51,7 +51,7 @@ VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", "bound", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
-_TABLES = ("noise", "regions", "columns", "spare_node")
+_TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")
 _WRITTEN = {*GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
 _HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 

@@ -25,7 +25,7 @@ Check = Callable[[Any, Path, str], object]
 messages."""
 
 BLIND = "blind"  # the fallback that starcert fits itself
-COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
+COLUMN_ROLES = ("smiles", "label", "name", "part", "skip")  # what a column of a table may hold; or which to leave out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,14 +299,14 @@ def as_threshold(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  
 
 def parse_spare_node(text: str, option: str) -> dict[str, object]:
     """The data of a spare node from DATUM=VALUE, separated by commas: a whole number is one, all else is text."""
-    items = _parse_items(text, option, "be DATUM=VALUE, separated by commas, such as element=C")
+    items = parse_items(text, option, "be DATUM=VALUE, separated by commas, such as element=C")
     return {key: int(value) if re.fullmatch(r"-?\d{1,18}", value) else value for key, value in items.items()}
 
 
 def parse_numbers(text: str, option: str) -> dict[str, object]:
     """Numbers by name, from NAME=NUMBER, separated by commas; whole numbers as such."""
     form = "be NAME=NUMBER, separated by commas, such as copies=4,worst=0.5"
-    items = _parse_items(text, option, form)
+    items = parse_items(text, option, form)
     try:
         return {key: int(value) if value.isdecimal() else float(value) for key, value in items.items()}
     except ValueError:
@@ -332,13 +332,13 @@ def renaming(name: str) -> Iterator[None]:
 
 def parse_noise(text: str, option: str = "--noise") -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
-    items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
+    items = parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
     return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items.items()})
 
 
 def parse_columns(text: str, option: str) -> dict[str, str]:
     """Columns from ROLE=COLUMN, separated by commas."""
-    return _parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity")
+    return parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity")
 
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:
@@ -350,11 +350,12 @@ def parse_by_axis(text: str, option: str) -> Sequence[float] | dict[str, float]:
     """The counts of a radius, by axis or in the order of the axes; whether they fit a noise is not checked."""
     if "=" not in text:
         return parse_counts(text, option)
-    items = _parse_items(text, option, "be AXIS=COUNT, separated by commas")
+    items = parse_items(text, option, "be AXIS=COUNT, separated by commas")
     return {name: _number(value, f"{option} {name}") for name, value in items.items()}
 
 
-def _parse_items(text: str, option: str, requirement: str) -> dict[str, str]:
+def parse_items(text: str, option: str, requirement: str) -> dict[str, str]:
+    """Values by name, from NAME=VALUE separated by commas; messages say the requirement."""
     items: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = (part.strip() for part in item.partition("="))

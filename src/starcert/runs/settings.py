@@ -21,6 +21,7 @@ from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
 from starcert.runs import setting_values as checks
+from starcert.runs.data_settings import DataSettings, as_kind
 from starcert.runs.exact_settings import ExactSettings
 from starcert.runs.setting_values import Setting, declared, option_name, setting
 from starcert.runs.threats import as_threat
@@ -38,11 +39,8 @@ _of_evidence = partial(_of_certificates, panel="Evidence")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(ExactSettings):
-    """What a run needs to know; the help of each setting says what it is, and its default in words what None means.
-
-    Paths are absolute, and the threat names the axes of the noise; `max_radius` is a part of it.
-    """
+class RunSettings(ExactSettings, DataSettings):
+    """What a run needs to know. Paths are absolute; the threat names the axes of the noise, and has `max_radius`."""
 
     model: Reference = setting(
         checks.from_package("classifiers"),
@@ -69,17 +67,18 @@ class RunSettings(ExactSettings):
         metavar="NAME|PATH",
         example="MUTAG",
     )
-    kind: Reference | None = _of_data(
-        checks.from_package("kinds"),
-        "What reads the data, where that does not follow from the file's name: the name of a kind that a package adds "
-        "(starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
-        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
+    kind: Reference | str | None = _of_data(
+        as_kind,
+        "What reads the data, where that does not follow from the file's name: table for a .csv file of categories; "
+        "the name of a kind that a package adds (starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
+        metavar="table|NAME|FILE.PY:NAME|MODULE:NAME",
         shown="by the file's name",
     )
     columns: dict[str, str] | None = _of_data(
         checks.as_columns,
-        "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
-        "label and name: smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test.",
+        "Which columns of a .csv file, or of labels.csv, hold what, where they are not called smiles, label and name: "
+        "smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test; skip=A/B leaves columns "
+        "of a table out. label also names classes in a PyG file (target, or y:3, a column of y) and of nodes (club).",
         parse=checks.parse_columns,
         metavar="WHAT=COLUMN,…",
         shown="smiles, label, name",
@@ -261,7 +260,7 @@ class RunSettings(ExactSettings):
     )
     split: str = setting(
         checks.one_of("all", "train", "validation", "test"),
-        "The part to certify: all, or train, validation or test (--splits, or 80/10/10% of every class).",
+        "The part to certify: all, or train, validation or test (--splits, --fractions, or 80/10/10% of every class).",
         metavar="PART",
         of_sweeps=True,
         sweep_help="The part to try the levels on: all, train or validation.",
@@ -322,6 +321,7 @@ class RunSettings(ExactSettings):
         for key, each in SETTINGS.items():
             object.__setattr__(self, key, each.value(getattr(self, key), Path.cwd(), key))
         super().__post_init__()
+        self.check_data(self.kind, self.splits)
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.bound == choose_bound(None, self.plan, 2).name:

@@ -14,21 +14,17 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from starcert.datasets import Dataset, npz, tu
+from starcert.datasets.dataset import numbered_names
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
-from starcert.objects import CleanObject
+from starcert.objects import Categories, CleanObject
 from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
-from starcert.runs.graph_files import (
-    Columns,
-    check_edge_types,
-    measurement_in,
-    number_labels,
-    refuse_columns,
-    refuse_edge_types,
-)
+from starcert.runs.graph_files import check_edge_types, refuse_edge_types
+from starcert.runs.table_files import TABLE, Alphabets, read_categories
+from starcert.runs.tables import Columns, are_class_numbers, measurement_in, number_labels, refuse_columns
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.output import say
@@ -48,18 +44,24 @@ def load_graphs(
     of_nodes: bool = False,
     columns: Columns | None = None,
     edge_types: str | None = None,
-    kind: Reference | None = None,
+    kind: Reference | str | None = None,
+    alphabets: Alphabets | None = None,
     numbers: bool = False,
 ) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
     With `of_nodes` a PyG file of one graph may have a class for each of its nodes: they stay its node data `y`. The
     settings `columns` and `edge_types` say which columns of a table hold what, and which attribute is an edge's type.
-    `kind` is what reads the file, where that does not follow from its name. With `numbers`, labels may be measurements:
+    `kind` is what reads the file, where that does not follow from its name; "table" reads categories, with the values
+    in `alphabets`. With `numbers`, labels may be measurements:
     each different one is a class, by its name.
     """
     if kind is None:
         data = _read(source, of_nodes, columns, edge_types)
+    elif isinstance(kind, str):
+        if not isinstance(source, Path) or not source.is_file():
+            raise InvalidParameterError("data", f"be a file for the kind {TABLE}", str(source), "Name a file .csv.")
+        data = read_categories(source, columns or {}, alphabets or {})
     else:
         data = _of_kind(source, load_instance(kind, Kind, "kind"))
     for name in (*data.names, *data.class_names):
@@ -89,60 +91,59 @@ def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | Non
     raw = raw_files(source) if isinstance(source, Path) and not source.is_file() else None
     if isinstance(source, Path) and (source.suffix in _MOLECULES if source.is_file() else raw is None):
         return (texts.read_smiles if source.is_file() else texts.read_folder)(source, columns, edge_types)
-    if columns:
+    tensors = isinstance(source, Path) and raw is None and source.suffix not in (".py", ".npz")
+    if columns and not (tensors and set(columns) == {"label"}):
         refuse_columns(columns, f"{source} has none")
     if raw is not None:
         return _tu(*raw, edge_types)
     if isinstance(source, str):
         return _tu_or_folder(source, edge_types)
     if isinstance(source, Path):
-        return _read_file(source, of_nodes, edge_types)
+        return _read_file(source, of_nodes, edge_types, (columns or {}).get("label", "y"))
     if edge_types is not None:
         refuse_edge_types(edge_types, f"{source} makes graphs with the types that it likes")
     return _of_function(source)
 
 
-def _read_file(source: Path, of_nodes: bool, edge_types: str | None) -> Dataset:
+def _read_file(source: Path, of_nodes: bool, edge_types: str | None, label: str) -> Dataset:
     if source.suffix == ".py":
         hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
         raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
     if source.suffix != ".npz":
-        return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
+        return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types, label=label)
     if edge_types is not None:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-    return _renamed(found := npz(source), names=(found.name,), numbered=True)
+    return _noted(npz(source))
 
 
-def with_node_labels(data: Dataset, *, numbers: bool = False) -> Dataset:
-    """The data for classifying the nodes of one graph: its node data `y` are their classes, if it has such."""
+def with_node_labels(data: Dataset, label: str = "y", *, numbers: bool = False) -> Dataset:
+    """The data for classifying the nodes of one graph: its node data `y`, or of another name, are their classes."""
     if len(data) != 1 or not kind_of(*data.graphs).has_nodes:
         what = "one graph" if len(data) == 1 else f"{len(data)} graphs"
         hint = "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
         raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
     graph = data.graphs[0]
+    if label != "y" and (data.of_nodes or label not in graph.node_data):
+        there = "which are those of the file" if data.of_nodes else ", ".join(graph.node_data) or "which has none"
+        raise InvalidParameterError("columns.label", f"name node data of the graph, {there}", label)
     if data.of_nodes:
         return data
-    if "y" not in graph.node_data:
+    if label not in graph.node_data:
         return Dataset(graph, names=data.names, label_names=data.label_names, numbered=data.numbered)
-    given: Any = graph.node_data["y"]
+    given: Any = graph.node_data[label]
     classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
     if all(isinstance(each, float) and each.is_integer() for each in classes):
         classes = [int(each) for each in classes]
     labels, class_names, numbered = number_labels(list(map(str, classes)))
-    found = Dataset(graph.without("y"), labels, names=data.names, label_names=class_names, numbered=numbered)
-    return found if numbers else _with_classes(found, f"{data.names[0]}, node data y")
+    found = Dataset(graph.without(label), labels, names=data.names, label_names=class_names, numbered=numbered)
+    return found if numbers else _with_classes(found, f"{data.names[0]}, node data {label}")
 
 
-def _renamed(data: Dataset, **changes: Any) -> Dataset:  # noqa: ANN401  (as `replace`)
-    """The data under other names, once its notes are shown."""
+def _noted(data: Dataset) -> Dataset:
+    """The data, once its notes are shown."""
     for sentence in data.said:
         say(f"Note: {sentence}")
-    return replace(data, **changes)
-
-
-def _numbered_names(name: str, numbers: range) -> list[str]:
-    digits = len(str(numbers[-1])) if numbers else 0
-    return [f"{name} {number:0{digits}d}" for number in numbers]
+    return data
 
 
 def _of_function(reference: Reference) -> Dataset:
@@ -154,10 +155,11 @@ def _of_function(reference: Reference) -> Dataset:
         found = made()
     if isinstance(found, Dataset):
         if found.of_nodes:
-            return _renamed(found, names=(found.name,), numbered=True)
+            return replace(_noted(found), names=found.names or (found.name,), numbered=True)
         called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
         labels = [None if label is None else called[label] for label in found.labels.tolist()]
-        found = found.graphs, labels, found.names or None
+        given = found.graphs, labels, found.names or None
+        return replace(_of_objects(given, str(reference), reference.name), parts=found.parts)
     return _of_objects(found, str(reference), reference.name)
 
 
@@ -182,6 +184,8 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
     """The data set of objects, possibly with classes and names, which are otherwise numbered after `name`."""
     several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
     objects, labels, names = (*found, None)[:3] if several else (found, None, None)
+    if hasattr(objects, "iterrows"):  # a DataFrame: its columns are categories
+        objects = Categories.from_frame(objects)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
         hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
         requirement = f"be what {maker} returns, a list of objects"
@@ -190,7 +194,7 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
         if not isinstance(each, CleanObject):
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
-    names = _numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
+    names = numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
     for what, given in (("name", names), ("class", labels)):
         if given is not None and len(given) != len(objects):
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
@@ -222,14 +226,15 @@ def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
     if edge_types is not None:
         check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
     found = tu(name, root=root, edge_types=edge_types is not None)
-    return _renamed(found, names=tuple(_numbered_names(name, range(1, len(found) + 1))))
+    return _noted(found)
 
 
-def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> Dataset:
+def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None, label: str = "y") -> Dataset:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
-    anywhere. The classes are `y`, one whole number for each graph, where there is one.
+    anywhere. The classes are `y`, one whole number for each graph, where there is one; -1 and 1 are classes too.
+    `label` is another attribute that holds them, or "y:3" for one of several columns.
     """
     with needing(f"{path}: to read tensors needs", "torch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
@@ -255,7 +260,7 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is not a file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
-        return _as_data(_records(stored, path), path, of_nodes=of_nodes, edge_types=edge_types)
+        return _as_data(_records(stored, path), path, of_nodes=of_nodes, edge_types=edge_types, source=label)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
         if isinstance(error, StarcertError):
             raise
@@ -305,7 +310,7 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> Dataset:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None, source: str) -> Dataset:
     parts, labels = [], []
     places = [f"{path}, graph {number}" for number in range(len(records))]
     _check_claims(records, path)
@@ -313,16 +318,17 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         carried = {key for record in records for key in record.edge_attrs()}
         check_edge_types(edge_types, carried - {"edge_index"}, path.name)
     for where, record in zip(places, records, strict=True):
-        label = getattr(record, "y", None)
+        label = _labels_of(record, source, where)
         if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
             record.y = None  # the class of a graph is not data of its nodes, even if it has one
+            record[source.partition(":")[0]] = None
         with texts.naming(where):
             parts.append(from_pyg(record, edge_types=edge_types))
         labels.append(None if label is None else _label(label, where))
     graphs = texts.graphs_of(parts, places, edge_types)
-    names = _numbered_names(path.stem, range(len(graphs)))
+    names = numbered_names(path.stem, range(len(graphs)))
     known = sorted({label for label in labels if label is not None})
     if not known:
         return Dataset(graphs, names=names)
@@ -330,14 +336,27 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         found, called, _ = number_labels(["" if label is None else str(label) for label in labels])
         return Dataset(graphs, found, names=names, label_names=called)
     whole = [int(label) for label in known]
-    if whole[0] < 0:
-        where = places[labels.index(whole[0])]
-        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {whole[0]}.")
-    numbered = texts.are_class_numbers(whole)
+    numbered = are_class_numbers(whole)
     values = range(whole[-1] + 1) if numbered else whole
     numbers = {value: number for number, value in enumerate(values)}
     classes = [None if label is None else numbers[int(label)] for label in labels]
     return Dataset(graphs, classes, names=names, label_names=tuple(map(str, values)), numbered=numbered)
+
+
+def _labels_of(record: Any, source: str, where: str) -> Any:  # noqa: ANN401  (tensors)
+    """The attribute that holds the class of a graph, or one column of it."""
+    name, several, column = source.partition(":")
+    found = getattr(record, name, None)
+    if found is None and source != "y":
+        there = sorted(key for key in record.to_dict() if key != "edge_index")
+        raise InvalidParameterError("columns.label", f"name what {where} has, {', '.join(there)}", name)
+    if not several or found is None:
+        return found
+    columns = found.reshape(-1) if is_tensor(found) else []
+    if not column.isdecimal() or int(column) >= len(columns):
+        raise InvalidParameterError("columns.label", f"be {name}:0 to {name}:{len(columns) - 1} in {where}", source)
+    chosen = columns[int(column)]
+    return None if math.isnan(float(chosen)) else chosen
 
 
 def _check_claims(records: Sequence[Any], path: Path) -> None:
@@ -367,5 +386,5 @@ def _label(label: Any, where: str) -> int | float:  # noqa: ANN401  (a tensor, o
     number = value[0] if len(value) == 1 else None
     if not isinstance(number, int | float) or not math.isfinite(number):
         shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
-        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
+        raise StarcertError(f"{where}: its y must be one class, a whole number. It is {shown or 'empty'}.")
     return number if number % 1 else int(number)

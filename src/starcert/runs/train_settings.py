@@ -44,9 +44,11 @@ class TrainSettings:
     against: dict[str, float] | None = setting(
         lambda value, _base, _name: {key: each for key, each in asdict(Against.of(value)).items() if each is not None},
         "Train for certificates: copies (noisy copies of a graph in a step), worst (how much the one with the largest "
-        "loss counts, from 0 to 1), flips (edges flipped in each on top of the noise), consistency (how much it counts "
-        "that copies are answered alike), share (of right copies that a validation graph needs to count; by default "
-        "what --threat takes, where it counts flips). For example copies=4,worst=0.5,flips=1.",
+        "loss counts, from 0 to 1), flips (edges flipped in each on top of the noise), dangerous (flips, at most, of "
+        "the attack on each graph that evidence finds most dangerous: one copy is of the attacked graph), every "
+        "(epochs after which it is looked for again), votes (noisy copies that are weighed for it), consistency (how "
+        "much it counts that copies are answered alike), share (of right copies that a validation graph needs to "
+        "count; by default what --threat takes, where it counts flips). For example copies=4,worst=0.5,flips=1.",
         parse=checks.parse_numbers,
         metavar="NAME=NUMBER,…",
         shown="noise alone",

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from starcert.certificates.regression import SmoothedRegressor
+from starcert.certificates.result_rows import row_names
 from starcert.files import IntervalArchive, write_intervals
 from starcert.pages.interval_page import write_interval_page
 from starcert.runs.inputs import TriedModel
@@ -68,9 +69,7 @@ def certify_values(
         threat=without_folders(settings.threat),
         voting=Voting(settings.selection_samples, "fixed", store, executor),
     )
-    names = [ready.data.names[row] for row in result.votes.objects.tolist()]
-    if (nodes := ready.job.target_nodes) is not None:
-        names = [f"{name}.{node}" for name, node in zip(names, nodes.names, strict=True)]
+    names = row_names(result.votes.objects.tolist(), ready.job.target_nodes, ready.data.names)
     numbers = list(map(float, ready.data.class_names))
     truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
     return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)

@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from starcert.math.flips import Flips
 from starcert.objects import Graph, NodeFrame, Sites
+from starcert.objects.columns import ColumnLayer
 from starcert.objects.layers import Numbered
 from starcert.objects.node_sites import NodeGrid, NodeSites
 from starcert.sampling.draws import Draw
@@ -140,8 +141,17 @@ class NoisyVectors(NoisyCopies):
     """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order."""
 
     def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
-        """The values of all sites of a layer (by default the first), fixed ones too, shape (copies, sites)."""
-        return self._layer_values(self._sites.clean.layers[0].name if layer is None else layer)
+        """The values of all sites of a layer, fixed ones too, shape (copies, sites).
+
+        By default of the first, or of all columns of a row.
+        """
+        layers = self._sites.clean.layers
+        if layer is not None or not isinstance(layers[0], ColumnLayer):
+            return self._layer_values(layers[0].name if layer is None else layer)
+        values = np.empty((len(self), layers[0].n_columns), dtype=np.uint8)
+        for each in layers:
+            values[:, each.columns] = self._layer_values(each.name)  # type: ignore[attr-defined]
+        return values
 
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
         """The same on a device, as bytes."""

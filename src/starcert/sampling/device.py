@@ -20,6 +20,7 @@ from typing_extensions import override
 from starcert.math.flips import Flips, ListedFlips, ShownFlips
 from starcert.math.flips import Places as FlipPlaces
 from starcert.objects import Sites
+from starcert.objects.columns import ColumnLayer
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
 from starcert.sampling.streams import WordStream, cumulative, settled
@@ -234,8 +235,14 @@ class DeviceVectors(NoisyVectors):
 
     @override
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
-        name = self._sites.clean.layers[0].name if layer is None else layer
-        return _layer_values(self._draw, self._sites, name).to(torch.uint8, copy=True).to(device)
+        layers = self._sites.clean.layers
+        if layer is not None or not isinstance(layers[0], ColumnLayer):
+            name = layers[0].name if layer is None else layer
+            return _layer_values(self._draw, self._sites, name).to(torch.uint8, copy=True).to(device)
+        parts = [_layer_values(self._draw, self._sites, each.name) for each in layers]
+        order = np.argsort(np.concatenate([each.columns for each in layers]))  # type: ignore[attr-defined]
+        joined = torch.cat(parts, dim=1)
+        return joined[:, torch.from_numpy(order).to(joined.device)].to(torch.uint8).to(device)
 
 
 def _layer_values(draw: DeviceDraw, sites: Sites, name: str) -> torch.Tensor:

@@ -5,7 +5,8 @@ and "at most" up, in decimal arithmetic. A float stands for the shortest decimal
 
 Names of classes, regions, graphs and files come from untrusted data, and a terminal obeys what is written to it: an
 escape sequence could hide a warning or paint a verdict. So every text that is printed passes through `plain`. A
-spreadsheet computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text".
+spreadsheet computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text". A class
+that is called -1 is a number, and stays one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import csv
 import io
 import logging
 import os
+import re
 import sys
 import time
 import unicodedata
@@ -255,20 +257,21 @@ def duration_range(low: float, high: float) -> str:
     return first if first == last else f"{number if unit == last.split()[1] else first} to {last}"
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA, _NUMBER = ("=", "+", "-", "@", "\t", "\r"), re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
 
 
 def csv_line(cells: Iterable[object]) -> str:
     r"""One line of CSV: numbers as they are, None as nothing, and no text that a spreadsheet would compute.
 
     Example:
-        >>> csv_line(["=1+1", -1, "a,b", None, -0.5])
-        '\'=1+1,-1,"a,b",,-0.5\n'
+        >>> csv_line(["=1+1", -1, "a,b", None, -0.5, "-1", "-1+1"])
+        '\'=1+1,-1,"a,b",,-0.5,-1,\'-1+1\n'
     """
     text = io.StringIO()
     # With this ending, cells that hold either of its signs stand in quotes; the line itself ends in "\n".
     csv.writer(text, lineterminator="\r\n").writerow(
-        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells
+        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
+        for cell in cells
     )
     return text.getvalue().removesuffix("\r\n") + "\n"
 

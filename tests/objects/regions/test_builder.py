@@ -19,6 +19,7 @@ NAMES = [
     "similar_features",
     "low_rank",
     "explained",
+    "layers",
 ]
 
 
@@ -35,6 +36,7 @@ def test_the_catalogue_has_them_all():
         "node_labels",
         "node_sets",
         "similar_features",
+        "layers",
     ]
     assert [name for name, builder in sc.regions.BUILDERS.items() if builder.needs_model] == ["explained"]
 
@@ -68,7 +70,7 @@ def test_text_and_keywords_say_the_same():
     [
         (
             "comunities",
-            "one of the builders node_labels, .*explained. Got 'comunities' instead. Did you mean communities",
+            "one of the builders node_labels, .*layers. Got 'comunities' instead. Did you mean communities",
         ),
         ("spectral", "one of the builders node_labels"),
         ("", "NAME or NAME:PARAMETER=VALUE"),

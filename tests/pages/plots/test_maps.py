@@ -5,6 +5,7 @@ from report_worlds import weighed
 import starcert as sc
 from starcert.pages.plots.drawing import MAJORITY, SHADES, TONES
 from starcert.pages.plots.maps import stacked
+from starcert.pages.plots.plane import Plane
 from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("matplotlib")
@@ -54,7 +55,7 @@ def test_maps_are_drawn_on_any_axes(labels, tmp_path):
 
 
 def test_other_numbers_of_axes_and_labels_are_refused():
-    with pytest.raises(InvalidParameterError, match="two axes"):
+    with pytest.raises(InvalidParameterError, match=r"'axes' must be two\. Got 'a alone' instead\. Use"):
         sc.display.slack_map(sc.Noise(a=0.1), 3)
     with pytest.raises(InvalidParameterError, match="labels"):
         sc.display.radius_map(CERTIFICATES, [0, 1], max_radius=(1, 1))
@@ -102,7 +103,7 @@ def test_a_verdict_map_has_four_tones(tmp_path):
     assert seen == {0, 1, 2, 3}
     wider = sc.display.VerdictMap.from_certificate(certificates[0], max_radius=(12, 9))
     assert wider.tones.shape == (13, 10)
-    with pytest.raises(InvalidParameterError, match="two axes"):
+    with pytest.raises(InvalidParameterError, match="axes"):
         sc.display.verdict_map(sc.certify(BOUNDS, sc.Noise(a=0.1))[0])
 
 
@@ -126,3 +127,63 @@ def test_a_map_of_nodes_takes_the_labels_of_all_nodes():
     found = sc.display.RadiusMap.from_certificates(result, [1, 0, 0, 0], max_radius=(1, 1))
     assert (found.many, found.majority_share) == ("nodes", 0.5)
     assert found.plot().figure.axes[-1].get_ylabel() == "share of nodes\nright and certified"
+
+
+THREE = sc.Noise(a=0.1, b=0.4, c=0.3)
+
+
+def test_of_three_axes_two_are_drawn_and_the_title_says_that_the_other_is_at_0():
+    found = sc.certify(BOUNDS, THREE, capacity=[(9, 20, 9)] * 3)
+    shown = sc.display.RadiusMap.from_certificates(found, [0, 0, 0], max_radius=(5, 2), axes=("b", "a"))
+    for at in np.ndindex(shown.share.shape):
+        assert shown.share[at] == found.certified_accuracy([0, 0, 0], (at[1], at[0], 0))
+    assert shown.share.shape == (6, 3)
+    ax = shown.plot()
+    assert ax.get_title() == "Certified at each radius (no flips in c)"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("flips in a", "flips in b")
+    slack = sc.display.SlackMap.from_noise(THREE, {"a": 2, "c": 4}, axes=("a", "c"))
+    np.testing.assert_array_equal(slack.slack, sc.slack_table(THREE, (2, 0, 4))[:, 0])
+    one = sc.display.VerdictMap.from_certificate(found[0], axes=("c", "b"))
+    for at in np.ndindex(one.tones.shape):
+        assert (one.tones[at] < 2) == found[0].certified((0, at[1], at[0]))
+    assert "no flips in a" in one.plot().get_xlabel()
+
+
+def test_broken_levels_on_other_axes_do_not_colour_a_map():
+    certificates, _ = weighed()
+    for one in certificates:
+        assert Plane.of(one.noise).inside(one.broken) == list(one.broken)
+    plane = Plane.of(THREE, ("a", "c"))
+    assert plane.inside([(1, 0, 2), (1, 1, 2), (0, 1, 0)]) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("axes", "named"),
+    [
+        (None, r"Choose two, the others stay at 0: axes=\('a', 'b'\)"),
+        (("a", "d"), "be two of a, b, c"),
+        (("a", "a"), "be two different ones"),
+        ("a", "be two different ones"),
+    ],
+)
+def test_axes_that_cannot_be_drawn_are_refused(axes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        sc.display.slack_map(THREE, (2, 2), axes=axes)
+    with pytest.raises(InvalidParameterError, match="be about a and c"):
+        sc.display.slack_map(THREE, {"b": 1}, axes=("a", "c"))
+
+
+def test_ticks_are_whole_numbers_and_no_scale_lies_on_another_plot():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(9, 3.4))  # as plt.subplots makes it: nothing keeps its parts apart
+    left, right = figure.subplots(1, 2)
+    sc.display.radius_map(CERTIFICATES, [0, 0, 1], max_radius=(3, 3), ax=left)
+    sc.display.slack_map(NOISE, (4, 10), ax=right)
+    figure.draw_without_rendering()
+    for axis in (left.xaxis, left.yaxis, right.xaxis, right.yaxis):
+        assert all(float(tick).is_integer() for tick in axis.get_ticklocs())
+    *_, bar, _ = figure.axes
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert bar.yaxis.get_tightbbox(renderer).x1 <= right.yaxis.get_tightbbox(renderer).x0

@@ -18,8 +18,8 @@ from starcert.classifiers.identity import identity
 from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
 from starcert.classifiers.values import ValueRange
 from starcert.objects import Sites
+from starcert.objects.columns import VectorFrame
 from starcert.objects.noise import Noise
-from starcert.objects.vectors import VectorFrame
 from starcert.sampling.batch import Copies, NoisyCopies, NoisyVectors
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.system.errors import InvalidParameterError, whole_number

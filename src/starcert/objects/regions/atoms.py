@@ -102,7 +102,7 @@ def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule
 
     Args:
         elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
-            the graphs have the node data `atomic_number`. Needed only where RDKit perceives.
+            the graphs have `atomic_number`: node data, anchored data or sites. Needed only where RDKit perceives.
         bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
             aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
             `starcert.objects.molecules`); by default the graphs have the anchored data `bonds`.
@@ -130,7 +130,7 @@ def _divide_by_aromaticity(graph: Graph, *, elements: Meanings, bonds: Meanings)
 @builder(
     "functional, or one for each group (groups=nitro/amine), or match (smarts=…); rest, between",
     why="A functional group is where a molecule reacts: say how much may change there, and how much elsewhere.",
-    reason="Functional groups were found from the bonds of the clean graph.",
+    reason="Functional groups were found from the bonds and atoms of the clean graph.",
 )
 def functional_groups(
     groups: str | list[str] | tuple[str, ...] | Mapping[str, str] | None = None,
@@ -143,7 +143,8 @@ def functional_groups(
 
     RDKit finds the groups, which needs the extra `molecules` and graphs that are molecules: those of
     `Graph.from_smiles` and `Graph.from_rdkit`, and those of the TU data sets with `elements` and `bonds`. Groups are
-    made of bonds: anchored. An atom belongs to the first group that has it.
+    made of bonds and elements: anchored, also where the elements are sites. An atom belongs to the first group that has
+    it.
 
     Args:
         groups: names from `GROUPS`, in text nitro/amine, each a region; or patterns of one's own by name of the region.

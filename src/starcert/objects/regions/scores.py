@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,10 @@ MAX_LISTED = 1_000_000  # at most this many node pairs are listed one by one: ea
 MAX_NODES = 4096  # the adjacency of at most this many nodes is decomposed as a dense matrix
 
 _CHUNK, _DECIMALS = 2_000_000, 9
+
+Features: TypeAlias = npt.NDArray[np.floating[Any]]
+Alike: TypeAlias = Callable[[Features, Indices], npt.NDArray[np.bool_]]
+"""From different rows of features and the numbers of some to whether each of these is alike to each of all."""
 
 
 @builder(
@@ -52,30 +59,41 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
 
 
 def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Partition:
-    features = _features(graph, attribute)
-    # Nodes with equal features are alike, and alike to the same nodes: only different rows are compared.
+    return divide_by_ends(graph, _features(graph, attribute), partial(_jaccard, threshold=threshold), FEATURE_REGIONS)
+
+
+def _jaccard(kinds: Features, rows: Indices, *, threshold: float) -> npt.NDArray[np.bool_]:
+    counts = kinds.sum(axis=1).astype(np.int64)
+    common = np.rint(kinds[rows] @ kinds.T).astype(np.int64)
+    union = counts[rows, None] + counts - common
+    # The quotient of two whole numbers is the float nearest to it: 1/3 is at least the threshold 1/3.
+    alike: npt.NDArray[np.bool_] = (common / np.maximum(union, 1) >= threshold) | (union == 0)
+    return alike
+
+
+def divide_by_ends(graph: Graph, features: Features, alike: Alike, regions: tuple[str, str]) -> Partition:
+    """Regions of the pairs that are alike by the features of their two ends, and of all others; not anchored."""
+    # Nodes with equal features are alike to the same nodes: only different rows are compared.
     kinds, kind_of = np.unique(features, axis=0, return_inverse=True)
     kind_of = kind_of.ravel()
     cuts = np.cumsum(np.bincount(kind_of, minlength=len(kinds)))[:-1]
     members = np.split(np.argsort(kind_of, kind="stable"), cuts) if len(kinds) else []
-    alike, unlike = _compare(kinds, threshold)
-    groups = _transitive(len(kinds), alike, unlike)
+    same, others, own = _compare(kinds, alike)
+    groups = _transitive(len(kinds), same, others) if own.all() else None
     if groups is not None:
         sets = tuple(frozenset(graph.nodes[i] for kind in group for i in members[kind]) for group in groups)
-        return Partition(((FEATURE_REGIONS[0], Within(sets)), (FEATURE_REGIONS[1], Across(sets))))
+        return Partition(((regions[0], Within(sets)), (regions[1], Across(sets))))
     sizes = np.array([len(nodes) for nodes in members])
-    inside = int((sizes * (sizes - 1) // 2).sum())  # the pairs of one kind are alike
-    n_alike = np.inf if alike is None else inside + int(sizes[alike].prod(axis=1).sum())
-    n_unlike = np.inf if unlike is None else int(sizes[unlike].prod(axis=1).sum())
-    _check_size(min(n_alike, n_unlike), FEATURE_REGIONS)
-    if alike is None or n_unlike <= n_alike:
-        assert unlike is not None
-        few = "unlike", _between(members, unlike)
-    else:
-        own = [nodes[np.stack(np.triu_indices(len(nodes), 1), axis=1)] for nodes in members]
-        few = "alike", np.concatenate([_between(members, alike), *own])
+    inside = sizes * (sizes - 1) // 2  # the pairs of one kind
+    n_same = np.inf if same is None else int(inside[own].sum() + sizes[same].prod(axis=1).sum())
+    n_others = np.inf if others is None else int(inside[~own].sum() + sizes[others].prod(axis=1).sum())
+    _check_size(min(n_same, n_others), regions)
+    few, between, listed = (regions[1], others, ~own) if n_others <= n_same else (regions[0], same, own)
+    assert between is not None
+    within = [members[kind][np.stack(np.triu_indices(sizes[kind], 1), axis=1)] for kind in np.flatnonzero(listed)]
     # Not anchored: pairs that are alike may happen to be the edges, but were not read there.
-    return replace(_list_few(graph, *few, FEATURE_REGIONS), anchored=False)
+    pairs = np.concatenate([_between(members, between), *within])
+    return replace(_list_few(graph, few, pairs, regions), anchored=False)
 
 
 def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) -> Partition:
@@ -101,18 +119,15 @@ def _between(members: list[Indices], kinds: Indices) -> Indices:
     return np.concatenate([np.empty((0, 2), dtype=np.int64), *pairs])
 
 
-def _compare(kinds: npt.NDArray[np.float32], threshold: float) -> tuple[Indices | None, Indices | None]:
-    """The pairs of different kinds that are alike, and those that are not; None for too many."""
-    counts = kinds.sum(axis=1).astype(np.int64)
+def _compare(kinds: Features, alike: Alike) -> tuple[Indices | None, Indices | None, npt.NDArray[np.bool_]]:
+    """The pairs of different kinds that are alike, and those that are not, None for too many; is each like itself?"""
     found: list[list[Indices] | None] = [[], []]
-    sizes = [0, 0]
+    sizes, own = [0, 0], np.zeros(len(kinds), dtype=np.bool_)
     step = max(1, _CHUNK // max(1, len(kinds)))
     for start in range(0, len(kinds), step):
         rows = np.arange(start, min(start + step, len(kinds)))
-        common = np.rint(kinds[rows] @ kinds.T).astype(np.int64)
-        union = counts[rows, None] + counts - common
-        # The quotient of two whole numbers is the float nearest to it: 1/3 is at least the threshold 1/3.
-        is_alike = common / np.maximum(union, 1) >= threshold
+        is_alike = alike(kinds, rows)
+        own[rows] = is_alike[np.arange(len(rows)), rows]
         later = rows[:, None] < np.arange(len(kinds))
         for which, mask in enumerate((is_alike & later, ~is_alike & later)):
             sizes[which] += int(mask.sum())
@@ -122,8 +137,8 @@ def _compare(kinds: npt.NDArray[np.float32], threshold: float) -> tuple[Indices 
             else:
                 so_far.append(np.argwhere(mask) + np.array([start, 0]))
     none = np.empty((0, 2), dtype=np.int64)
-    alike, unlike = (None if parts is None else np.concatenate([none, *parts]) for parts in found)
-    return alike, unlike
+    same, others = (None if parts is None else np.concatenate([none, *parts]) for parts in found)
+    return same, others, own
 
 
 def _transitive(n_kinds: int, alike: Indices | None, unlike: Indices | None) -> list[list[int]] | None:

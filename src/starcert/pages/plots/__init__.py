@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from starcert.pages.plots.curves import AccuracyCurves, accuracy_curves
 from starcert.pages.plots.maps import RadiusMap, SlackMap, VerdictMap, radius_map, slack_map, verdict_map
 
-__all__ = ["RadiusMap", "SlackMap", "VerdictMap", "radius_map", "slack_map", "verdict_map"]
+__all__ = ["AccuracyCurves", "RadiusMap", "SlackMap", "VerdictMap", "accuracy_curves", "radius_map", "slack_map",
+           "verdict_map"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

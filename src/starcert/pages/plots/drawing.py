@@ -6,7 +6,7 @@ The same colour for the same thing, legible to the colour-blind, readable at col
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from starcert.objects import Sites
 from starcert.objects.noise import Noise
-from starcert.system.errors import InvalidParameterError, needing
+from starcert.system.errors import needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -36,6 +37,7 @@ LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence 
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
 """How edges of each type are drawn; after the last it begins anew."""
 
+LINE, NEW_LINE = 40, "\n"  # the most characters of a title on one line
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 
 
@@ -58,11 +60,31 @@ def style() -> Iterator[None]:
         yield
 
 
-def two_axes(noise: Noise) -> tuple[str, str]:
-    """The names of the axes of a noise that has two."""
-    if len(noise.axes) != 2:
-        raise InvalidParameterError("noise", "have two axes to be drawn as a map", noise, f"It has {len(noise.axes)}.")
-    return noise.axes[0], noise.axes[1]
+def with_notes(title: str, *notes: str) -> str:
+    """A title with what else must be said, in brackets; a long one has two lines.
+
+    Example:
+        >>> with_notes("Certified", "", "anchored regions"), with_notes("Certified", "")
+        ('Certified (anchored regions)', 'Certified')
+    """
+    said = ", ".join(filter(None, notes))
+    return f"{title}{' ' if len(title) + len(said) < LINE else NEW_LINE}({said})" if said else title
+
+
+def whole_ticks(*axes: Axis) -> None:
+    """Lets counts of flips have ticks at whole numbers alone."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  (only where something is drawn)
+
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def make_room(ax: Axes) -> None:
+    """Lets the figure keep its parts apart where nothing else does: a scale would lie on the plot beside it."""
+    figure: Any = ax.figure
+    if hasattr(figure, "set_layout_engine") and figure.get_layout_engine() is None:
+        with suppress(RuntimeError):  # it has scales already that another layout placed
+            figure.set_layout_engine("constrained")
 
 
 def new_figure(width: float, height: float, *, dpi: float = 150) -> Figure:

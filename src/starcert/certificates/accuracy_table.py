@@ -1,0 +1,144 @@
+"""The table of a paper: how many graphs are answered right and certified, without attack and under attacks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from starcert.certificates.answers import Labels, majority_share
+from starcert.certificates.certify import Certificates
+from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, radius_verdicts, threat_verdicts
+from starcert.certificates.result_rows import counted_threat
+from starcert.objects.noise import RadiusLike
+from starcert.objects.threats import AnyFlips, Threat
+from starcert.system.markup import html_table
+from starcert.system.output import as_frame, fails_at_most, quantity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NO_ATTACK = "no attack"
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
+_LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+
+
+@dataclass(frozen=True)
+class AccuracyTable:
+    r"""Shares of graphs that are right and certified (certified, without labels), a row for each kind of attack.
+
+    Every row counts the graphs that can be attacked so. Of those that are right, each is certified, broken or open.
+
+    Example:
+        >>> import starcert as sc
+        >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2), capacity=[(9,), (9,)])
+        >>> table = found.accuracy_table([0, 0])
+        >>> [(row["attacks"], row["by p_A"]) for row in table.rows]
+        [('no attack', 1.0), ('any 1 flip', 0.5), ('any 2 flips', 0.0)]
+        >>> print(table.to_latex().splitlines()[6])
+        any 1 flip & 2 & 100.0 & 50.0 \\
+    """
+
+    rows: tuple[dict[str, object], ...]
+    caption: str
+
+    @classmethod
+    def of(
+        cls,
+        certificates: Certificates,
+        labels: Labels | None = None,
+        *,
+        threat: Threat | str | None = None,
+        radii: Sequence[RadiusLike] = (),
+    ) -> AccuracyTable:
+        """The table of certificates.
+
+        Args:
+            certificates: the certificates.
+            labels: the true classes; without them shares are of all that are answered.
+            threat: any flips, such as "flips:3", or the threat that was asked about: by default that one, or two flips.
+            radii: further rows, each a radius by axis or in the order of the axes.
+        """
+        noise, weighed = certificates.noise, certificates.verdicts is not None
+        asked = counted_threat(certificates) or AnyFlips(2) if threat is None else threat
+        found: list[tuple[str, SizeVerdicts | RadiusVerdicts]] = []
+        clean, *others = (noise.radius(radius) for radius in ((0,) * len(noise.axes), *radii))
+        found += [(NO_ATTACK, each) for each in radius_verdicts(certificates, labels, radii=[clean])]
+        found += [(each.label, each) for each in threat_verdicts(certificates, labels, threat=asked)]
+        for each in radius_verdicts(certificates, labels, radii=others):
+            flips = [f"{quantity(n, 'flip')} in {axis}" for axis, n in zip(noise.axes, each.radius, strict=True) if n]
+            found.append((", ".join(flips) or NO_ATTACK, each))
+        word = certificates.kind.word if certificates.nodes is None else "node"
+        heads = f"{word}s", "answered" if labels is None else "right"
+        return cls(tuple(_row(*each, heads, weighed) for each in found), _caption(certificates, labels))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, shares from 0 to 1."""
+        return as_frame(self.rows)
+
+    def to_latex(self) -> str:
+        r"""LaTeX that needs \usepackage{booktabs}: shares in percent, rounded down; the caption is a comment."""
+        heads = list(self.rows[0])
+        shares = [head for head in heads if isinstance(self.rows[0][head], float)]
+        named = [f"{latex(head)} (\\%)" if head in shares else latex(head) for head in heads]
+        lines = [f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", _line(named), r"\midrule"]
+        for number, row in enumerate(self.rows):
+            lines += [_line([_cell(row[head]) for head in heads])]
+            lines += [r"\midrule"] if number == 0 and len(self.rows) > 1 else []
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {self.caption}", ""])
+
+    def _repr_html_(self) -> str:
+        shown = [{head: f"{_percent(cell)}%" if isinstance(cell, float) else cell for head, cell in row.items()}
+                 for row in self.rows]  # fmt: skip
+        return html_table(shown, caption=self.caption)
+
+
+def latex(text: str) -> str:
+    r"""Text for LaTeX: what it would take for commands is escaped, and p_A is the paper's.
+
+    Example:
+        >>> print(latex("by p_A"), latex("50% of R&D_1"), latex("~\\x"))
+        by $p_A$ 50\% of R\&D\_1 \textasciitilde{}\textbackslash{}x
+    """
+    pieces = re.split(r"\b(p_A)\b", " ".join(text.split()))
+    return "".join("$p_A$" if each == "p_A" else "".join(_LATEX.get(sign, sign) for sign in each) for each in pieces)
+
+
+def _row(
+    attacks: str, found: SizeVerdicts | RadiusVerdicts, heads: tuple[str, str], weighed: bool
+) -> dict[str, object]:
+    def share(number: int) -> float:
+        return number / found.n_graphs if found.n_graphs else math.nan
+
+    row: dict[str, object] = {"attacks": attacks, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
+    row["by p_A"] = share(found.n_by_p_A)
+    if weighed:
+        row |= {"with evidence": share(found.n_certified), "broken": share(found.n_broken), "open": share(found.n_open)}
+    return row
+
+
+def _caption(certificates: Certificates, labels: Labels | None) -> str:
+    found = "Right and certified." if labels is not None else "Answered and certified (no class is known)."
+    if labels is not None:
+        truth = [label for label in certificates.truth(labels).tolist() if label is not None]
+        found += f" The majority class has {_percent(majority_share(truth))}%." if truth else ""
+    alpha = certificates.alpha
+    found += "" if alpha is None else f" {fails_at_most(alpha, certificates.bounds.family_size)}"
+    return f"{found} Regions are anchored." if any(certificates.anchored) else found
+
+
+def _percent(share: float) -> str:
+    """A share in percent, rounded down to one decimal: never more than there is."""
+    return "–" if math.isnan(share) else f"{np.floor(share * 1000 + 1e-9) / 10:.1f}"
+
+
+def _cell(cell: object) -> str:
+    return latex(_percent(cell) if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else str(cell))
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"

@@ -1,0 +1,60 @@
+"""Node data of a run's graphs that become sites, and what else would give them away."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from starcert.datasets import Dataset
+from starcert.objects import Graph
+from starcert.objects.content import as_array
+from starcert.objects.node_sites import copies_of
+from starcert.objects.vectors import in_order
+from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, did_you_mean
+from starcert.system.output import say
+
+
+def with_node_sites(data: Dataset, forms: Mapping[str, str]) -> Dataset:
+    """The data with these node data as sites, bits or categories; copies of them become anchored in every graph.
+
+    Categories are one-hot rows, or the values that occur in any graph.
+    """
+    graphs: Sequence[Any] = data.graphs
+    if not all(isinstance(graph, Graph) for graph in graphs):
+        hint = "Columns of rows are sites without it."
+        raise InvalidParameterError("node_sites", "be left out where data are no graphs", list(forms), hint)
+    for name, form in forms.items():
+        _check(data, name)
+        values = None if form == "bits" else _values(graphs, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StarcertWarning)  # what says the same is taken care of below
+            made = []
+            for called, graph in zip(data.names or map(str, range(len(graphs))), graphs, strict=True):
+                try:
+                    made.append(graph.with_bits(name) if form == "bits" else graph.with_categories(name, values))
+                except InvalidParameterError as error:
+                    raise StarcertError(f"node_sites.{name}, graph {called!r}: {error}") from None
+        copies = {copy for graph in made for copy in copies_of(graph.node_sites[name], graph.node_data)}
+        for copy in sorted(copies):  # where one graph shows it, all have it
+            made = [graph.with_anchored(copy) if copy in graph.node_data else graph for graph in made]
+            say(f"Note: {copy} says the same as {name}, which is attacked: it is kept for regions, no model sees it.")
+        graphs = made
+    return replace(data, graphs=tuple(graphs))
+
+
+def _check(data: Dataset, name: str) -> None:
+    for place, graph in enumerate(data.graphs):
+        if name not in graph.node_data:
+            called = data.names[place] if data.names else place
+            hint = did_you_mean(name, graph.node_data, f"There are {', '.join(graph.node_data) or 'none'}.")
+            raise InvalidParameterError("node_sites", f"name node data of every graph, {called!r} too", name, hint)
+
+
+def _values(graphs: Sequence[Graph], name: str) -> list[Any] | None:
+    """All values of a datum in any graph; None for one-hot rows."""
+    arrays = [as_array(graph.node_data[name]) for graph in graphs]
+    if all(array is not None and array.ndim == 2 for array in arrays):
+        return None
+    return in_order(value for array in arrays if array is not None for value in array.reshape(-1).tolist())

@@ -1,0 +1,120 @@
+"""The parts of the data of a run, for training, validation and testing: from a file, by shares, or as the data say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from starcert.datasets.dataset import Dataset, stratified_parts
+from starcert.runs.tables import MAX_SHOWN, part_named, read_table
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
+
+_FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing
+_SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
+
+
+def divided(data: Dataset, splits: Path) -> Dataset:
+    """The data with the parts in a file: lists of indices or names by part (.json), or columns name and part (.csv)."""
+    if data.parts is not None:
+        requirement = "be left out where a column of the data says the parts"
+        raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(data.names):
+        places[name].append(place)
+    parts: list[str | None] = [None] * len(data)
+    for part, graph, where in _splits_in(splits):
+        place = _place_of(graph, places, data.names, where)
+        if parts[place] is not None:
+            twice = f"twice in {part}" if parts[place] == part else f"in {parts[place]} and in {part}"
+            raise StarcertError(f"{where}: graph {data.names[place]!r} lies {twice}. Let it lie in one part, once.")
+        parts[place] = part
+    return replace(data, parts=tuple(parts))
+
+
+def _splits_in(path: Path) -> Iterator[tuple[str, object, str]]:
+    """Each part with one of its graphs, and where that is written."""
+    if path.suffix.lower() == ".csv":
+        for number, row in read_table(path, {}, needed=("name", "part")):
+            if (part := part_named(row["part"], where := f"{path}, line {number}")) is not None:
+                yield part, row["name"], where
+        return
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:MAX_SHOWN]
+        raise StarcertError(f"{path}: is not JSON: {reason}. For example {_SPLITS_EXAMPLE}.") from error
+    if not isinstance(found, dict):
+        raise StarcertError(f"{path}: must map each part to a list of its graphs. For example {_SPLITS_EXAMPLE}.")
+    for key, graphs in found.items():
+        part = part_named(key, str(path))
+        if part is None or not isinstance(graphs, list):
+            must = "must be a part with a list of its graphs"
+            raise StarcertError(f"{path}: {key!r} {must}. For example {_SPLITS_EXAMPLE}.")
+        for graph in graphs:
+            yield part, graph, str(path)
+
+
+def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[str], where: str) -> int:
+    if isinstance(graph, int) and not isinstance(graph, bool):
+        if not 0 <= graph < len(names):
+            raise StarcertError(f"{where}: there is no graph {graph}. Indices go from 0 to {len(names) - 1}.")
+        return graph
+    shown = repr(graph[:MAX_SHOWN]) if isinstance(graph, str) else repr(graph)[:MAX_SHOWN]
+    if not isinstance(graph, str):
+        raise StarcertError(f"{where}: {shown} is not a graph. Give indices from 0, or names of graphs.")
+    found = places.get(graph, [])
+    if len(found) > 1:
+        raise StarcertError(f"{where}: {len(found)} graphs are called {shown}. Give indices, in JSON.")
+    if not found:
+        hint = did_you_mean(graph[:MAX_SHOWN], places, f"Names are such as {names[0][:MAX_SHOWN]!r}.")
+        raise StarcertError(f"{where}: no graph is called {shown}. {hint}")
+    return found[0]
+
+
+def with_fractions(data: Dataset, fractions: Mapping[str, float], seed: int) -> Dataset:
+    """The data with parts that have these shares of every class."""
+    if data.parts is not None:
+        requirement = "be left out where the data say the parts"
+        raise InvalidParameterError("fractions", requirement, dict(fractions), "Take one of the two out.")
+    parts: list[str | None] = [None] * len(data)
+    for part, places in zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions", fractions), strict=True):
+        for place in places:
+            parts[place] = part
+    return replace(data, parts=tuple(parts))
+
+
+def _drawn(data: Dataset, fractions: Sequence[float], seed: int, setting: str, got: object) -> list[list[int]]:
+    """The places of parts with these shares of every class, each ascending; refused where classes are not known."""
+    if data.labels.dtype == object:
+        hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+        table = "Where a table calls the column of classes otherwise than label: --columns label=COLUMN."
+        must = "be all for data without classes" if setting == "split" else "be left out for data without classes"
+        raise InvalidParameterError(setting, must, got, f"{hint} {table}")
+    return [sorted(each.tolist()) for each in stratified_parts(data.labels, fractions, seed)]
+
+
+def part_of(data: Dataset, name: str, seed: int) -> Dataset:
+    """A part of the data: "all", or "train", "validation" or "test"; refused if it is empty."""
+    if name == "all":
+        return data
+    if (found := part_if_any(data, name, seed)) is not None:
+        return found
+    if data.parts is None:
+        raise StarcertError(f'The {name} part of {len(data)} graphs is empty. Use split = "all".')
+    sizes = Counter(part for part in data.parts if part)
+    there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
+    raise StarcertError(f"The {name} part of {len(data)} graphs is empty ({there}). Choose another --split.")
+
+
+def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
+    """The part "train", "validation" or "test", 80%, 10% and 10% of every class or the user's own; None if empty."""
+    if data.parts is not None:
+        which = [place for place, part in enumerate(data.parts) if part == name]
+    else:
+        drawn = _drawn(data, _FRACTIONS, seed, "split", name)
+        which = dict(zip(("train", "validation", "test"), drawn, strict=True))[name]
+    return data[which] if which else None

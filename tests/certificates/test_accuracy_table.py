@@ -1,0 +1,50 @@
+import pytest
+
+import starcert as sc
+from starcert.certificates.accuracy_table import latex
+from starcert.objects.threats import AnyFlips
+
+FOUND = sc.certify(
+    sc.clopper_pearson(sc.Votes([[999, 1], [900, 100], [300, 700]], selection=[[9, 1], [9, 1], [3, 7]])),
+    sc.Noise(a_1=0.1, b=0.4),
+    capacity=[(9, 9)] * 3,
+)
+
+
+def test_shares_are_those_of_the_metrics():
+    table = FOUND.accuracy_table([0, 0, 0], threat="flips:1", radii=[(1, 2)])
+    clean, any_one, radius = table.rows
+    assert clean["right"] == clean["by p_A"] == FOUND.certified_accuracy([0, 0, 0], (0, 0)) == pytest.approx(2 / 3)
+    (verdicts,) = sc.metrics.threat_verdicts(FOUND, [0, 0, 0], threat=AnyFlips(1))
+    assert any_one["by p_A"] == verdicts.n_by_p_A / 3
+    assert radius["attacks"] == "1 flip in a_1, 2 flips in b"
+    assert radius["by p_A"] == FOUND.certified_accuracy([0, 0, 0], (1, 2))
+    assert "answered" in FOUND.accuracy_table().rows[0]
+
+
+def test_latex_has_rules_and_nothing_that_it_would_obey():
+    text = FOUND.to_latex([0, 0, 1], radii=[{"a_1": 1, "b": 0}])
+    lines = text.splitlines()
+    assert lines[:2] == [r"\begin{tabular}{lrrr}", r"\toprule"]
+    assert lines[2] == r"attacks & graphs & right (\%) & by $p_A$ (\%) \\"
+    assert r"1 flip in a\_1 & 3 & 100.0 & " in text
+    assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
+    assert lines[-1].startswith("% Right and certified. The majority class has 66.6%.")
+    rows = [line for line in lines if line.endswith(r"\\")]
+    assert {line.count(" & ") for line in rows} == {3}
+    assert (
+        latex("50% & \\input{x} #1 ^~") == r"50\% \& \textbackslash{}input\{x\} \#1 \textasciicircum{}\textasciitilde{}"
+    )
+    assert latex("a\nb") == "a b"
+
+
+def test_shares_are_rounded_down():
+    assert "66.6" in FOUND.to_latex([0, 0, 0])
+    assert "66.7" not in FOUND.to_latex([0, 0, 0])
+
+
+def test_a_notebook_and_a_frame_show_it():
+    pytest.importorskip("pandas")
+    table = FOUND.accuracy_table([0, 0, 0])
+    assert "<td>66.6%</td>" in table._repr_html_()
+    assert list(table.to_frame().columns) == ["attacks", "graphs", "right", "by p_A"]
