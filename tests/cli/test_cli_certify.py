@@ -200,7 +200,7 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
             assert any(all(map(int.__le__, radius, other)) for other in json.loads(row["frontier"]))
     assert any(row["frontier"] != row["frontier_by_p_A"] for row in rows)
     # The stars are broken by one flip; the rest of the six graphs withstand any.
-    cells = cells_of(out, "1 in ")
+    cells = cells_of(out, "1 edge flipped")
     assert (cells[1], cells[2], cells[4:]) == ("6", "6", ["4", "2", "0"])
     page = (project / "weighed" / "report.html").read_text()
     assert 'id="verdict-table"' in page

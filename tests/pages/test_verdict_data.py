@@ -9,10 +9,11 @@ from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed
 
 import starcert as sc
 from starcert.certificates.attack_axes import influences
-from starcert.certificates.metrics import threat_verdicts
+from starcert.certificates.metrics import radii_of_flips, threat_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import FlipEvidence
 from starcert.objects.attack_axes import axes_of
+from starcert.objects.words import AttackWords, Words
 from starcert.pages import write_report
 from starcert.pages.drawings import verdict_data
 from starcert.pages.findings import verdict_rows
@@ -45,16 +46,15 @@ def test_something_of_everything_is_there():
 
 def test_rows_count_the_graphs_one_by_one(kept):
     archive, _ = kept
-    anywhere, rows = verdict_rows(archive)[:2], verdict_rows(archive)[2:]
+    anywhere, rows = (found := verdict_rows(archive)[0])[:2], found[2:]
     assert [row.attacks for row in anywhere] == ["any 1 flip", "any 2 flips"]
     for row, found in zip(anywhere, threat_verdicts(archive.certificates, archive.labels), strict=True):
         by_evidence = found.n_certified - found.n_by_p_A
         assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
         assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
-    axes = archive.noise.axes
-    for row in rows:
-        words = [part.split(" in ") for part in row.attacks.split(", ")]
-        radius = tuple(int({axis: n for n, axis in words}.get(axis, 0)) for axis in axes)
+    radii = radii_of_flips(archive.certificates, 2)
+    assert [row.attacks for row in rows] == list(map(AttackWords(archive.noise).level, radii))
+    for row, radius in zip(rows, radii, strict=True):
         tones = [
             tone_of(one, radius)
             for one, truth in zip(archive.certificates, archive.labels, strict=True)
@@ -66,7 +66,7 @@ def test_rows_count_the_graphs_one_by_one(kept):
 
 def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
     archive, sites = kept
-    data = verdict_data(archive, sites, [True] * 3)
+    data = verdict_data(archive, sites, [True] * 3, AttackWords(archive.noise))
     for one, each, shown in zip(archive.certificates, sites, data["graphs"], strict=True):
         assert shown["broken"] == [list(level) for level in one.broken]
         assert shown["any_flips"] == one.any_flips
@@ -74,9 +74,9 @@ def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
         if one.broken:
             level = min(one.broken, key=lambda level: (sum(level), level))
             found = one.attack(level)
-            words = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, level, strict=True) if n]
-            assert shown["attack"]["label"] == ", ".join(words)
-            u, v = zip(*shown["attack"]["pairs"], strict=True)
+            assert shown["attack"]["label"] == AttackWords(archive.noise).level(level)
+            u, v, after = zip(*shown["attack"]["pairs"], strict=True)
+            assert set(after) == {-1}
             assert each.locate(u, v).tolist() == list(found.sites)
             assert shown["attack"]["votes"] == list(found.votes)
         width = len(archive.noise.axes) + 1
@@ -91,9 +91,9 @@ def test_an_attack_on_typed_edges_says_what_they_become():
     base = sc.classifiers.from_callable(lambda batch: (batch.values == 2).sum(axis=1) // 2, on="batch", n_classes=2)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Edges(delete=0.02, add=0.01, change=0.02)))
     problem = smoothed.problem([graph])
-    for axis, named in (((0, 1, 0), "a–c (d)"), ((0, 0, 1), "a–b (d)")):
+    for axis, named in (((0, 1, 0), "a–c (added: d)"), ((0, 0, 1), "a–b (s → d)")):
         result = smoothed.certify(problem, samples=500, seed=1, evidence=True, threat=sc.threats.Box(axis))
-        data = verdict_data(Archive.from_result(result), problem.sites, [True])
+        data = verdict_data(Archive.from_result(result), problem.sites, [True], AttackWords(result.noise))
         assert data["graphs"][0]["attack"]["named"] == [named]
 
 
@@ -118,8 +118,8 @@ def test_influences_are_the_scores_of_evidence_where_they_stand_out():
 
 def test_without_evidence_the_page_has_none_of_it(tmp_path):
     archive, sites = world(TWO, random_counts(2, 2, 0))
-    assert verdict_rows(archive) == []
-    assert verdict_data(archive, sites, [True, True]) is None
+    assert verdict_rows(archive) == ([], 0)
+    assert verdict_data(archive, sites, [True, True], AttackWords(archive.noise)) is None
     assert "evidence" not in page_data(archive, sites).data
     write_report(tmp_path / "report.html", archive, sites)
     text = (tmp_path / "report.html").read_text()
@@ -141,12 +141,14 @@ def test_shares_by_p_a_and_with_evidence_are_counted_side_by_side(kept):
             assert np.ravel(theirs)[place] == (counted.certified(radius) & is_right).sum()
 
 
-def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp_path):
+def test_the_browser_shows_the_same_tones_and_marks_the_attack(kept, quiet, tmp_path):
     archive, sites = kept
     path = tmp_path / "report.html"
     write_report(path, archive, sites)
     open_page(quiet, path.as_uri())
-    assert texts(quiet, "#verdict-table tbody th") == [row.attacks for row in verdict_rows(archive)]
+    assert texts(quiet, "#verdict-table tbody th") == [
+        row.attacks for row in verdict_rows(archive, Words.of(sites, nodes=False))[0]
+    ]
     if len(archive.noise.axes) > 2:  # the first two, wherever the page starts
         for role, axis in (("yAxis", "0"), ("xAxis", "1")):
             set_value(quiet, f"#frontier-axes select[data-role={role}]", axis, "change")
@@ -216,11 +218,12 @@ def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
     path, *others = (each["attack"] for each in data["evidence"]["graphs"])
     assert others == [None, None]
     assert path["label"] == "1 deletion"
-    assert path["named"][0] in ("a–b", "b–c", "c–d", "d–e")
+    assert path["named"][0] in [f"{edge} (deleted)" for edge in ("a–b", "b–c", "c–d", "d–e")]
     assert not {"slices", "surface"} & set(data["evidence"])
     by_counts, sites = Archive.from_result(archive.certificates.by_p_A), problem.sites
     assert data["slices"] == page_data(by_counts, sites).data["slices"]
-    (one, two) = verdict_rows(archive)
+    (one, two), further = verdict_rows(archive)
+    assert not further
     assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
     assert two.n_attacks == 14 + 6 + 45
 

@@ -18,6 +18,7 @@ from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.math.confidence import Bounds, History, Votes, check_alpha, clopper_pearson
 from starcert.objects.noise import Noise
+from starcert.objects.words import AttackWords
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertWarning, StoreError
@@ -223,11 +224,10 @@ def _certificates_view(certificates: Certificates, missing: list[int]) -> list[R
     """Many certificates in a table: class, bound, and the maximal radii of each; the frontier of a single one."""
     if len(certificates) == 1 and not missing:
         return _frontier_view(certificates[0])
-    rows, names = [], certificates.names
+    rows, names, words = [], certificates.names, AttackWords(certificates.noise)
     for name, one in zip(names, certificates, strict=True):
-        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MAX_ROWS]))
-        more = f" … and {len(one.frontier) - MAX_ROWS:,} more" if len(one.frontier) > MAX_ROWS else ""
-        rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii + more))
+        radii = "abstains" if one.abstained else words.radii(one.frontier.radii, MAX_ROWS)
+        rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii))
     heads = ("graph", "class", "p_lower", "maximal radii")
     title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}){_proved(certificates.noise)}"
     notes = _incomplete(certificates[:MAX_ROWS]) + anchored_notes(certificates.anchored)

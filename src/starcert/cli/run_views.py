@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,10 +17,11 @@ from starcert.certificates.metrics import (
     threat_asked,
 )
 from starcert.certificates.paired import share_interval
+from starcert.certificates.sentences import in_short
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
-from starcert.objects.kinds import Words
+from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.pages import findings
 from starcert.pages.drawings import threat_data
 from starcert.pages.training_page import weights_in_words
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of them
 
-MAX_RADII = 4
+MAX_RADII, MAX_VERDICTS = 4, 20  # radii of a graph, and of the table of verdicts; the report has more of them
 
 
 def trained_view(outcome: TrainedRun) -> Iterator[str]:
@@ -81,6 +82,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *anchored_notes(archive.anchored),
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
+        *_in_short(archive, words),
     ]
     if (times := outcome.times) is not None:
         rows = [row.cells for row in times.rows]
@@ -148,13 +150,13 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
     """With evidence: what each graph withstands, and what breaks it."""
     if archive.certificates.verdicts is None:
         return []
-    threat, rows = threat_asked(archive.certificates), []
+    threat, rows, attack = threat_asked(archive.certificates), [], AttackWords(archive.noise, words)
     known = {} if threat is None else threat_data(archive.certificates, threat)
     for row, (name, truth) in enumerate(zip(archive.names, archive.labels, strict=True)):
         one = archive.certificates[row]
         answer = "abstains" if one.abstained else archive.class_names[one.label]
         wrong = "" if one.abstained or truth in (None, one.label) else ", wrong"
-        by_radius = (_radii(one.frontier.radii), _radii(one.broken), one.any_flips)
+        by_radius = (*(attack.radii(each, MAX_RADII) for each in (one.frontier.radii, one.broken)), one.any_flips)
         found = by_radius if threat is None else [kind for kind, _, _ in known["graphs"][row]]
         rows.append((name, answer + wrong, *found))
     if threat is not None:
@@ -162,7 +164,8 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
         title = f"What each {words.one} withstands"
         return [table(title, heads, rows, left=heads, most=MAX_GRAPHS, more="results.csv has all"), ""]
     heads = (words.one, "answer", "certified", "broken", "any flips")
-    title = f"What each {words.one} withstands, flips in ({', '.join(archive.noise.axes)})"
+    axes = f", flips in ({', '.join(archive.noise.axes)})" if len(archive.noise.axes) <= MAX_TUPLE else ""
+    title = f"What each {words.one} withstands{axes}"
     return [
         table(title, heads, rows, left=heads[:4], most=MAX_GRAPHS, more="results.csv has all"),
         "Certified: no attack of at most this many flips changes the answer. Broken: an attack of this many flips is "
@@ -171,14 +174,18 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
     ]
 
 
-def _radii(radii: Sequence[tuple[int, ...]]) -> str:
-    shown = ", ".join(f"({', '.join(map(str, radius))})" for radius in radii[:MAX_RADII])
-    return f"{shown}, {len(radii) - MAX_RADII:,} more" if len(radii) > MAX_RADII else shown or "none"
+def _in_short(archive: Archive, words: Words) -> Iterator[str]:
+    """What is known about one row, for example; the report has such a sentence for each."""
+    attack = AttackWords(archive.noise, words)
+    for name, one in zip(archive.names, archive.certificates, strict=True):
+        if said := "".join(in_short(one, attack, archive.class_names)):
+            yield f"{words.one.capitalize()} {name}, for example: {said}"
+            return
 
 
 def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     """With evidence or a threat: how many graphs are certified, broken and open, and which votes would settle more."""
-    rows = findings.verdict_rows(archive)
+    rows, further = findings.verdict_rows(archive, words, MAX_VERDICTS)
     if not rows:
         return []
     right = "right" if any(label is not None for label in archive.labels) else "answered"
@@ -193,6 +200,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     what = "Listed: the attacks on all graphs" if listed else "Any k: at most k flips, wherever they are"
     return [
         table(title, heads, cells, left=heads[:1], most=len(cells)),
+        *([f"{further:,} further radii of two flips are not shown here: the report has them."] if further else []),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
         *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
         *findings.deep_votes_used(archive, words),

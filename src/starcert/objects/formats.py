@@ -183,8 +183,12 @@ class Formats(ABC):
 
 
 def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
-    """The element of each node, if node data or sites have `atomic_number`; None where they do not."""
-    own = sites.get(ELEMENT)
+    """The element of each node, from `atomic_number`, or from sites that are symbols; None where nothing says it."""
+    own, known = sites.get(ELEMENT), frozenset(SYMBOLS.split())
+    if (
+        named := next((each for each in sites.values() if each.categories and known.issuperset(each.categories)), None)
+    ) is not None:
+        return [str(symbol) for symbol in named.shown(named.values)]
     numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
     symbols = SYMBOLS.split()
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":

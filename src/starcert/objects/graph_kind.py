@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from starcert.objects.convert import is_networkx, is_pyg
 from starcert.objects.formats import element_symbols
+from starcert.objects.formulas import formula_of, is_molecule
 from starcert.objects.graph import Graph
 from starcert.objects.kinds import Kind
 from starcert.objects.laws import Flip
@@ -119,13 +120,34 @@ class GraphKind(Kind):
         return f"{about} Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
 
     @override
+    def site_noun(self, clean: Any, layer: Layer) -> str:
+        if layer.name == clean.layers[0].name:
+            return "arc" if clean.directed else "bond" if is_molecule(clean) else "edge"
+        data = clean.node_sites[layer.name]
+        one_each = data.flat and data.alphabet > 2
+        return ("atom" if is_molecule(clean) else "node") if one_each else "feature"
+
+    @override
     def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        symbols = element_symbols(clean.node_data, clean.node_sites)
+        names = [f"{symbols[node]} {clean.nodes[node]}" if symbols else str(clean.nodes[node]) for node in place[:1]]
         if layer.name != clean.layers[0].name:
-            return super().site_name(clean, layer, place, value)
-        name = ("→" if clean.directed else "–").join(str(clean.nodes[node])[:LONGEST_NAME] for node in place)
+            data, (node, column) = clean.node_sites[layer.name], place
+            known = data.categories or range(data.alphabet)
+            before = int(data.values[node, column])
+            what = data.name if data.flat else f"{data.name}[{column}]"
+            moved = f"{known[before]} → {known[1 - before if value is None else value]}"
+            return f"{what} of {names[0][:LONGEST_NAME]}: {moved[:LONGEST_NAME]}"
+        names += [f"{symbols[node]} {clean.nodes[node]}" if symbols else str(clean.nodes[node]) for node in place[1:]]
+        name = ("→" if clean.directed else "–").join(each[:LONGEST_NAME] for each in names)
+        there = np.flatnonzero((clean.edges == np.asarray(place)).all(axis=1))
         if value is None:  # a bit
-            return name
-        return f"{name} ({str(clean.type_names[value - 1])[:LONGEST_NAME] if value else 'absent'})"
+            return f"{name} ({'deleted' if len(there) else 'added'})"
+        types = [str(each)[:LONGEST_NAME] for each in clean.type_names]
+        if not len(there):
+            return f"{name} (added: {types[value - 1]})"
+        before_type = types[int(clean.edge_types[there[0]]) - 1]
+        return f"{name} ({before_type} → {types[value - 1]})" if value else f"{name} ({before_type}, deleted)"
 
     @override
     def drawing(self, clean: Any) -> dict[str, Any] | None:
@@ -143,7 +165,7 @@ class GraphKind(Kind):
             drawing["names"] = [str(node)[:LONGEST_NAME] for node in clean.nodes]
         if (symbols := element_symbols({**clean.anchored_data, **clean.node_data}, clean.node_sites)) is not None:
             drawing["symbols"] = symbols
-        return drawing
+        return drawing | (formula_of(clean, symbols) if is_molecule(clean) else {})
 
 
 GRAPHS = GraphKind()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -150,6 +149,10 @@ class Kind:
         """A site by its coordinates, with its new value where sites have more than two."""
         return f"{layer.name} {', '.join(map(str, place))}" + ("" if value is None else f" (value {value})")
 
+    def site_noun(self, clean: CleanObject, layer: Layer) -> str:
+        """What one site of a layer is called, as in "1 bond deleted"; its plural ends in s."""
+        return self.site_words.get(layer.name, ("site", ""))[0]
+
     def drawing(self, clean: CleanObject) -> dict[str, Any] | str | None:
         """What a page shows of an object: an SVG, or the parts of a graph as `drawing.js` takes them; None: nothing."""
         return None
@@ -163,31 +166,3 @@ def kind_of(*objects: CleanObject) -> Kind:
     """The kind that all these objects have; if they have several or none, that of any objects."""
     kinds: set[Kind] = {getattr(each, "kind", OBJECTS) for each in objects}
     return kinds.pop() if len(kinds) == 1 else OBJECTS
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the rows of results, the sites of an attacker, and sites that are not 0 (`present`) are called."""
-
-    one: str = "graph"
-    site: str = "node pair"
-    present: str = "edges"
-    whole: str = "graph"  # what noise falls on: an object, also where its nodes are the rows
-
-    @classmethod
-    def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
-        """The words for objects with these sites; `nodes`: their nodes are the rows."""
-        kind = kind_of(*(each.clean for each in sites))
-        layers = {block.layer for each in sites for block in each.blocks}
-        site, present = kind.site_words.get(layers.pop() if len(layers) == 1 else "", ("site", "not 0"))
-        return cls("node" if nodes else kind.word, site, present, kind.word)
-
-    @property
-    def many(self) -> str:
-        """Several rows."""
-        return f"{self.one}s"
-
-    @property
-    def sites(self) -> str:
-        """Several sites."""
-        return f"{self.site}s"

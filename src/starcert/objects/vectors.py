@@ -196,14 +196,6 @@ class RowKind(Kind):
         return region
 
     @override
-    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
-        frame: VectorFrame = clean.frame
-        if not frame.names and not frame.alphabets:
-            return super().site_name(clean, layer, place, value)
-        called = f"{frame.named(place)}"
-        return called if value is None else f"{called} ({frame.value_name(place[0], value)})"
-
-    @override
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
         clean = sites.clean
         assert isinstance(clean, Vector)
@@ -211,6 +203,14 @@ class RowKind(Kind):
         for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
             row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
         return type(clean)._of(row, clean.frame)
+
+    @override
+    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        frame, (column,) = clean.frame, place
+        before = int(clean.row[column])
+        after = 1 - before if value is None else value
+        name = frame.names[column] if frame.names else f"column {column}"
+        return f"{name} ({frame.value_name(column, before)} → {frame.value_name(column, after)})"
 
     @override
     def as_rows(self, objects: Sequence[CleanObject]) -> npt.NDArray[np.int64]:

@@ -1,24 +1,17 @@
-// The curves of all compared runs (a colour for each run, dashes for each axis, the first ones wider, so that none hides
-// another), and a map of the difference of two.
+// The curves of all compared runs, narrower ones over broader ones, so that none hides another, and a map of the difference
+// of two.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
-  const DASHES = [undefined, "dash", "dot", "dashdot", "longdash"];
-  const axes = [...new Set(data.curves.map((curve) => curve.axis))];
   const signed = (share, digits = 0) => `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(digits)}%`;
 
-  const width = (run) => 2.5 + 2 * Math.max(0, Math.min(4, data.runs.length) - 1 - data.runs.indexOf(run));
-
+  // A plot for each axis, with a line for each run.
   function drawCurves() {
-    const traces = data.curves.map(({ run, axis, x, y }) => ({
-      type: "scatter", mode: "lines", name: `${run}: ${axis}`, x, y,
-      line: { shape: "hv", width: width(run), color: COLOURS[data.runs.indexOf(run) % COLOURS.length], dash: DASHES[axes.indexOf(axis) % DASHES.length] },
-      hovertext: y.map((share, k) => `${run}: ${x[k]} flips in ${axis}\n${Text.percent(share)} ${data.what}`),
-    }));
-    const shown = Charts.layout("flips on one axis", `share ${data.what}`, { ground: "#fff" });
-    Object.assign(shown.yaxis, Charts.SHARE_AXIS);
-    SvgPlot.draw($("compare-plot"), traces, shown);
+    const axes = [...new Set(data.curves.map((curve) => curve.axis))];
+    const panels = axes.map((axis) => [`flips in ${axis}`, data.curves.filter((curve) => curve.axis === axis && curve.x.length).map(({ run, x, y }) => ({
+      name: run, x, y, hovertext: y.map((share, k) => `${run}: ${x[k]} flips in ${axis}\n${Text.percent(share)} ${data.what}`),
+    }))]);
+    Charts.panels($("compare-plot"), panels.filter(([, traces]) => traces.length), `share ${data.what}`, axes.length > Charts.MAX_LINES);
     $("compare-plot").setAttribute("aria-label", `Shares ${data.what}, run by run and axis by axis; the table below has the differences.`);
   }
 

@@ -20,6 +20,7 @@ from starcert.certificates.paired import StructureGain, paired_difference
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
+from starcert.objects.words import AttackWords
 from starcert.pages.compared_runs import (
     AnyArchive,
     ComparedRun,
@@ -186,11 +187,13 @@ def _attackers(
         certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in outcomes]
         yield threat.label_of(n), possible, certified
     for axis in shared:
+        noise = runs[0].archive.noise
+        words = AttackWords(noise).axes[noise.axes.index(axis)]
         limits = [limit for run in runs if (limit := run.requested(axis)) is not None]
         far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
         possible = np.all([run.has_sites([axis]) for run in runs], axis=0)
         for n in range(1, far + 1):
-            yield f"{n} in {axis}", possible, [run.certified({axis: n}) for run in runs]
+            yield f"{n} {words.one if n == 1 else words.many}", possible, [run.certified({axis: n}) for run in runs]
 
 
 def _steps(outcomes: Sequence[Sequence[SizeOutcome]]) -> list[int]:

@@ -1,17 +1,17 @@
-// A graph as a drawing: edges in the colour of their region, absent pairs of a region hinted at, fixed edges grey. Arcs have
-// heads, and types of edges differ in their dashes.
-// With evidence, node pairs are as wide as their influence is great, and the pairs of a known attack are red.
+// A graph as a drawing: edges in the colour of their region, absent pairs of a region dotted, fixed edges grey. Arcs have heads,
+// types of edges differ in their dashes, and molecules have the bonds, elements and places that RDKit gives them.
+// With evidence, node pairs are as wide as their influence is great, and a known attack is marked.
 const Drawing = (() => {
   // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#333333"];
   const FIXED = "#9aa4ae";
-  const ATTACK = "#c1121f";
   const MAX_HINTS = 1500;
+  const MAX_BUSY = 40; // nodes of a graph that shows more than its edges and an attack
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];
 
   const colour = (region) => COLOURS[region % COLOURS.length];
   const dashes = (region) => ["", "7 4", "2 4"][Math.floor(region / COLOURS.length) % 3];
-  const TYPES = ["", "10 4", "3 3", "12 3 3 3", "1 4", "14 3 2 3 2 3"];
+  const TYPES = ["", "10 4", "4 3", "12 3 3 3", "16 3", "14 3 4 3 4 3"];
   const [WIDTHS, HEAD] = [[2.4, 3.4, 2.4, 2.4, 4, 2.4], 9];
   const dashesOf = (type) => TYPES[(type - 1) % TYPES.length];
 
@@ -48,8 +48,9 @@ const Drawing = (() => {
     const code = (u, v) => u * graph.n + v;
     return {
       ...graph, base: graph,
-      pairs: found ? found.pairs.map(([u, v, share]) => [u, v, region.get(code(u, v)), share / 100, present.has(code(u, v))]) : [],
-      attack: found && found.attack ? found.attack.pairs.map(([u, v]) => [u, v, present.has(code(u, v))]) : [],
+      pairs: found ? found.pairs.map(([u, v, share]) => [u, v, region.get(code(u, v)), share / 100, present.has(code(u, v))]).filter((each) => each[4] || !graph.busy) : [],
+      attack: found && found.attack ? found.attack.pairs.map(([u, v, after]) => [u, v, present.get(code(u, v)) || 0, after]) : [],
+      attackedNodes: (found && found.attack && found.attack.nodes) || [],
     };
   }
 
@@ -59,7 +60,7 @@ const Drawing = (() => {
     const region = new Map();
     const blocks = packed.blocks.map((number) => (number === null ? null : data.drawings.blocks[number]));
     blocks.forEach((block, r) => { if (block) for (const [u, v] of pairsOf(block)) region.set(u * n + v, r); });
-    const present = new Set(edges.map(([u, v]) => u * n + v));
+    const present = new Map(edges.map(([u, v], e) => [u * n + v, packed.types ? packed.types[e] : 1])); // with their types
     const absent = [...region].filter(([code]) => !present.has(code)).map(([code, r]) => [Math.floor(code / n), code % n, r]);
     // A node has the colour of a region if that is the only one that holds all pairs inside a set with this node.
     const homes = Array.from({ length: n }, () => []);
@@ -70,9 +71,11 @@ const Drawing = (() => {
     const names = packed.names === undefined ? null : data.drawings.names[packed.names];
     const called = names || Array.from({ length: n }, (_, i) => String(i));
     const symbols = packed.symbols === undefined ? null : data.drawings.names[packed.symbols];
+    const points = packed.points && Array.from({ length: n }, (_, i) => [packed.points[2 * i] / 150, packed.points[2 * i + 1] / 150]);
     return {
+      points: points && scaled(points, 80), molecule: Boolean(points), orders: packed.orders, charges: packed.charges || [], busy: n > MAX_BUSY,
       n, absent, region, present, directed: Boolean(packed.directed), blocks: blocks.some(Boolean),
-      names: symbols ? called.map((name, i) => `${symbols[i]} ${name}`) : called, labels: symbols || called,
+      names: symbols ? called.map((name, i) => `${symbols[i]} ${name}`) : called, labels: symbols || (points ? called.map(() => "") : called),
       typeNames: packed.types ? data.drawings.names[packed.type_names] : [],
       home: homes.map((list) => (list.length === 1 ? list[0] : -1)),
       types: packed.types || [],
@@ -118,17 +121,18 @@ const Drawing = (() => {
   }
 
   // A short piece of a line as edges of this type have it, for a legend.
-  function sample(type) {
-    const svg = shape("svg", { viewBox: "0 0 42 10", width: 42, height: 10, "aria-hidden": "true", class: "sample" });
-    svg.append(shape("line", { x1: 1, y1: 5, x2: 41, y2: 5, stroke: "#1d2733", "stroke-width": WIDTHS[(type - 1) % WIDTHS.length], ...(dashesOf(type) && { "stroke-dasharray": dashesOf(type) }) }));
+  function sample(type, order) {
+    const svg = shape("svg", { viewBox: "0 0 42 12", width: 42, height: 12, "aria-hidden": "true", class: "sample" });
+    if (order) svg.append(...Formula.bond([1, 6], [41, 6], order, 1, { stroke: "#1d2733", "stroke-width": 2 }));
+    else svg.append(shape("line", { x1: 1, y1: 5, x2: 41, y2: 5, stroke: "#1d2733", "stroke-width": WIDTHS[(type - 1) % WIDTHS.length], ...(dashesOf(type) && { "stroke-dasharray": dashesOf(type) }) }));
     return svg;
   }
 
-  function scaled(points) {
+  function scaled(points, most = 110) {
     const low = [0, 1].map((k) => Math.min(...points.map((point) => point[k])));
     const high = [0, 1].map((k) => Math.max(...points.map((point) => point[k])));
     const scale = Math.min(
-      (WIDTH - 2 * MARGIN) / Math.max(high[0] - low[0], 1e-9), (HEIGHT - 2 * MARGIN) / Math.max(high[1] - low[1], 1e-9), 110,
+      (WIDTH - 2 * MARGIN) / Math.max(high[0] - low[0], 1e-9), (HEIGHT - 2 * MARGIN) / Math.max(high[1] - low[1], 1e-9), most,
     );
     return points.map(([x, y]) => [
       +(WIDTH / 2 + scale * (x - (low[0] + high[0]) / 2)).toFixed(1), +(HEIGHT / 2 + scale * (y - (low[1] + high[1]) / 2)).toFixed(1),
@@ -144,13 +148,19 @@ const Drawing = (() => {
     const size = Math.max(3.2, Math.min(10, 48 / Math.sqrt(graph.n)));
     if (withAbsent) {
       for (const [u, v, r] of graph.absent.slice(0, MAX_HINTS)) {
-        svg.append(line(graph.points, u, v, { stroke: colour(r), "stroke-opacity": 0.16, "stroke-width": 1, "stroke-dasharray": "3 4" }));
+        svg.append(line(graph.points, u, v, { class: "absent", stroke: colour(r), "stroke-opacity": 0.3, "stroke-width": 1.4, ...Formula.DOTS }));
       }
     }
     const weighed = byInfluence && graph.pairs.length > 0;
     const width = graph.edges.length > 400 ? 1.2 : weighed ? 1.6 : 2.4;
+    Formula.bands(svg, graph);
+    const sides = graph.orders && Formula.sides(graph);
     graph.edges.forEach(([u, v, r], e) => {
       const type = graph.types[e];
+      if (graph.orders) {
+        svg.append(...Formula.bond(graph.points[u], graph.points[v], graph.orders[e], sides[e], { stroke: r < 0 ? FIXED : colour(r), "stroke-width": 2, "stroke-opacity": weighed ? 0.6 : 1 }));
+        return;
+      }
       const dash = graph.typeNames.length ? dashesOf(type) : r < 0 ? "" : dashes(r);
       const attributes = {
         stroke: r < 0 ? FIXED : colour(r), "stroke-width": graph.typeNames.length ? WIDTHS[(type - 1) % WIDTHS.length] : width,
@@ -162,20 +172,17 @@ const Drawing = (() => {
       for (const [u, v, r, share, there] of [...graph.pairs].reverse()) {
         svg.append(line(graph.points, u, v, {
           class: "influence", stroke: colour(r), "stroke-width": (1 + 6 * share).toFixed(1), "stroke-opacity": (0.25 + 0.65 * share).toFixed(2),
-          ...(!there && { "stroke-dasharray": "6 4" }),
+          ...(!there && Formula.DOTS),
         }));
       }
     }
-    for (const [u, v, there] of graph.attack) {
-      svg.append(line(graph.points, u, v, { stroke: "#fff", "stroke-width": 9, "stroke-linecap": "round" }));
-      svg.append(line(graph.points, u, v, { class: "attack", stroke: ATTACK, "stroke-width": 5, ...(!there && { "stroke-dasharray": "9 5" }) }));
-    }
     graph.points.forEach(([cx, cy], i) => {
       const mark = marks && marks.get(i);
+      if (graph.molecule && !marks) { atom(svg, graph, i); return; }
       const plain = marks ? !mark || !mark.dark : graph.home[i] < 0;
       const fill = marks ? (mark ? mark.fill : "#fff") : plain ? "#fff" : colour(graph.home[i]);
       const dot = shape("circle", {
-        cx, cy, r: size, fill, stroke: mark && mark.chosen ? "#c1121f" : plain ? "#56616e" : "#fff", "stroke-width": mark && mark.chosen ? 3.5 : 1.6,
+        cx, cy, r: size, fill, stroke: mark && mark.chosen ? "#1d2733" : plain ? "#56616e" : "#fff", "stroke-width": mark && mark.chosen ? 3.5 : 1.6,
         ...(mark && { class: "target", "data-node": i }),
       }, mark ? mark.title : graph.names[i]);
       if (mark) dot.addEventListener("click", mark.choose);
@@ -189,8 +196,21 @@ const Drawing = (() => {
         svg.append(label);
       }
     });
+    Formula.marks(svg, graph);
     return svg;
   }
 
-  return { unpack, draw, colour, sample, pairsOf, FIXED, MAX_HINTS };
+  // An atom: its element on a ground that covers the ends of its bonds, or a point in the colour of its region.
+  function atom(svg, graph, i) {
+    const [[cx, cy], home, text] = [graph.points[i], graph.home[i], Formula.atomText(graph, i)];
+    const attacked = graph.attackedNodes.some(([node]) => node === i);
+    const fill = attacked ? Formula.MARK : text ? "#f4f6f8" : home < 0 ? "#56616e" : colour(home);
+    svg.append(shape("circle", { class: "atom", cx, cy, r: text ? 4 + 4 * text.length : 2.6, fill }, graph.names[i]));
+    if (!text) return;
+    const label = shape("text", { x: cx, y: cy, "text-anchor": "middle", "dominant-baseline": "central", "font-size": 15, fill: home < 0 || attacked ? "#1d2733" : colour(home), "pointer-events": "none" });
+    label.textContent = text;
+    svg.append(label);
+  }
+
+  return { unpack, draw, colour, sample, pairsOf, shape, line, SIZE: [WIDTH, HEIGHT], FIXED, MAX_HINTS };
 })();

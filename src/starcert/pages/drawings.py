@@ -20,9 +20,9 @@ from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
 from starcert.files import Archive
 from starcert.objects import Region
 from starcert.objects.kinds import kind_of
-from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat
+from starcert.objects.words import AttackWords
 
 MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
 MAX_LEVELS = 300  # of a graph, with the reason for their verdict
@@ -74,7 +74,9 @@ class Drawings:
         return self._known_names[key]
 
 
-def verdict_data(archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool]) -> dict[str, Any] | None:
+def verdict_data(
+    archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool], words: AttackWords
+) -> dict[str, Any] | None:
     """What the browser draws of evidence, row by row, with the sites of each; None where there is none."""
     certificates = archive.certificates
     if certificates.verdicts is None:
@@ -85,7 +87,7 @@ def verdict_data(archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool]
             "any_flips": None if one.capacity is None else one.any_flips,
             "broken": [list(level) for level in one.broken],
             "reasons": _reasons(one, texts),
-            "attack": _attack(one, each, archive.noise),
+            "attack": _attack(one, each, words),
             "pairs": _pairs(influences(record, each, archive.noise), each) if shown and record is not None else [],
         }
         for one, each, shown, record in zip(certificates, sites, drawn, archive.votes.records, strict=True)
@@ -129,7 +131,7 @@ def _reason(one: Certificate, outcome: SizeOutcome, size: int) -> str:
     return "" if found is None else found.why
 
 
-def _attack(one: Certificate, sites: Sites, noise: Noise) -> dict[str, Any] | None:
+def _attack(one: Certificate, sites: Sites, words: AttackWords) -> dict[str, Any] | None:
     """The attack that breaks the smallest broken level, or size of a threat."""
     looked = {} if one.verdicts is None else one.verdicts.sizes
     size = min((size for size, verdict in looked.items() if verdict.kind == "broken"), default=None)
@@ -137,18 +139,38 @@ def _attack(one: Certificate, sites: Sites, noise: Noise) -> dict[str, Any] | No
     attack = looked[size].attack if size is not None else None if level is None else one.attack(level)
     if attack is None:
         return None
-    flips = ", ".join(f"{n:,} in {axis}" for axis, n in zip(noise.axes, level or (), strict=level is not None) if n)
-    positions = np.array(attack.sites, dtype=np.int64)
+    flips = "" if level is None else words.level(level)
     moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
     named = [site_name(sites, position, value) for position, value in moved]
     return {
         "label": flips if one.asked is None or size is None else one.asked.threat.label_of(size),
-        "pairs": _edge_pairs(positions, sites)[0],
+        **_attacked_parts(attack, sites),
         "named": named,
         "n_sites": len(attack.sites),
         "votes": list(attack.votes),
         "delta": attack.delta,
     }
+
+
+def _attacked_parts(attack: FoundAttack, sites: Sites) -> dict[str, Any]:
+    """The attacked node pairs, each with its new type (0: deleted, −1: it is a bit and flips), and attacked nodes.
+
+    A node whose category is attacked has a text that says what becomes of it.
+    """
+    clean, pairs, nodes = sites.clean, list[list[int]](), dict[int, str]()
+    kind, first = kind_of(clean), clean.layers[0].name
+    for position, value in zip(attack.sites, attack.values or repeat(None), strict=False):
+        layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
+        place = [int(each[0]) for each in sites.coordinates([position])]
+        if not kind.has_nodes:
+            continue
+        if layer.name == first:
+            pairs.append([*place, -1 if value is None else value])
+        else:
+            nodes[place[0]] = (
+                kind.site_name(clean, layer, place, value).partition(": ")[2] if layer.alphabet > 2 else ""
+            )
+    return {"pairs": pairs, "nodes": list(nodes.items())}
 
 
 def _pairs(gains: npt.NDArray[np.float64], sites: Sites) -> list[list[int]]:

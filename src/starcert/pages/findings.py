@@ -10,15 +10,15 @@ from typing import NamedTuple
 from starcert.certificates import metrics, result_rows
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
 from starcert.files import Archive
-from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
+from starcert.objects.words import AttackWords, Words
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
 from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
-MAX_RADII = 20  # the most radii with a row in a table of verdicts
+MAX_RADII = 500  # the most radii with a row in a table of verdicts; how many more there are is said
 
 
 GRAPHS = Words()
@@ -96,17 +96,19 @@ def has_radii_by_evidence(archive: Archive) -> bool:
     return archive.certificates.verdicts is not None and threat_asked(archive.certificates) is None
 
 
-def verdict_rows(archive: Archive) -> list[VerdictRow]:
-    """The rows for at most 1, at most 2, … units; with evidence about radii also those of one and two flips."""
+def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII) -> tuple[list[VerdictRow], int]:
+    """The rows for at most 1, at most 2, … units; with evidence about radii also those of one and two flips.
+
+    Of these radii there are at most this many, and the number says how many are left out.
+    """
     rows = [VerdictRow.of(each.label, each) for each in by_size(archive)]
     threat = counted_threat(archive)
     if threat is None or not has_radii_by_evidence(archive):
-        return rows
-    radii = metrics.radii_of_flips(archive.certificates, min(2, threat.most))[:MAX_RADII]
-    for each in metrics.radius_verdicts(archive.certificates, _known_labels(archive), radii=radii):
-        flips = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
-        rows.append(VerdictRow.of(", ".join(flips), each))
-    return rows
+        return rows, 0
+    radii, attack = metrics.radii_of_flips(archive.certificates, min(2, threat.most)), AttackWords(archive.noise, words)
+    found = metrics.radius_verdicts(archive.certificates, _known_labels(archive), radii=radii[:most])
+    rows += [VerdictRow.of(attack.level(each.radius), each) for each in found]
+    return rows, max(0, len(radii) - most)
 
 
 def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:

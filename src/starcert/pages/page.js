@@ -71,6 +71,8 @@
       else lead.push("; the true class is ", Text.name(classes[graphs.truth[g]]), ".");
     }
     $("detail-lead").replaceChildren(...lead);
+    const short = data.in_short.different[data.in_short.of[g]];
+    $("in-short").replaceChildren(...short.map((text, k) => (k % 2 ? Text.element("em", {}, Text.name(text)) : text)));
     const reason = graphs.anchored.different[graphs.anchored.of[g]];
     $("detail-anchor").textContent = reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this ${words.whole}.` : "";
     drawRegions();
@@ -91,8 +93,8 @@
     const listed = attack.named.join(", ") + (further ? ` … and ${Text.count(further)} more` : "");
     const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
-    const red = state.unpacked && attack.pairs.length ? ", red in the drawing" : "";
-    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${red}: flip `, listed,
+    const marked = state.unpacked && (attack.pairs.length || attack.nodes.length) ? ", marked in yellow in the drawing" : "";
+    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${marked}: `, listed,
       ...(told.length
         ? [`. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`]
         : [". That is certain: all copies with few flips were asked, and those that fail have a probability of one half or more there."]));
@@ -126,8 +128,8 @@
       $("drawing-caption").textContent = notDrawn(o);
       return;
     }
-    if (graph.typeNames.length) $("type-legend").append(...graph.typeNames.map((name, k) => Text.element("li", {}, Drawing.sample(k + 1), Text.name(name))));
-    $("absent").checked = graph.absent.length <= 250;
+    if (graph.typeNames.length) $("type-legend").append(...graph.typeNames.map((name, k) => Text.element("li", {}, Drawing.sample(k + 1, graph.orders && Formula.ORDERS.indexOf(name) + 1), Text.name(name))));
+    $("absent").checked = !graph.busy && !graph.molecule && graph.absent.length <= 250;
     redraw();
   }
 
@@ -170,8 +172,7 @@
       swatch.style.background = color;
       return [Text.element("li", {}, swatch, `${name}: ${Text.count(totals[k])}`)];
     }));
-    const red = graph.attack.length ? " Red pairs are an attack on it: solid ones are removed, dashed ones are added." : "";
-    $("picture-caption").textContent = `A click chooses a node; the chosen one has a ring.${red} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`;
+    $("picture-caption").textContent = `A click chooses a node; the chosen one has a ring.${attackText(graph, " on it")} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`;
   }
 
   function redraw() {
@@ -183,12 +184,18 @@
     const edges = graph.directed ? "Arcs" : "Edges";
     const fixed = graph.edges.some(([, , region]) => region < 0) ? ` Grey ${edges.toLowerCase()} are fixed: they lie in no region.` : "";
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
-    const hints = shown ? ` Faint lines are absent ${graph.directed ? "arcs" : "pairs"} of a region, which an attacker may add.` : "";
+    const hints = shown ? ` Dotted lines are absent ${graph.directed ? "arcs" : "pairs"} of a region, which an attacker may add.` : "";
     const more = shown && graph.absent.length > Drawing.MAX_HINTS ? ` (${Text.count(Drawing.MAX_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
-    const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dashed pairs are absent." : "";
-    const red = graph.attack.length ? " Red pairs are the attack: solid ones are removed, dashed ones are added." : "";
+    const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dotted pairs are absent." : "";
+    const left = weighed && graph.busy ? " Absent pairs are left out." : "";
     const coloured = graph.blocks ? `${edges} have the colour of their region.` : "";
-    $("drawing-caption").textContent = `${coloured}${nodes}${fixed}${hints}${more}${influence}${red}`;
+    $("drawing-caption").textContent = `${coloured}${nodes}${fixed}${hints}${more}${influence}${left}${attackText(graph)}`;
+  }
+
+  // What the marks of an attack mean.
+  function attackText(graph, whose = "") {
+    if (!graph.attack.length && !graph.attackedNodes.length) return "";
+    return ` The yellow band marks the attack${whose}: crossed out is what it deletes, dotted what it adds.`;
   }
 
   function drawVotes() {
@@ -242,7 +249,7 @@
       Plots.verdicts($("verdict-plot"), data, view(), state.graph);
       const { any_flips: any, broken } = data.evidence.graphs[state.graph];
       const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
-      $("verdict-caption").textContent = `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.radii(broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`;
+      $("verdict-caption").textContent = `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.levels(data, broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`;
       $("verdict-plot").setAttribute("aria-label", `Verdicts. ${$("verdict-caption").textContent}`);
     }
     Plots.frontier($("frontier-plot"), data, view(), state.graph, state.failure);
@@ -295,7 +302,7 @@
       if (axes.length < 3) continue;
       for (const [role, title] of [["yAxis", "y axis"], ["xAxis", "x axis"]]) {
         const select = Text.element("select", { "data-role": role });
-        axes.forEach((axis, number) => select.append(Text.element("option", { value: number }, axis)));
+        axes.forEach((axis, number) => select.append(Text.element("option", { value: number }, data.axis_words[number][2].replace(/^flips in /, ""))));
         select.value = state[role];
         select.addEventListener("change", () => {
           const [other, before] = [role === "yAxis" ? "xAxis" : "yAxis", state[role]];
@@ -322,10 +329,10 @@
   });
   $("absent").addEventListener("change", redraw);
   if (data.evidence) $("influence").addEventListener("change", redraw);
-  const plots = ["surface-plot", "frontier-plot", "curves-plot", ...(byRadius ? ["surface-counted", "verdict-plot"] : [])];
   // Paper has its own width.
-  window.addEventListener("beforeprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id), [660, 400]); });
-  window.addEventListener("afterprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id)); });
+  const plots = () => [...document.querySelectorAll(".plot")].filter((div) => div.data);
+  window.addEventListener("beforeprint", () => { for (const div of plots()) SvgPlot.resize(div, div.closest(".small") ? [320, 230] : [660, 400]); });
+  window.addEventListener("afterprint", () => { for (const div of plots()) SvgPlot.resize(div); });
 
   if (graphs.node !== null) {
     axes.forEach((axis, number) => $("picture-axis").append(Text.element("option", { value: number }, axis)));

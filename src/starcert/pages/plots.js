@@ -5,7 +5,7 @@ const Plots = (() => {
 
   const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
   const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
-  const axisTitle = (data, axis) => `flips in ${data.axes[axis]}`;
+  const axisTitle = (data, axis) => data.axis_words[axis][2];
 
   // The border of a down-set of cells: row i covers its first covers[i] cells.
   function border(covers, xAxis, yAxis) {
@@ -46,7 +46,7 @@ const Plots = (() => {
       const shares = counts[0].map((n) => n / whole);
       const traces = [{
         type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: shares,
-        line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertext: shares.map((share, k) => `${x[k]} flips: ${Text.percent(share)}`),
+        line: { shape: "steps", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertext: shares.map((share, k) => `${x[k]} flips: ${Text.percent(share)}`),
       }];
       if (known) traces.push(lineTrace({ x: [x[0], x[x.length - 1]], y: [majority, majority] }, "majority-class share", { color: WARN, dash: "dash", width: 2.5 }));
       const shown = layout(axisTitle(data, view.yAxis), `share ${what}`, { ground: "#fff" });
@@ -89,24 +89,25 @@ const Plots = (() => {
     return worth.indexOf(Math.max(...worth));
   }
 
-  // For each axis the share certified, and that right and certified, by the number of flips there alone. Where both are
-  // drawn, the first is broad and pale: neither hides the other.
+  // For each axis the share certified, and that right and certified, by the number of flips there alone: a plot of all axes for
+  // either, whose lines lie within one another where they are equal; of many axes, a small plot for each with both.
   function curves(div, data) {
-    const traces = data.axes.flatMap((name, axis) => {
+    const along = (axis, p, table) => (data.pairs[p].length > 1 && data.pairs[p][0] === axis ? table[p].map((row) => row[0]) : table[p][0]);
+    const found = data.axes.flatMap((_, axis) => {
       const p = data.pairs.findIndex((pair) => pair.includes(axis));
-      const along = (table) => (data.pairs[p].length > 1 && data.pairs[p][0] === axis ? table[p].map((row) => row[0]) : table[p][0]);
-      const x = data.surface.ticks[axis];
-      const line = { shape: "hv", color: Drawing.colour(axis), width: 2.5 };
-      const broad = data.surface.labelled[p] ? { width: 8, opacity: 0.3 } : {};
-      const kinds = [["certified", data.surface.certified, data.surface.graphs[p], broad], ["right and certified", data.surface.right, data.surface.labelled[p], {}]];
-      return kinds.filter(([, , whole]) => whole).map(([what, table, whole, style]) => {
-        const y = along(table).map((n) => n / whole);
-        return { type: "scatter", mode: "lines", name: `${name}: ${what}`, x, y, line: { ...line, ...style }, hovertext: y.map((share, k) => `${x[k]} flips in ${name}: ${Text.percent(share)} ${what}`) };
+      const [x, title] = [data.surface.ticks[axis], axisTitle(data, axis)];
+      const kinds = [["right and certified", data.surface.right, data.surface.labelled[p]], ["certified", data.surface.certified, data.surface.graphs[p]]];
+      return kinds.filter(([, , whole]) => whole).map(([what, table, whole]) => {
+        const y = along(axis, p, table).map((n) => n / whole);
+        return { axis, what, trace: { name: `${title.replace(/^flips in /, "")}: ${what}`, x, y, hovertext: y.map((share, k) => `${title}: ${Text.count(x[k])}\n${Text.percent(share)} ${what}`) } };
       });
     });
-    const shown = layout("flips on one axis", `share of ${data.words.many}`, { ground: "#fff" });
-    Object.assign(shown.yaxis, SHARE_AXIS);
-    SvgPlot.draw(div, traces, shown);
+    const whats = [...new Set(found.map(({ what }) => what))];
+    const many = data.axes.length > Charts.MAX_LINES;
+    const panels = many
+      ? data.axes.map((_, axis) => [axisTitle(data, axis), found.filter((each) => each.axis === axis).map(({ trace, what }) => ({ ...trace, name: what })).reverse()])
+      : whats.map((what) => ["flips on one axis", found.filter((each) => each.what === what).map(({ trace }) => trace)]);
+    Charts.panels(div, panels.filter(([, traces]) => traces.length), `share of ${data.words.many}`, many);
     div.setAttribute("aria-label", `Shares of ${data.words.many} certified, axis by axis.`);
   }
 

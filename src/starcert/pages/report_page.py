@@ -17,13 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.metrics import right, threat_asked
+from starcert.certificates.sentences import in_short
 from starcert.files import BLIND, Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
-from starcert.objects.kinds import Words, kind_of
+from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
+from starcert.objects.words import AttackWords, Words
 from starcert.pages import findings
 from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
 from starcert.pages.drawings import Drawings, threat_data, verdict_data
@@ -34,7 +36,17 @@ from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
 from starcert.system.stages import HEADER, StageTimes
 
-SCRIPTS = ("text.js", "charts.js", "frontier.js", "layout.js", "drawing.js", "plots.js", "table.js", "page.js")
+SCRIPTS = (
+    "text.js",
+    "charts.js",
+    "frontier.js",
+    "layout.js",
+    "formula.js",
+    "drawing.js",
+    "plots.js",
+    "table.js",
+    "page.js",
+)
 
 
 def write_report(
@@ -79,13 +91,16 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
     regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
     regions += [("in no region", found.fixed)] if found.fixed else []
     worth = Worth.of(archive, found.words)
+    verdicts, further = findings.verdict_rows(archive, found.words)
     content: dict[str, object] = {
         "n_graphs": len(archive),
         "words": found.words,
         "nodes": archive.nodes is not None,
         "holds": found.data["holds"],
         "whose": "each certificate by itself" if archive.together == 1 else _all_together(archive),
-        "verdicts": findings.verdict_rows(archive),
+        "verdicts": verdicts[:SHOWN_VERDICTS],
+        "more_verdicts": verdicts[SHOWN_VERDICTS:],
+        "further_radii": further,
         "weighed": archive.certificates.verdicts is not None,
         "by_radius": findings.has_radii_by_evidence(archive),
         "threat": threat_asked(archive.certificates),
@@ -199,6 +214,7 @@ def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
     return archive.votes.objects if several else np.arange(len(archive))
 
 
+SHOWN_VERDICTS = 24  # rows of the table of verdicts; those beyond are unfolded by a click
 SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 """The numbers of samples that the page can try at the observed share of votes."""
 
@@ -217,6 +233,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     """Computes the page of an archive; `sites` are those of its graphs, or other objects."""
     objects = objects_of(archive).tolist()
     words = Words.of(sites, nodes=archive.nodes is not None)
+    attack = AttackWords(archive.noise, words)
     slices = Slices(archive)
     slice_radii = _slice_radii(slices.of, slices.pairs, len(archive))  # first: notices say whether all were proved
     counts = findings.summary(archive)
@@ -225,6 +242,8 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     drawn = Drawings(sites, archive.noise.regions)
     data: dict[str, Any] = {
         "axes": list(archive.noise.axes),
+        "axis_words": [list(each) for each in attack.axes],  # of one flip, of several, and as a title
+        "in_short": _once(in_short(one, attack, archive.class_names) for one in archive.certificates),
         "regions": [
             {
                 "name": region,
@@ -266,13 +285,14 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "fixed_pairs": [each.n_fixed for each in sites],
             "fixed_edges": [_n_fixed_edges(each) for each in sites],
         },
-        "words": asdict(words) | {"many": words.many, "sites": words.sites},
+        "words": {name: each for name, each in asdict(words).items() if name != "regions"}
+        | {"many": words.many, "sites": words.sites},
         "more_samples": _more_samples(archive),
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
     shown = [drawn.graphs[each] is not None for each in objects]
-    beyond = verdict_data(archive, [sites[each] for each in objects], shown)
+    beyond = verdict_data(archive, [sites[each] for each in objects], shown, attack)
     if beyond is not None:
         data["evidence"] = beyond
     if shares.by_counts is not None:

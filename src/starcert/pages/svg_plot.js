@@ -94,11 +94,18 @@ const SvgPlot = (() => {
 
   const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
 
+  // A value at each count: a step as wide as the counts are apart, from the middle before it to the middle behind it.
+  function stepsShape(trace, px, py) {
+    const half = step(trace.x) / 2;
+    const path = trace.x.map((x, k) => `${k ? "L" : "M"}${px(x - half).toFixed(1)} ${py(trace.y[k]).toFixed(1)}L${px(x + half).toFixed(1)} ${py(trace.y[k]).toFixed(1)}`);
+    return shape("path", { d: path.join(""), ...strokeOf(trace.line) });
+  }
+
   function lineShape(trace, px, py) {
+    if (trace.line.shape === "steps") return stepsShape(trace, px, py);
     let [path, last] = ["", null];
     trace.x.forEach((x, k) => {
       const [at, height] = [px(x), py(trace.y[k])];
-      if (last !== null && trace.line.shape === "hv") path += `L${at.toFixed(1)} ${last.toFixed(1)}`;
       path += `${last === null ? "M" : "L"}${at.toFixed(1)} ${height.toFixed(1)}`;
       last = height;
     });
@@ -285,6 +292,12 @@ const SvgPlot = (() => {
     Object.assign(div, { data: traces, layout });
     render(div);
     watch.observe(div);
+  }
+
+  // On a narrow screen the rows of wide tables are cards: each cell knows its title.
+  for (const table of document.querySelectorAll("table.wide")) {
+    const titles = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, k) => { if (cell.tagName === "TD") cell.dataset.title = titles[k]; });
   }
 
   // A page has no date in it, so that a run that is repeated writes the same bytes: the date is the file's.

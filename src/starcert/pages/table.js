@@ -1,10 +1,11 @@
 // The table of all graphs: searched, filtered, sorted and shown page by page, however many there are.
 const GraphTable = (() => {
   const PAGE = 15;
+  const MAX_COLUMNS = 4; // axes with a column each
 
   function start(data, choose) {
     const { graphs, classes, words } = data;
-    const total = graphs.names.length;
+    const all = graphs.names.length;
     const $ = (id) => document.getElementById(id);
     const className = (c) => (c < 0 ? "unknown" : classes[c]);
     const abstains = (g) => !Frontier.stored(data, 0, g).length;
@@ -39,7 +40,12 @@ const GraphTable = (() => {
     const together = graphs.node === null && data.axes.length === 2;
     const reaches = graphs.names.map((_, g) => (abstains(g) ? null : reach(g)));
     if (together) columns.push(["radii", `maximal radii (${data.axes.join(", ")})`, null]);
-    data.axes.forEach((axis, k) => columns.push([`reach_${k}`, `furthest in ${axis}`, (g) => (reaches[g] ? reaches[g][k] : -1)]));
+    // Of many axes, one column names those on which anything is certified.
+    const apart = data.axes.length <= MAX_COLUMNS;
+    const total = (counts) => counts.reduce((sum, n) => sum + n, 0);
+    const furthest = (g) => (reaches[g].some(Boolean) ? reaches[g].flatMap((n, k) => (n ? [`${Text.count(n)} ${data.axis_words[k][n === 1 ? 0 : 1]}`] : [])).join("; ") : "nothing");
+    if (apart) data.axes.forEach((axis, k) => columns.push([`reach_${k}`, data.axis_words[k][2].replace(/^(flips in )?/, (flips) => (flips ? "furthest in " : "furthest: ")), (g) => (reaches[g] ? reaches[g][k] : -1)]));
+    else columns.push(["reach", "certified at most, on each axis alone", (g) => (reaches[g] ? total(reaches[g]) : -1)]);
     if (data.threat) data.threat.labels.forEach((label, k) => columns.push([`threat_${k}`, label, (g) => data.threat.graphs[g][k][0]]));
     if (data.evidence?.slices) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
@@ -80,12 +86,15 @@ const GraphTable = (() => {
         Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
         ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Frontier.stored(data, 0, g), 4))] : []),
-        ...data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–")));
+        ...(apart ? data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–"))
+          : [Text.element("td", { class: "reach" }, reaches[g] ? furthest(g) : "–")]));
       if (data.threat) made.append(...data.threat.graphs[g].map(([kind]) => Text.element("td", {}, kind)));
       if (data.evidence?.slices) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
-        made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.radii(broken, 3) : "–"));
+        made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.levels(data, broken, 3) : "–"));
       }
+      // On a narrow screen a row is a card, and each cell has its title beside it.
+      [...made.children].forEach((cell, k) => { cell.dataset.title = columns[k][1]; });
       made.addEventListener("click", () => choose(g));
       return made;
     }
@@ -110,7 +119,7 @@ const GraphTable = (() => {
       const wanted = $("search").value.trim().toLowerCase();
       const keep = filters[$("filter").value][1];
       state.list = [];
-      for (let g = 0; g < total; g++) if (searched[g].includes(wanted) && keep(g)) state.list.push(g);
+      for (let g = 0; g < all; g++) if (searched[g].includes(wanted) && keep(g)) state.list.push(g);
       const column = columns.find(([key]) => key === state.column);
       if (column) {
         const [sign, keys] = [state.descending ? -1 : 1, state.list.map(column[2])];
@@ -134,7 +143,7 @@ const GraphTable = (() => {
     $("next-page").addEventListener("click", () => turnTo(state.page + 1));
     $("last-page").addEventListener("click", () => turnTo(Infinity));
     $("page-number").addEventListener("change", () => turnTo((parseInt($("page-number").value, 10) || 1) - 1));
-    $("table-controls").hidden = total === 1;
+    $("table-controls").hidden = all === 1;
     refresh();
     return {
       mark(g) {

@@ -40,5 +40,17 @@ const Text = (() => {
     return list.length > most ? `${shown} … and ${count(list.length - most)} more` : shown;
   }
 
-  return { element, name, count, percent, failure, probability, radius, radii };
+  // A level or radius on all axes: what it counts, in words, as "1 bond deleted and 1 atom changed". On one or two axes, its numbers.
+  function level(data, counts) {
+    const said = counts.flatMap((n, axis) => (n ? [`${count(n)} ${data.axis_words[axis][n === 1 ? 0 : 1]}`] : []));
+    return said.length > 1 ? `${said.slice(0, -1).join(", ")} and ${said[said.length - 1]}` : said[0] ?? "no flip";
+  }
+
+  function levels(data, list, most) {
+    if (data.axes.length < 3 || !list.length) return radii(list, most);
+    const shown = list.slice(0, most).map((each) => level(data, each)).join("; ");
+    return list.length > most ? `${shown}; and ${count(list.length - most)} more` : shown;
+  }
+
+  return { element, name, count, percent, failure, probability, radius, radii, level, levels };
 })();

@@ -9,7 +9,7 @@ from functools import cached_property
 from starcert.certificates.gains import exact_gains, structure_gains, worth_sentence
 from starcert.certificates.paired import StructureGain
 from starcert.files import Archive, BlindRow, ExactArchive
-from starcert.objects.kinds import Words
+from starcert.objects.words import Words
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.findings import counted_threat
 from starcert.system.output import quantity

@@ -15,8 +15,8 @@ from starcert.certificates.result_rows import row_names
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import BLIND, Archive
 from starcert.objects.binding import Problem
-from starcert.objects.kinds import Words
 from starcert.objects.noise import Noise
+from starcert.objects.words import Words
 from starcert.pages import write_report
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried

@@ -26,8 +26,8 @@ from starcert.classifiers.base import named_classes
 from starcert.math.confidence import ANYTIME, clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
-from starcert.objects.kinds import Words
 from starcert.objects.threats import attackable
+from starcert.objects.words import Words
 from starcert.pages.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
