@@ -39,9 +39,10 @@ def constant(file, name):
     return re.findall(r"#[0-9a-fA-F]{6}\b", found)
 
 
-REGIONS = [colour for name in ("COLOURS", "FIXED", "ATTACK") for colour in constant("drawing.js", name)]
+REGIONS = [colour for name in ("COLOURS", "FIXED") for colour in constant("drawing.js", name)]
 CATEGORIES = {
     "regions": REGIONS,
+    "the mark of an attack and its rim": constant("formula.js", r"\[MARK, RIM\]"),
     "runs": constant("compare.js", "COLOURS"),
     "verdicts": constant("charts.js", "TONES"),
     "nodes": constant("page.js", "KINDS"),
