@@ -385,7 +385,7 @@ def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:
     """Raises the error for attacks that are too many to list."""
     many = f"{'more than ' + format(MAX_ATTACKS, ',') if number is None else format(number, ',')} of size {size:,}"
     requirement = f"have at most {MAX_ATTACKS:,} attacks of one size to be listed"
-    hint = "Ask about fewer units, or about a narrower threat."
+    hint = "Ask about fewer units, about a narrower threat, or about radii, which need no list: flips:1, or no threat."
     raise InvalidParameterError("threat", requirement, f"{many}: {threat.label}", hint)
 
 
