@@ -102,7 +102,6 @@ def test_other_noise_is_said_and_other_tensors_are_refused(untrained, here):
     assert "'weights' must be left out for a function" in err
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_the_next_command_repeats_the_options_and_leaves_training_graphs_out(untrained, here):
     words = ["--model", "model.py:module", "--data", "data.pt", "--noise", "all=0.1/0.05", "--weights", "my model.pt"]
     status, out, _ = here("train", *words, "--epochs", 2)

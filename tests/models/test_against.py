@@ -144,7 +144,6 @@ def test_nodes_are_learned():
     assert training.validation_accuracy > 0.6
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 @pytest.mark.parametrize("keep", ["accuracy", "loss"])
 def test_the_epoch_is_kept_by_what_was_asked(keep):
     graphs, labels = training_worlds.graphs(16)

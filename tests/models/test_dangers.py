@@ -131,7 +131,6 @@ class StoppedError(Exception):
     pass
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_a_training_goes_on_with_the_attacks_that_it_had(tmp_path, monkeypatch):
     whole, training = trained()
     assert training.validation_accuracy > 0.6

@@ -75,7 +75,6 @@ def test_the_kept_weights_are_those_of_the_best_epoch_and_not_of_the_last():
     assert len({round(entry.validation_loss, 6) for entry in report.history}) > 20
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_training_noise_is_that_of_the_certificate_unless_another_is_given(monkeypatch):
     seen = []
 
@@ -155,7 +154,6 @@ def test_patience_ends_it():
     assert len(report.history) < 500
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     graph, labels = communities()
     state = torch.random.get_rng_state()
@@ -171,7 +169,6 @@ def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_nodes_are_named_by_indices_or_by_a_mask():
     graph, labels = communities()
     first = np.arange(60) < 30

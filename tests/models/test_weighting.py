@@ -122,14 +122,12 @@ def test_a_rare_class_is_learned_by_default_and_ignored_without_weights():
     assert plain.history[plain.best_epoch].only == 0
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_flips_on_top_of_noise_are_weighted_too():
     against = sc.models.Against(copies=2, worst=0.5)
     first = [fitted(against=against, epochs=1, class_weights=each).history[0].loss for each in ([1, 1], [1, 30])]
     assert first[0] != first[1]
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_patience_ends_a_training_on_graphs():
     whole, ended = fitted(epochs=40, learning_rate=0.03), fitted(epochs=40, learning_rate=0.03, patience=3)
     assert ended.history == whole.history[: len(ended.history)]
@@ -138,7 +136,6 @@ def test_patience_ends_a_training_on_graphs():
         fitted(patience=0)
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_nodes_are_weighted_by_those_that_are_learned_from():
     labels = np.repeat([0, 1], [44, 4])
     x = np.eye(2, dtype=np.float32)[labels]

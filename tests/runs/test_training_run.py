@@ -60,7 +60,6 @@ def test_the_same_seed_gives_the_same_weights_and_the_file_tells_how_it_was_made
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
-@pytest.mark.filterwarnings("ignore:The kept epoch")
 def test_the_model_function_is_given_the_parts_that_it_asks_for(tmp_path):
     file = worlds.project(tmp_path)
     with open(tmp_path / "model.py", "a") as stream:

@@ -92,7 +92,7 @@ REFUSED = {
     "inject:2": (PATH, "Got 'spare' instead. Certify the graph with a spare node: starcert.threats.with_spare_nodes("),
     "flips:3 | rewire:1": (
         BIG,
-        "922,639,640 of size 3: any 3 flips' instead. Ask about fewer units, or",
+        "922,639,640 of size 3: any 3 flips' instead. Ask about fewer units, about",
     ),
     "rewire:4": (
         BIG,
