@@ -34,6 +34,7 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 NEEDS = {
     "index": (),
     "arcs-results": (),
+    "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
     "blind": ("sklearn",),
     "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
@@ -74,6 +75,7 @@ SLOW = {"bonds-results", "cluster", "commands", "index", "models", "paper", "reg
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
 
 NOT_RUN = {
+    ("benchmark", "it takes a few minutes on two cores."),
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),

@@ -75,5 +75,6 @@ def row_of(cut: Cut, method: str, fitted: Fitted, found: Mapping[str, Result]) -
         for place, (name, truth, one) in enumerate(zip(cut.numbers, cut.tested.labels, flips.outcomes, strict=True))
     ]  # fmt: skip
     seconds = fitted.seconds + max(result.seconds for result in found.values())  # votes are shared
-    return {"method": method, "tries": fitted.tries, "chosen": fitted.chosen, "alpha": flips.alpha or 0.0,
-            "train_seconds": round(fitted.train_seconds, 2), "seconds": round(seconds, 2), "graphs": graphs}  # fmt: skip
+    times = {"train_seconds": round(fitted.train_seconds, 2), "seconds": round(seconds, 2)}
+    about = {"method": method, "tries": fitted.tries, "chosen": fitted.chosen, "alpha": flips.alpha or 0.0}
+    return {**about, **times, "graphs": graphs}

@@ -152,7 +152,7 @@ class Smoothing(Tried):
     """A network trained with noise and certified by its votes on noisy copies, at three levels of noise."""
 
     name, certifies = "p_A, sparsity-aware", "the smoothed model; fails with probability alpha at most"
-    settings: ClassVar[Sequence[Rates]] = TWO_WAY
+    settings: Sequence[Any] = TWO_WAY
     evidence: ClassVar[bool] = False
 
     @override
@@ -210,7 +210,8 @@ class WithFallback(ByEvidence):
         self.blind_of = {id(validation): fit_blind(self.networks, train)}
         found = super().fit(train, validation, threat)
         answers = fit_blind(self.networks, train, validation)
-        self.fitted = self._leaning(self.fitted, answers.value, self.best[1])
+        network = self.networks.network(train, validation, leader.best).value
+        self.fitted = self._leaning(network, answers.value, self.best[1])
         seconds = first.seconds + found.seconds + answers.seconds
         return found._replace(train_seconds=first.train_seconds, seconds=seconds)
 
@@ -221,8 +222,13 @@ class WithFallback(ByEvidence):
         return Timed(self._leaning(smoothed, answers, setting[1]), seconds)
 
     def _leaning(self, smoothed: sc.SmoothedClassifier, answers: Any, threshold: float) -> sc.SmoothedClassifier:  # noqa: ANN401
-        fallback = sc.Fallback(answers, threshold)
-        return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
+        def made() -> sc.SmoothedClassifier:
+            fallback = sc.Fallback(answers, threshold)
+            return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
+
+        key = "leaning", id(smoothed), id(answers), threshold
+        leaning: sc.SmoothedClassifier = self.networks.once(made, *key, about=(smoothed, answers)).value
+        return leaning
 
 
 class HashedExactly(Tried):
@@ -243,8 +249,8 @@ class HashedExactly(Tried):
     def _trained(self, groups: int, train: Dataset, validation: Dataset) -> sc.HashedVotes:
         seed = self.networks.work.seed
         untrained = sc.HashedVotes(sc.classifiers.from_callable(first_class), groups, seed)
-        seen = [copies_of(untrained, some) for some in (train, validation)]
-        return sc.HashedVotes(self.networks.network(*seen).value.classifier, groups, seed)
+        network = self.networks.network(copies_of(untrained, train), copies_of(untrained, validation))
+        return sc.HashedVotes(network.value.classifier, groups, seed)
 
     @override
     def judge(

@@ -99,7 +99,7 @@ def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
 def exact_result(
     base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
 ) -> Result:
-    """What trying every attack shows, up to size `farthest` and as far as there are at most `max_attacks` on a graph."""
+    """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph."""
     kind, most = kind_of(threat)
     asked = f"{kind}:{min(most, farthest)}"
     sizes = [largest_threat(graph, asked, max_attacks) for graph in graphs]

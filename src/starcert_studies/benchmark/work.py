@@ -124,9 +124,13 @@ class Networks:
         return self.once(made, "network", id(train), rates, layers, about=train)
 
     def certificates(
-        self, smoothed: sc.SmoothedClassifier, graphs: Sequence[sc.Graph], samples: int, evidence: tuple[int, int] | None
+        self,
+        smoothed: sc.SmoothedClassifier,
+        graphs: Sequence[sc.Graph],
+        samples: int,
+        evidence: tuple[int, int] | None,
     ) -> Timed:
-        """Certificates of graphs; with evidence about this many flips, from at most as many votes at attacked graphs."""
+        """Certificates of graphs; `evidence` is about how many flips, and from how many votes at attacked graphs."""
         how: dict[str, Any] = {"samples": samples, "seed": self.work.seed, "voting": sc.Voting(progress=False)}
         if evidence is not None:
             how |= {"threat": f"flips:{evidence[0]}", "evidence": sc.Evidence(own_samples=evidence[1])}
@@ -134,9 +138,7 @@ class Networks:
         return self.once(lambda: smoothed.certify(graphs, **how), *key, about=(smoothed, graphs))
 
 
-def train_network(
-    work: Work, train: Dataset, validation: Dataset, rates: Rates, layers: int
-) -> sc.SmoothedClassifier:
+def train_network(work: Work, train: Dataset, validation: Dataset, rates: Rates, layers: int) -> sc.SmoothedClassifier:
     """A GIN trained with noise; graphs without node data show it degrees."""
     (device, _), graph = here(), train.graphs[0]
     named = [name for name in ("x", "attributes") if name in graph.node_data]
