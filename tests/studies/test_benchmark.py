@@ -31,7 +31,7 @@ LITTLE = {
     "threats": ("flips:3", "rewire:1"),
 }  # fmt: skip
 TINY = Benchmark(**LITTLE)
-CHEAP = Benchmark(**LITTLE | {"methods": ("hashed", "plain", "blind"), "threats": ("flips:1",)})
+CHEAP = Benchmark(**LITTLE | {"methods": ("one-way", "plain", "blind"), "threats": ("flips:1",)})
 PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
 
 
@@ -111,8 +111,8 @@ def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
 
 def row(method, fold, found, threat="flips:3"):
     return {"data": "D", "fold": fold, "method": method, "certifies": "", "threat": threat, "alpha": None,
-            "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a", "truth": [1] * len(found),
-            "outcomes": found, "votes": 5, "forward_passes": 6}  # fmt: skip
+            "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
+            "truth": [1] * len(found), "outcomes": found, "votes": 5, "forward_passes": 6}  # fmt: skip
 
 
 def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
@@ -188,12 +188,18 @@ def test_settings_come_from_a_file_and_options(tmp_path):
     file.write_text('data = ["motif", "arcs"]\nfolds = 2\nsamples = 500\n')
     setting = Benchmark.of(file, False, folds=3, seed=None)
     assert (setting.data, setting.folds, setting.samples, setting.seed) == (("motif", "arcs"), 3, 500, 1)
-    assert Benchmark.of(None, True, data=["motif"]).graphs == 12
+    assert Benchmark.of(None, True, data=["motif"]).folds == 1
     assert len({part.name for part in setting.parts()}) == 2 * 3 * len(METHODS)
     file.write_text("sampels = 5")
     with pytest.raises(sc.InvalidParameterError, match="sampels"):
         Benchmark.of(file, False)
-    for wrong in ({"data": ["motiv"]}, {"methods": ["magic"]}, {"threats": ["storms:1"]}, {"folds": 11}, {"data": "motif"}):
+    for wrong in (
+        {"data": ["motiv"]},
+        {"methods": ["magic"]},
+        {"threats": ["storms:1"]},
+        {"folds": 11},
+        {"data": "motif"},
+    ):
         with pytest.raises(sc.InvalidParameterError):
             Benchmark.of(None, False, **wrong)
 

@@ -58,17 +58,20 @@ def benchmark(
     seconds = _seconds(out)
     for name, threat in dict.fromkeys((line.data, line.threat) for line in lines):
         some = [line for line in lines if (line.data, line.threat) == (name, threat)]
-        heads = ("method", "right", *(f"≤ {cell.size}" for cell in some[0].cells[1:]), "gain at 1", "tries", "training")
-        rows = [(line.method, *line.percents(), line.tries, f"{seconds[name, line.method, threat]:.0f} s")
-                for line in some]  # fmt: skip
-        show(table(f"{name}, {threat.partition(':')[0]}: % right and certified", heads, rows, left=("method",)))
+        heads = ("method", "right", *(f"≤ {cell.size}" for cell in some[0].cells[1:]), "gain at 1")
+        rows = [(line.method, *line.percents()[:-1], str(line.cells[1]).partition(" ")[0]) for line in some]
+        show(table(f"{name}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
+    tried = {(line.data, line.method): line.tries for line in lines}
+    effort = [(*key, tries, f"{seconds[key]:,.0f}") for key, tries in tried.items()]
+    show(table("What was tried", ("data", "method", "tries", "seconds of training"), effort, left=("data", "method")))
     show(f"The page: {out / 'index.html'}")
 
 
-def _seconds(out: Path) -> dict[tuple[str, str, str], float]:
-    """Seconds of training in all folds, by data, method and threat."""
-    found: dict[tuple[str, str, str], float] = {}
-    for row in json.loads((out / "timings.json").read_text("utf-8")):
-        key = row["data"], row["method"], row["threat"]
-        found[key] = found.get(key, 0.0) + row["training"]
+def _seconds(out: Path) -> dict[tuple[str, str], float]:
+    """Seconds of training in all folds, by data and method: threats share what is trained."""
+    folds = {(row["data"], row["method"], row["fold"]): row["training"]
+             for row in json.loads((out / "timings.json").read_text("utf-8"))}  # fmt: skip
+    found: dict[tuple[str, str], float] = {}
+    for (data, method, _), seconds in folds.items():
+        found[data, method] = found.get((data, method), 0.0) + seconds
     return found

@@ -107,7 +107,7 @@ def exact_result(
     for size in sorted(set(sizes)):
         numbers = [number for number, each in enumerate(sizes) if each == size]
         some = [graphs[number] for number in numbers]
-        tried = sc.ExactClassifier(base).certify(some, threat=f"{kind}:{size}", progress=False)
+        tried = sc.ExactClassifier(base).certify(some, threat=f"{kind}:{size}", max_attacks=max_attacks, progress=False)
         outcomes = (Outcome(one.label, one.certified_size, one.broken_size) for one in tried)
         found |= zip(numbers, outcomes, strict=True)
         passes, seconds = passes + tried.forward_passes, seconds + tried.seconds

@@ -52,7 +52,8 @@ class Shown(NamedTuple):
             return "No blind model was run: what is certified may be worth nothing."
         best = max((line for line in self.lines if line.method != "blind"), default=None,
                    key=lambda line: line.cells[1].certified)  # fmt: skip
-        first = f"A model that sees no edge has {share:.1%} right, whatever the attack."
+        majority = f"The most frequent class is that of {self.lines[0].majority:.1%}."
+        first = f"{majority} A model that sees no edge has {share:.1%} right, whatever the attack."
         if best is None:
             return first
         cell = best.cells[1]

@@ -25,6 +25,8 @@ from starcert_studies.small_noise import here
 
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
+QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
+"""Settings of a first look."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Benchmark(Work):
     @classmethod
     def of(cls, file: Path | None, quick: bool, **options: Any) -> Benchmark:  # noqa: ANN401
         """The settings of a file, with options in place of what it says; None: not given."""
-        given: dict[str, Any] = dict(LESS, folds=1) if quick else {}
+        given: dict[str, Any] = dict(QUICK) if quick else {}
         if file is not None:
             try:
                 given |= tomllib.loads(file.read_text("utf-8"))

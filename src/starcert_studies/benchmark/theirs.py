@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from starcert.certificates.certificate import Certificate
 from starcert.files import verify
+from starcert.math.frontier import levels_of
 from starcert.system.errors import StarcertError
 
 WORDS = ("method", "data")
@@ -48,14 +50,14 @@ def read_theirs(path: Path) -> Theirs:
         if not all(size >= 0 and 0 <= share <= 1 for size, share in stated.items()):
             raise ValueError("'certified' must have shares from 0 to 1 by numbers of flips")
         objects, note = int(given.get("objects", 0)), str(given.get("note", ""))
-        if "certificates" in given:
-            return _proved(given, path.parent / str(given["certificates"]), stated)
-        if not stated or objects < 1:
+        if "certificates" not in given and (not stated or objects < 1):
             raise ValueError("without 'certificates', 'certified' and 'objects' must be stated")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         hint = 'Write {"method": …, "data": …, "certificates": "certificates.json"}.'
         raise StarcertError(f"{path}: cannot be read as results of a method ({what}). {hint}") from error
+    if "certificates" in given:
+        return _proved(given, path.parent / str(given["certificates"]), stated)
     return Theirs(given["method"], given["data"], stated, objects, proved=False, note=note)
 
 
@@ -71,7 +73,7 @@ def _proved(given: dict[str, Any], file: Path, stated: dict[int, float]) -> Thei
         [not one.abstained and one.label == label for one, label in zip(every, archive.labels, strict=True)]
     )
     sizes = sorted(stated) or [0, 1, 2, 3, 5, 10]
-    reach = np.array([one.any_flips_to(max(sizes)) for one in every])
+    reach = np.array([_flips(one, max(sizes)) for one in every])
     shares = {size: float((right & (reach >= size)).mean()) for size in sizes}
     for size, share in stated.items():
         if share > shares[size] + 1e-9:
@@ -80,3 +82,12 @@ def _proved(given: dict[str, Any], file: Path, stated: dict[int, float]) -> Thei
             )
     note = f"{found.verdict} {given.get('note', '')}".strip()
     return Theirs(given["method"], given["data"], shares, len(every), proved=True, note=note)
+
+
+def _flips(one: Certificate, most: int) -> int:
+    """Up to how many flips, wherever they are, the answer is certified; files need not say how many sites there are."""
+    n_axes = len(one.noise.axes)
+    for flips in range(1, most + 1):
+        if not all(one.certified(level) for level in levels_of(flips, (flips,) * n_axes)):
+            return flips - 1
+    return most
