@@ -67,6 +67,9 @@ def test_typed_edges_keep_their_types_and_may_change_them():
     found = sc.HashedVotes(FEW, groups=3).certify([graph], threat="changes:2")
     assert found[0].verdict().kind == "certified"  # types are not looked at
     assert sc.HashedVotes(FEW, groups=3).certify([graph], threat="rewire:1").relaxed == "flips:2"
+    regions = sc.Partition.from_node_sets({"left": [0, 1], "right": [2, 3]})
+    grid = sc.HashedVotes(FEW, groups={"left": 1, "right": 2}, regions=regions)
+    assert grid.certify([graph], threat="flips:1").labels.tolist() == [1]
     with pytest.raises(sc.InvalidParameterError, match="adds up over groups"):
         sc.HashedVotes(FEW, groups=3).certify([graph], threat="deletions:1 + additions:1")
 
