@@ -47,6 +47,7 @@ NEEDS = {
     "evidence": ("grakel",),
     "evidence-results": (),
     "exact": (),
+    "hashed": (),
     "kinds": ("torch_geometric", "rdkit"),
     "mathematics": (),
     "measured": (),

@@ -139,13 +139,16 @@ def test_threats_that_are_part_of_others_are_certified_and_never_broken(threat):
                 after = row.copy()
                 after[[site for site, _ in attack]] = [value for _, value in attack]
                 apart[number, after @ CODE] = size
-    base = Table((np.random.default_rng(9).random(64) < 0.15).astype(int), 2)
-    voting = HashedVotes(base, 4, seed=1)
-    truth = nearest(brute_answers(base, masks_of(voting)), apart)
-    found = voting.certify(GRAPHS, threat=threat, tried=2)
-    assert (found.certified_sizes < truth).all()
-    assert found.certified_sizes.any()
-    assert not found.broken_sizes.any()
+    certified = 0
+    for seed in (1, 3):  # with either budget left out, both rewire and swap would be claimed where they are not
+        base = Table(np.random.default_rng(seed).integers(0, 2, 64), 2)
+        voting = HashedVotes(base, 2, seed=1)
+        truth = nearest(brute_answers(base, masks_of(voting)), apart)
+        found = voting.certify(GRAPHS, threat=threat, tried=2)
+        assert (found.certified_sizes < truth).all()
+        assert not found.broken_sizes.any()
+        certified += found.certified_sizes.sum()
+    assert certified
 
 
 @pytest.mark.parametrize("rule", ["exact", "counting"])

@@ -53,7 +53,7 @@ class Reached(NamedTuple):
         seen = dict[str, int]()  # voters that see the same answer alike: each is asked once
         which = np.array([seen.setdefault(each.clean.key + each.key, len(seen)) for each in voters])
         own = [voters[place] for place in np.unique(which, return_index=True)[1].tolist()]
-        law = Flip(delete=ANY, add=ANY) if single is None else any_law(own[0].layers[0])
+        law = Flip(delete=ANY, add=ANY) if single is None and depth else any_law(own[0].layers[0])
         problem = Problem(Noise(all=law), tuple(own))
         if depth == 0 or isinstance(single, SiteThreat):
             within = replace(single, most=depth) if depth and isinstance(single, SiteThreat) else AnyFlips(1)  # type: ignore[type-var]

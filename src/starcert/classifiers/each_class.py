@@ -14,8 +14,6 @@ from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import Sampler
 
-_ALIKE = ("backend", "batch_size", "chunk_size", "chunks_per_batch", "max_batch_nodes", "call_cost")
-
 
 class EachClass(DrawsItself):
     """A classifier with K targets for each target of another: target K·t + c is 1 where that answers class c for t.
@@ -27,8 +25,9 @@ class EachClass(DrawsItself):
 
     def __init__(self, base: Classifier) -> None:
         self.base = base
-        for name in _ALIKE:
-            setattr(self, name, getattr(base, name))
+        self.backend, self.batch_size, self.chunk_size = base.backend, base.batch_size, base.chunk_size
+        self.chunks_per_batch, self.max_batch_nodes = base.chunks_per_batch, base.max_batch_nodes
+        self.call_cost = base.call_cost
 
     @property
     @override
