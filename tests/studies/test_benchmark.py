@@ -70,7 +70,7 @@ def test_the_page_has_every_figure_and_no_time(done):
     assert {"index.html", "benchmark.csv", "benchmark.json", "benchmark.tex", "timings.json"} <= {
         each.name for each in folder.iterdir()
     }
-    assert len(table) == 1 + sum(len(line.cells) for line in lines)
+    assert len(table) == 1 + sum(len(line.cells + line.relative) for line in lines)
     assert page.count("<img src=") == len(TINY.threats)
     for line in lines:
         assert f"<td>{line.method}</td>" in page
@@ -112,7 +112,7 @@ def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
 def row(method, fold, found, threat="flips:3"):
     return {"data": "D", "fold": fold, "method": method, "certifies": "", "threat": threat, "alpha": None,
             "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
-            "truth": [1] * len(found), "outcomes": found, "votes": 5, "forward_passes": 6}  # fmt: skip
+            "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found), "votes": 5, "forward_passes": 6}  # fmt: skip
 
 
 def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
@@ -122,7 +122,8 @@ def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
     assert (line.right, line.abstained, line.blind, line.folds, line.graphs) == (0.5, 0.25, 0.5, 2, 40)
     assert (line.tries, line.chosen, line.votes, line.forward_passes) == (2, "a (2)", 10, 12)
     assert [(each.size, each.certified, each.broken, each.open) for each in line.cells] == [
-        (0, 0.5, 0, 0), (1, 0.25, 0.25, 0), (3, 0.25, 0.25, 0)]  # fmt: skip
+        ("0", 0.5, 0, 0), ("1", 0.25, 0.25, 0), ("3", 0.25, 0.25, 0)]  # fmt: skip
+    assert [(each.size, each.certified) for each in line.relative] == [("1%", 0.25), ("5%", 0.25), ("10%", 0.25)]
     # 5 graphs of fold 0 are gained, 15 of fold 1 are lost
     assert line.cells[1].gain == -0.25
     assert line.cells[1].low < -0.25 < line.cells[1].high

@@ -41,9 +41,9 @@ class Shown(NamedTuple):
     picture: str  # as a data URI
 
     @property
-    def sizes(self) -> list[int]:
+    def sizes(self) -> list[str]:
         """The sizes that are shown."""
-        return [cell.size for cell in self.lines[0].cells]
+        return [cell.size for cell in (*self.lines[0].cells, *self.lines[0].relative)]
 
     @property
     def sentence(self) -> str:
@@ -60,7 +60,8 @@ class Shown(NamedTuple):
         assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
         verdict = (
             "that is more, by the interval" if cell.low > 0
-            else "these graphs do not show that it is more" if cell.gain > 0 else "that is no more"
+            else "these graphs do not show that it is more" if cell.gain > 0
+            else "that is no more" if cell.gain == 0 else "that is less"
         )  # fmt: skip
         return f"{first} At size 1, {best.method} has most right and certified, {cell.certified:.1%}: {verdict}."
 
@@ -126,8 +127,8 @@ def draw(lines: Sequence[Line]) -> dict[str, bytes]:
 
 
 def _panel(ax: Axes, line: Line) -> None:
-    cells = [cell for cell in line.cells if line.speaks_of(cell.size)]
-    sizes = [cell.size for cell in cells]
+    cells = [cell for cell in line.cells if line.speaks_of(cell)]
+    sizes = [int(cell.size) for cell in cells]
     safe = [100 * cell.certified for cell in cells]
     unknown = [100 * (cell.certified + cell.open) for cell in cells]
     top = [100 * line.right] * len(cells)
@@ -138,7 +139,7 @@ def _panel(ax: Axes, line: Line) -> None:
     )
     if line.blind is not None:
         ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
-    ax.set(title=line.method, ylim=(0, 101), xlim=(0, line.cells[-1].size))
+    ax.set(title=line.method, ylim=(0, 101), xlim=(0, int(line.cells[-1].size)))
     ax.set_xlabel(f"{line.kind}, at most")
     ax.set_ylabel("% of test graphs")
     ax.label_outer()
@@ -149,7 +150,7 @@ def latex_tables(shown: Sequence[Shown]) -> str:
     r"""A table for each data set and threat, for \usepackage{booktabs}: percent that are right and certified."""
     made = []
     for each in shown:
-        heads = ["method", "right", *map(str, each.sizes[1:]), "gain at 1 (95\\%)"]
+        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1 (95\\%)"]
         what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} graphs"
         made += [f"% {latex(each.data)}: {what}",
                  f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", " & ".join(heads) + r" \\",

@@ -27,6 +27,7 @@ SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
 """Settings of a first look."""
+WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "one-way": 2}  # how long groups take, about
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,12 @@ class Benchmark(Work):
     def parts(self) -> list[Part]:
         """One for each data set, fold and group of methods."""
         return [
-            Part(f"{name}-{fold}-{group.rpartition('/')[2].replace(':', '-')}", judge, (self, name, fold, group))
+            Part(
+                f"{name}-{fold}-{Path(group).name.replace(':', '-')}",
+                judge,
+                (self, name, fold, group),
+                WEIGHTS.get(group, 1),
+            )
             for group in self.methods
             for name in self.data
             for fold in range(self.folds)
@@ -123,7 +129,8 @@ def judge(setting: Benchmark, name: str, fold: int, group: str) -> list[dict[str
                 rows.append({
                     "data": name, "fold": fold, "method": made.name, "certifies": made.certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
-                    "numbers": cut.numbers, "truth": cut.tested.labels.tolist(), "outcomes": found.outcomes,
+                    "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
+                    "edges": [graph.n_edges for graph in cut.tested.graphs], "outcomes": found.outcomes,
                     "votes": found.votes, "forward_passes": found.forward_passes, "device": here()[1],
                     "seconds": {"training": fitted.train_seconds, "choosing": fitted.seconds,
                                 "certifying": found.seconds},

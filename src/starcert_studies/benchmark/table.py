@@ -13,13 +13,14 @@ from starcert.certificates.paired import StructureGain
 from starcert_studies.benchmark.outcomes import Outcome, kind_of
 
 BLIND = "blind"
+PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least one change
 
 
 @dataclass(frozen=True)
 class Cell:
     """All test graphs under attacks of at most a size, in shares of all of them; what is not right is counted apart."""
 
-    size: int
+    size: str  # the number of changes, or their share of the edges of each graph
     certified: float  # right and certified
     broken: float  # right, and an attack is known
     open: float  # right, and neither
@@ -52,7 +53,8 @@ class Line:
     chosen: str  # and how often each was
     votes: int
     forward_passes: int
-    cells: tuple[Cell, ...]  # by size
+    cells: tuple[Cell, ...]  # by size, no attack first
+    relative: tuple[Cell, ...]  # by size in percent of the edges, where the threat is large enough
     asked: int | None  # the largest size that the method can speak about
 
     @property
@@ -62,17 +64,17 @@ class Line:
 
     def percents(self) -> list[str]:
         """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
-        found = [f"{100 * cell.certified:.1f}" if self.speaks_of(cell.size) else "–" for cell in self.cells[1:]]
+        found = [f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–" for cell in self.cells[1:]]
         return [f"{100 * self.right:.1f}", *found, str(self.cells[1])]
 
-    def speaks_of(self, size: int) -> bool:
+    def speaks_of(self, cell: Cell) -> bool:
         """Whether the method was asked about attacks of this size."""
-        return self.asked is None or size <= self.asked
+        return self.asked is None or cell in self.relative or int(cell.size) <= self.asked
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size."""
-        about = {name: value for name, value in asdict(self).items() if name not in ("cells", "asked")}
-        for cell in self.cells:
+        about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
+        for cell in (*self.cells, *self.relative):
             yield {**about, "alpha": "" if self.alpha is None else self.alpha, **asdict(cell)}
 
 
@@ -103,8 +105,8 @@ def _line(
     known = all(each is not None for each in answers)
     blind = np.array([one for each in answers for one in each or ()], dtype=np.bool_) if known else None
 
-    def cell(size: int) -> Cell:
-        states = np.array([one.state(size) for one in found])
+    def cell(size: str, changes: Sequence[int]) -> Cell:
+        states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
         safe = right & (states == "certified")
         gain: list[float | None] = [None] * 3
         if blind is not None:
@@ -113,6 +115,8 @@ def _line(
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
         return Cell(size, float(safe.mean()), *shares, *gain)
 
+    edges = [number for row in rows for number in row["edges"]]
+    shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
         first["data"], first["threat"], first["method"], first["certifies"], first["alpha"], len(rows), len(found),
@@ -120,5 +124,6 @@ def _line(
         float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
         len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),
         sum(row["votes"] for row in rows), sum(row["forward_passes"] for row in rows),
-        tuple(cell(size) for size in sizes if size <= most), first["asked"],
+        tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
+        tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most), first["asked"],
     )  # fmt: skip
