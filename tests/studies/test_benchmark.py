@@ -31,7 +31,7 @@ LITTLE = {
     "threats": ("flips:3", "rewire:1"),
 }  # fmt: skip
 TINY = Benchmark(**LITTLE)
-CHEAP = Benchmark(**LITTLE | {"methods": ("one-way", "plain", "blind"), "threats": ("flips:1",)})
+CHEAP = Benchmark(**LITTLE | {"models": ("gin", "gcn"), "methods": ("plain", "blind"), "threats": ("flips:1",)})
 PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
 
 
@@ -86,7 +86,9 @@ def test_the_page_has_every_figure_and_no_time(done):
 
 def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    run_benchmark(CHEAP, whole, progress=False)
+    lines = run_benchmark(CHEAP, whole, progress=False)
+    assert [(line.method, line.model) for line in lines] == [
+        ("plain, gin", "gin"), ("plain, gcn", "gcn"), ("blind", "")]  # fmt: skip
     judged, calls = run.judge, []
 
     def killed(*arguments):
@@ -112,7 +114,8 @@ def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
 def row(method, fold, found, threat="flips:3"):
     return {"data": "D", "fold": fold, "method": method, "certifies": "", "threat": threat, "alpha": None,
             "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
-            "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found), "votes": 5, "forward_passes": 6}  # fmt: skip
+            "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found),
+            "model": "", "votes": 5, "forward_passes": 6}  # fmt: skip
 
 
 def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
@@ -199,6 +202,7 @@ def test_settings_come_from_a_file_and_options(tmp_path):
         {"methods": ["magic"]},
         {"threats": ["storms:1"]},
         {"folds": 11},
+        {"models": ["svm"]},
         {"data": "motif"},
     ):
         with pytest.raises(sc.InvalidParameterError):

@@ -51,6 +51,7 @@ class Method(ABC):
 
     name: str  # in tables
     certifies: str  # what a certificate is about, and how sure it is
+    trains: ClassVar[bool] = True  # whether it trains the networks that are compared, and is run for each of them
 
     def __init__(self, networks: Networks) -> None:
         self.networks = networks
@@ -68,6 +69,7 @@ class Blind(Method):
     """The best model that sees nothing an attack can change, fitted on training and validation graphs."""
 
     name, certifies = "blind", "a model that sees no edge; certain, for any number of changes"
+    trains = False
 
     @override
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from starcert_studies.benchmark.outcomes import kind_of
 from starcert_studies.benchmark.pages import write_outputs
 from starcert_studies.benchmark.table import Line, lines_of
 from starcert_studies.benchmark.theirs import Theirs, read_theirs
-from starcert_studies.benchmark.work import DRAWN, LESS, Networks, Work, cut_of
+from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work, cut_of
 from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
@@ -37,6 +38,7 @@ class Benchmark(Work):
     data: tuple[str, ...] = ("MUTAG",)  # names of TU data sets, motif or arcs
     folds: int = 5  # of ten stratified folds; of the data that are drawn, how many draws
     methods: tuple[str, ...] = tuple(METHODS)  # groups of methods; file.py:Class for one of your own
+    models: tuple[str, ...] = ("gin",)  # networks: gin, gcn
     threats: tuple[str, ...] = ("flips:15", "deletions:15", "additions:15", "rewire:1")
     chosen_for: int = 1  # the size of attacks that settings are chosen for
 
@@ -58,6 +60,9 @@ class Benchmark(Work):
         for name in self.methods:
             if name not in METHODS:
                 self.reference(name)
+        for model in self.models:
+            if model not in MODELS:
+                raise InvalidParameterError("models", f"be among {', '.join(MODELS)}", model)
         for threat in self.threats:
             kind_of(threat)
 
@@ -94,18 +99,14 @@ class Benchmark(Work):
         return (found,)
 
     def parts(self) -> list[Part]:
-        """One for each data set, fold and group of methods."""
-        return [
-            Part(
-                f"{name}-{fold}-{Path(group).name.replace(':', '-')}",
-                judge,
-                (self, name, fold, group),
-                WEIGHTS.get(group, 1),
-            )
-            for group in self.methods
-            for name in self.data
-            for fold in range(self.folds)
-        ]
+        """One for each data set, fold, group of methods, and network that it trains."""
+        made = []
+        for group in self.methods:
+            trains, word = any(method.trains for method in self.classes(group)), Path(group).name.replace(":", "-")
+            for name, fold, model in product(self.data, range(self.folds), self.models if trains else self.models[:1]):
+                arguments = self, name, fold, group, model
+                made.append(Part(f"{name}-{fold}-{word}-{model}", judge, arguments, WEIGHTS.get(group, 1)))
+        return made
 
     def record(self) -> dict[str, Any]:
         """All that a folder of results must agree on."""
@@ -113,11 +114,16 @@ class Benchmark(Work):
         return {"benchmark": 1, **asdict(self), "code": own}
 
 
-def judge(setting: Benchmark, name: str, fold: int, group: str) -> list[dict[str, Any]]:
+def called(method: Method, setting: Benchmark) -> str:
+    """The name of a method in tables; with its network where several are compared."""
+    return f"{method.name}, {method.networks.model}" if method.trains and len(setting.models) > 1 else method.name
+
+
+def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> list[dict[str, Any]]:
     """What the methods of a group found on a fold: a row for each method and threat, with its objects one by one."""
     rows = []
     with one_torch_thread():
-        cut, networks = cut_of(setting, name, fold), Networks(setting)
+        cut, networks = cut_of(setting, name, fold), Networks(setting, model)
         for made in (method(networks) for method in setting.classes(group)):
             for threat in setting.threats:
                 kind, most = kind_of(threat)
@@ -127,7 +133,8 @@ def judge(setting: Benchmark, name: str, fold: int, group: str) -> list[dict[str
                     raise StarcertError(f"{made.name}: certify returned {len(found.outcomes)} outcomes for "
                                         f"{len(cut.tested)} objects. Return one for each.")  # fmt: skip
                 rows.append({
-                    "data": name, "fold": fold, "method": made.name, "certifies": made.certifies, "threat": threat,
+                    "data": name, "fold": fold, "method": called(made, setting),
+                    "model": model if made.trains else "", "certifies": made.certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
                     "edges": [graph.n_edges for graph in cut.tested.graphs], "outcomes": found.outcomes,

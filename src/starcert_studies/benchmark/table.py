@@ -41,6 +41,7 @@ class Line:
     data: str
     threat: str
     method: str
+    model: str  # the network that it trains; "": none
     certifies: str  # what a certificate is about, and how sure it is
     alpha: float | None  # the probability of a false claim about an object; None: certain
     folds: int
@@ -119,7 +120,8 @@ def _line(
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
-        first["data"], first["threat"], first["method"], first["certifies"], first["alpha"], len(rows), len(found),
+        first["data"], first["threat"], first["method"], first["model"], first["certifies"], first["alpha"],
+        len(rows), len(found),
         max(Counter(truth).values()) / len(truth), float(right.mean()),
         float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
         len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),

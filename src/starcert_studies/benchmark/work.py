@@ -14,7 +14,7 @@ import numpy as np
 import starcert as sc
 from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset, arcs, motif, tu
-from starcert.models import GIN, fit_with_noise
+from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert.system.errors import StarcertWarning
 from starcert_studies.small_noise import here
@@ -23,6 +23,8 @@ from starcert_studies.voted import ALPHA
 
 DRAWN = {"motif": motif, "arcs": arcs}
 """Data sets whose folds are draws with a seed each."""
+MODELS = {"gin": GIN, "gcn": GCN}
+"""Networks that can be compared."""
 BATCH = 32
 
 Rates = tuple[float, float]
@@ -105,8 +107,8 @@ class Timed(NamedTuple):
 class Networks:
     """What methods on the same fold share: each network is trained once, each set of votes counted once."""
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, work: Work, model: str = "gin") -> None:
+        self.work, self.model = work, model
         self._made: dict[Hashable, tuple[Timed, object]] = {}
 
     def once(self, make: Callable[[], Any], *key: Hashable, about: object = ()) -> Timed:
@@ -121,8 +123,8 @@ class Networks:
         return validation.limited(self.work.held, self.work.seed)
 
     def network(self, train: Dataset, validation: Dataset, rates: Rates = (0.0, 0.0), layers: int = 3) -> Timed:
-        """A smoothed GIN, trained with its noise, or without any."""
-        made = lambda: train_network(self.work, train, validation, rates, layers)  # noqa: E731
+        """A smoothed network, trained with its noise, or without any."""
+        made = lambda: train_network(self.work, self.model, train, validation, rates, layers)  # noqa: E731
         return self.once(made, "network", id(train), rates, layers, about=train)
 
     def certificates(
@@ -140,8 +142,10 @@ class Networks:
         return self.once(lambda: smoothed.certify(graphs, **how), *key, about=(smoothed, graphs))
 
 
-def train_network(work: Work, train: Dataset, validation: Dataset, rates: Rates, layers: int) -> sc.SmoothedClassifier:
-    """A GIN trained with noise; graphs without node data show it degrees."""
+def train_network(
+    work: Work, model: str, train: Dataset, validation: Dataset, rates: Rates, layers: int
+) -> sc.SmoothedClassifier:
+    """A network trained with noise; graphs without node data show it degrees."""
     (device, _), graph = here(), train.graphs[0]
     named = [name for name in ("x", "attributes") if name in graph.node_data]
     seen: list[Any] = named or (
@@ -150,7 +154,7 @@ def train_network(work: Work, train: Dataset, validation: Dataset, rates: Rates,
     columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in seen)
     n_classes = 1 + max(1, *train.known, *validation.known)
     with own_generator(work.seed, "cpu"):
-        module = GIN(columns, n_classes, hidden=work.hidden, layers=layers)
+        module = MODELS[model](columns, n_classes, hidden=work.hidden, layers=layers)
     base = from_pyg(module.to(device), n_classes=n_classes, features=seen)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(*rates), alpha=ALPHA)
     most = work.drawn_epochs if train.name in DRAWN else work.max_epochs
