@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -147,6 +148,7 @@ def test_trying_attacks_on_a_plain_model_within_a_budget():
     assert tried("deletions:10", 1_000) == [(0, 2, None), (0, 2, None), (1, 2, None)]
     assert tried("additions:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
     assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
+    assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
     assert outcomes.largest_threat(graphs[0], "flips:2", 120) == 2
     assert outcomes.largest_threat(graphs[0], "flips:2", 119) == 1
     assert outcomes.largest_threat(graphs[0], "flips:2", 1) == 1
@@ -185,6 +187,9 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     found = {kind: outcomes.outcome_of(one, f"{kind}:1") for kind in outcomes.KINDS}
     assert [found[kind].state(1) for kind in ("flips", "deletions", "additions")] == ["broken", "broken", "certified"]
     assert found["rewire"].broken is None
+    noise = SimpleNamespace(axes=("pairs.delete", "pairs.add"))
+    both = SimpleNamespace(abstained=False, label=0, noise=noise, broken=[(1, 1), (3, 0)], certified=lambda _: False)
+    assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
 
 
 def test_settings_come_from_a_file_and_options(tmp_path):
