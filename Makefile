@@ -6,11 +6,11 @@ READY  := $(VENV)/.ready
 SMOKE  := tests/math tests/objects tests/sampling tests/files tests/voting/store tests/datasets tests/validity \
           tests/certificates/test_certificate.py tests/certificates/test_metrics.py tests/certificates/test_smoothing.py tests/cli/test_cli.py tests/cli/test_cli_certify.py
 
-.PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu docs schemas pictures clean
+.PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu bench-compare release-check docs schemas pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
 setup: $(READY)  ## create .venv with everything the other targets need
 
@@ -69,6 +69,12 @@ bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/layers.py --device cuda
 	$(BIN)/python benchmarks/exact.py --device cuda
+
+bench-compare: $(READY) ## a few benchmarks next to the last release, as ratios: warns of a change by 20%
+	$(BIN)/python benchmarks/compare.py
+
+release-check:   ## build wheel and source archive, and try them in empty environments (downloads packages)
+	$(PYTHON) tests/release.py
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

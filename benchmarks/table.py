@@ -21,7 +21,8 @@ from pathlib import Path
 from starcert.system.files import versions
 from starcert.system.processes import available_cores
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS_VARIABLE = "STARCERT_BENCHMARK_RESULTS"
+RESULTS = Path(os.environ.get(RESULTS_VARIABLE) or Path(__file__).parent / "results")
 COLUMNS = ("work", "obvious loop", "starcert", "ratio", "floor", "from it")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARKER", "builders_table", "commands", "on_page_markdown"]
+__all__ = ["MARKER", "builders_table", "commands", "on_page_content", "on_page_markdown", "on_post_page"]
 
 MARKER = "<!-- commands -->"
 
@@ -18,6 +18,16 @@ MARKER = "<!-- commands -->"
 def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
     """The text of a page, with the reference of commands in place of the marker."""
     return markdown.replace(MARKER, commands()) if MARKER in markdown else markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
+    """The page's own part, with headers that say that they head a column."""
+    return html.replace("<th>", '<th scope="col">').replace("<th style=", '<th scope="col" style=')
+
+
+def on_post_page(output: str, **_: Any) -> str:  # noqa: ANN401
+    """The page, with a name for the theme's search where screen readers announce it."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def commands() -> str:

@@ -15,10 +15,16 @@ settings.register_profile("starcert", deadline=None, derandomize=True, suppress_
 settings.load_profile("starcert")
 
 
+def pytest_collection():
+    """Collecting makes a million objects that stay: the garbage collector need not look at them again and again."""
+    gc.disable()
+
+
 def pytest_collection_finish():
-    """What thousands of tests have imported stays: the garbage collector need not look at it during each of them."""
+    """Nor at what was imported, during each test."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import compare
 import floors
 import starcert as sc
 import table
@@ -56,6 +57,46 @@ def test_a_table_is_kept_with_its_machine_versions_and_settings(tmp_path, capsys
 
 def test_the_page_of_results_is_that_of_their_files():
     assert (table.RESULTS / "README.md").read_text(encoding="utf-8") == table.page()
+
+
+@pytest.fixture
+def release_and_now(tmp_path):
+    """The figures of a release, and the results of a run on a machine that is half as fast."""
+    old = {"small-cpu": {"slower": 100.0, "faster": 10.0, "same": 5.0, "by its floor": 0.5, "gone": 2.0}, "other": {}}
+    (tmp_path / "0.2.0.json").write_text(json.dumps({"speeds": old}), encoding="utf-8")
+    (tmp_path / "new").mkdir()
+    made = Table("small", "A vote.")
+    for work in (
+        Work("slower", 2.0, 158.0),
+        Work("faster", 2.0, 24.2),
+        Work("same", 2.0, 11.8),
+        Work("by its floor", 2.0, floor=0.5),
+        Work("seconds alone", 2.0),
+        Work("new", 2.0, 9.0),
+    ):
+        made.add(work)
+    made.write(tmp_path / "new")
+    return ["--against", str(tmp_path / "0.2.0.json"), "--new", str(tmp_path / "new")]
+
+
+def test_a_change_by_a_fifth_in_either_direction_is_a_warning(release_and_now, capsys):
+    capsys.readouterr()
+    assert compare.main(release_and_now) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "5 pieces of work next to starcert 0.2.0: 4 changed by more than 20%",
+        "Warning: small-cpu: slower: 100 × before, 79 × now (-21%, SLOWER)",
+        "Warning: small-cpu: faster: 10 × before, 12.1 × now (+21%, faster)",
+        "Warning: small-cpu: by its floor: 0.5 × before, 0.25 × now (-50%, SLOWER)",
+        "Warning: small-cpu: gone: not measured now",
+    ]
+    assert compare.main([*release_and_now, "--strict"]) == 1
+
+
+def test_the_last_release_has_figures_of_every_quick_benchmark(tmp_path):
+    assert {f"{name}-cpu" for name in compare.QUICK} <= json.loads(compare.last_release().read_text())["speeds"].keys()
+    for version in ("0.9.0", "0.10.0", "0.2.1"):
+        (tmp_path / f"{version}.json").write_text("{}")
+    assert compare.last_release(tmp_path).stem == "0.10.0"
 
 
 def test_loads_by_hand():

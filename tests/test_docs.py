@@ -16,8 +16,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from accessibility import problems
 from typer.testing import CliRunner
 
+import api
 import examples
 import reference
 from starcert.cli import app
@@ -33,6 +35,11 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 
 NEEDS = {
     "index": (),
+    "api": (),
+    "api-certificates": (),
+    "api-files": ("matplotlib",),
+    "api-models": ("torch_geometric",),
+    "api-objects": (),
     "arcs-results": (),
     "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
     "blind": ("sklearn",),
@@ -234,6 +241,48 @@ def test_the_reference_has_every_command_with_every_option_and_its_examples():
     assert text.count("\n## starcert ") == len(re.findall(r"^│ (\w+)  ", _help(), flags=re.MULTILINE)) >= 7
 
 
+def test_the_reference_has_every_public_name_once_with_an_example():
+    names = api.public_names()
+    listed = [name for page in PAGES.values() for found in api.MARKER.finditer(page) for name in api.names_in(found)]
+    assert sorted(listed) == sorted(names), "each name belongs in one marker of docs/api-*.md"
+    assert [name for name in names if not api.has_example(name)] == [], "give it a doctest, or use it in its section"
+    assert len(names) > 200
+
+
+def test_the_reference_shows_signatures_arguments_fields_and_examples():
+    text = api.on_page_markdown("<!-- api starcert: Voting, ABSTAIN, Frontier -->")
+    for part in (
+        "### `Voting` { #starcert.Voting }",
+        "    selection_samples: int | None = None,",
+        "- `executor`: where to count: any `concurrent.futures.Executor`, or None for this process.",
+        ">>> starcert.ABSTAIN\n-1\n",
+        "```pycon\n>>> from starcert import Voting\n>>> Voting(",
+        "- `radii`: ",
+    ):
+        assert part in text, part
+    assert ">>> import starcert as sc\n>>> steps_to = sc." in api.on_page_markdown(
+        "<!-- api starcert.metrics: steps_to -->"
+    )
+    assert "(api-objects.md#starcert.Graph)" in api.on_page_markdown("<!-- api starcert: CleanObject -->")
+
+
+@pytest.mark.slow  # each is also a doctest of its module
+@pytest.mark.parametrize("name", sorted({*api.homes().values()}))
+def test_the_examples_of_the_reference_run_as_they_are_shown(name, tmp_path, monkeypatch):
+    for package in ("torch_geometric", "grakel", "rdkit", "matplotlib"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    text = api.on_page_markdown((DOCS / name).read_text(encoding="utf-8"))
+    runner, parser = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # importing PyTorch Geometric warns about other packages
+        for entry in re.split(r"^#{3,4} ", text, flags=re.MULTILINE):
+            code = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", entry, flags=re.MULTILINE | re.DOTALL))
+            runner.run(parser.get_doctest(code, {}, entry.partition("\n")[0], name, 0))
+    assert runner.failures == 0
+    assert runner.tries > 10
+
+
 def _help(*command: str) -> str:
     shown = CliRunner(env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).invoke(app, [*command, "--help"])
     assert shown.exit_code == 0, shown.output
@@ -348,24 +397,37 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-def test_the_site_opens_from_disk_and_asks_the_network_for_nothing(site, tmp_path):
+def test_the_site_opens_from_disk_is_searched_there_and_asks_the_network_for_nothing(site, tmp_path):
     webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.support.wait import WebDriverWait  # noqa: PLC0415
+
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.add_argument(f"--user-data-dir={tmp_path}")
+    options.add_argument("--window-size=1400,1000")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
         driver.execute_cdp_cmd("Network.enable", {})
-        for name in ("index", "tutorial"):
+        for name in ("index", "api-files", "tutorial"):
             driver.get((site / f"{name}.html").as_uri())
+            assert problems(driver) == []
             assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
         broken = (
             "return [...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
         )
         assert driver.execute_script(broken) == []
+        box = driver.find_element("css selector", ".md-search__input")
+        assert box.get_attribute("aria-label") == "Search"
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        WebDriverWait(driver, 30).until(lambda _: box.is_displayed())
+        box.send_keys("rewire")
+        found = WebDriverWait(driver, 30).until(
+            lambda _: driver.find_elements("css selector", ".md-search-result__link")
+        )
+        assert "api-objects.html" in found[0].get_attribute("href"), "the class of that name comes first"
         assert driver.get_log("browser") == []
         messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     finally:

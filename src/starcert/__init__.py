@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,9 @@ from starcert.voting.plans import Plan
 if TYPE_CHECKING:
     from starcert.classifiers import kernels
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless an application wants to hear
 
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",

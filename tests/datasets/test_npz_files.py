@@ -205,7 +205,7 @@ def test_hostile_files_are_refused_in_one_sentence_and_little_memory(tmp_path):
     for kind, (make, _) in HOSTILE.items():
         make(tmp_path / f"{kind}.npz")
     code = """
-for kind in sys.argv[1:]:
+for kind in kinds:
     try:
         npz(kind)
         print("read")
@@ -214,7 +214,7 @@ for kind in sys.argv[1:]:
 """
     imports = "from starcert.datasets import npz\nfrom starcert.system.errors import StarcertError"
     paths = [str(tmp_path / f"{kind}.npz") for kind in HOSTILE]
-    done = run_with_memory(2**28, f"sys.argv[1:] = {paths!r}\n{code}", imports=imports)
+    done = run_with_memory(2**28, f"kinds = {paths!r}\n{code}", imports=imports)
     assert (done.returncode, done.stderr) == (0, "")
     for path, line, (_, said) in zip(paths, done.stdout.splitlines(), HOSTILE.values(), strict=True):
         assert line.startswith(f"{path}: ")

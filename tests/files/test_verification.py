@@ -1,14 +1,13 @@
 """Verification: true files are proved, each claim that is changed is found, and the votes decide, not the claims."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import archive_worlds
 import pytest
 from archive_worlds import found, tampered, written
+from memory_worlds import loaded
 
 import starcert as sc
 from starcert import files as archives
@@ -248,17 +247,15 @@ def test_a_box_too_large_for_any_memory_is_refused_or_searched_in_little(tmp_pat
     noise = sc.Noise(a=sc.Flip(delete=0.1, add=0.2), c=0.3)
     archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), noise, capacity=[(5, 5, 5)]))
     path = changed(written(tmp_path, archive), change)
-    script = (
-        "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)\n"
+    code = (
         "from starcert import archive\n"
         "from starcert.system.errors import ArchiveError\n"
         "try:\n"
-        "    print(archive.verify(sys.argv[1]).verdict)\n"
+        f"    print(archive.verify({str(path)!r}).verdict)\n"
         "except ArchiveError as error:\n"
         "    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=120)  # noqa: PLW1510
+    done = loaded().run(code, memory=8 << 30)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Unable to allocate" not in done.stdout  # refused before, not by chance
     assert done.stdout.strip() in ("proved", "weaker", "refuted") or "'graphs[0]'" in done.stdout

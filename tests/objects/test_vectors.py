@@ -9,6 +9,7 @@ from starcert.objects import CleanObject
 from starcert.objects.binding import bind, bind_all
 from starcert.objects.columns import VectorFrame
 from starcert.objects.vectors import ROWS, join_rows, matrix_of
+from starcert.objects.words import AttackWords, Words
 from starcert.system.errors import InvalidParameterError
 
 NAMES = ("age", "smoker", "sport")
@@ -265,3 +266,18 @@ def test_rows_come_from_a_data_frame():
     assert cars[0].frame.alphabets == (4, 3)
     with pytest.raises(InvalidParameterError, match="'values' must name columns"):
         sc.Categories.from_frame(frame, values={"color": 3})
+
+
+def test_a_table_of_texts_and_one_of_numbers_hold_the_same_rows():
+    pandas = pytest.importorskip("pandas")
+    numbers = pandas.DataFrame({"visits": [5, 10, 20, 5], "plan": ["b", "a", "a", "b"]})
+    here, there = (sc.Categories.from_frame(frame) for frame in (numbers, numbers.astype(str)))
+    assert [each.row.tolist() for each in there] == [[0, 1], [1, 0], [2, 0], [0, 1]]
+    assert [each.key for each in here] == [each.key for each in there]
+
+
+def test_regions_that_are_whole_layers_keep_their_names():
+    row = sc.Categories.rows([["a", "x", "n"]], values={0: ["a", "b"], 1: ["x", "y", "z"], 2: ["n", "o"]})[0]
+    noise = sc.Noise(few=sc.Flip(0.1), many=sc.Categorical(0.1, 3))
+    words = Words.of([ROWS.sites(row, {"few": [0, 2], "many": [1]})], nodes=False)
+    assert AttackWords(noise, words).level((1, 2)) == "1 column flipped in few and 2 columns changed in many"

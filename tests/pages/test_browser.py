@@ -137,7 +137,7 @@ def test_edges_have_the_colour_of_their_region(on_sure):
     )
     core, rest = (present for _, present in sites[0].counts)
     assert min(core, rest, len(sites[0].fixed_edges)) > 0
-    expected = {"#0072B2": core, "#D55E00": rest, "#9aa4ae": len(sites[0].fixed_edges)}
+    expected = {"#0072B2": core, "#D55E00": rest, "#5c646c": len(sites[0].fixed_edges)}
     assert {colour: lines.count(colour) for colour in set(lines)} == expected
     hints = "return document.querySelectorAll('#drawing line[stroke-dasharray]').length"
     assert browser.execute_script(hints) == sites[0].n_sites - core - rest
@@ -219,7 +219,7 @@ def test_graphs_with_an_empty_region_are_counted_apart(shown, labels):
     if labels is not None:
         most = np.bincount(np.array(labels)[there]).max() / there.sum()
         assert f"would be right on {most:.1%}" in caption
-    assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h3")
+    assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h2")
     assert f"core has none in {out} of 6 graphs" in texts(browser, "#notices")[0]
 
 
@@ -346,7 +346,7 @@ def test_warnings_are_on_the_page(shown):
 
     archive, sites = world(TWO, [[990, 10], [980, 20]], labels=[0, 1], partition=rule)
     browser = shown(archive, sites)
-    heads = texts(browser, ".notice h3")
+    heads = texts(browser, ".notice h2")
     assert heads == ["Anchored regions in 2 of 2 graphs (100.0%)", "The smoothed classifier answers one class only"]
     assert "are the present and the absent edges" in texts(browser, "#detail-anchor")[0]
     drawn = browser.execute_script(

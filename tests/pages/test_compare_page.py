@@ -289,7 +289,7 @@ def test_of_runs_on_other_parts_the_common_graphs_are_compared_and_that_is_said(
     assert notice.head == "Compared on the 4 graphs that all runs have"
     assert "a, 4 graphs; b, 1 graph." in notice.text
     open_page(quiet, (tmp_path / "page.html").as_uri())
-    assert texts(quiet, ".notice h3") == [notice.head]
+    assert texts(quiet, ".notice h2") == [notice.head]
     wrong = world(TWO, counts, labels=[1 - label for label in SOME], names=names)[0]
     with pytest.raises(InvalidParameterError, match=r"the same graphs and classes as a. Got 'other lab") as caught:
         compare({"a": first, "b": wrong})

@@ -417,3 +417,28 @@ def test_class_weights_of_options_and_run_files():
     for wrong in ("even", "1,x", "-1,2"):
         with pytest.raises(InvalidParameterError, match="'--class-weights' must be one of auto, balanced, none"):
             check(parse(wrong, "--class-weights"), None, "--class-weights")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_training_for_a_threat_knows_the_types_and_elements_of_molecules(tmp_path):
+    """The noise of a run file leaves out how many types edges have and how many values atoms: the molecules say it."""
+    pytest.importorskip("rdkit")
+    smiles = ["CCO", "CCN", "CC=O", "CCC", "C=CC", "CCCl", "OCO", "NCN", "CC#N", "CCCC", "OCCO", "C=C=O"] * 2
+    rows = [f"{text},{number % 2}" for number, text in enumerate(smiles)]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,label", *rows]), encoding="utf-8")
+    (tmp_path / "net.py").write_text(
+        "from starcert.models import GINE\n"
+        "def net(data):\n"
+        "    atoms = data.graphs[0].node_sites['x']\n"
+        "    assert atoms.categories == ('C', 'Cl', 'N', 'O')\n"
+        "    return GINE(atoms.alphabet, 4, 2, hidden=4)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "run.toml").write_text(
+        'model = "net.py:net"\ndata = "m.csv"\nedge_types = "bond"\nnode_sites = { x = "categories" }\n'
+        'regions = { bonds = "pairs", atoms = "x" }\nweights = "net.pt"\nthreat = "flips:2"\n'
+        "[noise]\nbonds = { delete = 0.2, add = 0.1, change = 0.2 }\natoms = { categorical = 0.2 }\n"
+        "[train]\nepochs = 1\nagainst = { copies = 2 }\n",
+        encoding="utf-8",
+    )
+    assert trained(tmp_path / "run.toml").page.exists()

@@ -1,37 +1,30 @@
-"""Code in a process of its own that may take so much memory and no more."""
+"""Code in a process of its own that may take this much memory and no more."""
 
 import subprocess
-import sys
+from functools import lru_cache
 
 import runs_worlds
 
-LIMITED = """
-import resource, sys
-{imports}
-pages = int(open("/proc/self/statm").read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + {allowed},) * 2)
-{code}
+from warm import Warm
+
+LOADED = """
+import numpy, scipy.sparse.csgraph, starcert.files, starcert.datasets, starcert.runs.sources
+import starcert.cli.run_views, starcert.runs.certification, rich.console, rich.table
+from starcert.cli import main
 """
+
+
+@lru_cache(4)
+def loaded(imports: str = LOADED) -> Warm:
+    """A process with everything loaded that reading and proving takes, or other imports."""
+    return Warm(imports, runs_worlds.environment())
 
 
 def run_with_memory(allowed: int, code: str, *, imports: str) -> subprocess.CompletedProcess:
     """Runs code that may take at most `allowed` bytes beyond what its imports take; the limit ends it otherwise."""
-    return subprocess.run(
-        [sys.executable, "-c", LIMITED.format(imports=imports, allowed=allowed, code=code)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env=runs_worlds.environment(),
-    )
+    return loaded(imports).run(f"{imports}\n{code}", memory=allowed, environment=runs_worlds.environment())
 
 
 def command_with_memory(allowed: int, *words: object) -> subprocess.CompletedProcess:
-    """The command `starcert`, with everything loaded that reading and proving takes."""
-    return run_with_memory(
-        allowed,
-        f"sys.argv = {['starcert', *map(str, words)]!r}; main()",
-        imports="import numpy, scipy.sparse.csgraph, starcert.files, starcert.datasets, starcert.runs.sources\n"
-        "import starcert.cli.run_views, starcert.runs.certification, rich.console, rich.table\n"
-        "from starcert.cli import main",
-    )
+    """The command `starcert`."""
+    return loaded().command(*words, memory=allowed, environment=runs_worlds.environment())

@@ -36,7 +36,12 @@ TRAIN_MASK = "train_mask"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that was tried, and the share of training objects that it has right in cross-validation."""
+    """A model that was tried, and the share of training objects that it has right in cross-validation.
+
+    Example:
+        >>> Candidate("the most frequent class", 0.5).cross_validated
+        0.5
+    """
 
     description: str
     cross_validated: float
@@ -67,6 +72,12 @@ class BlindModel:
         description: what it is, and what it looks at.
         cross_validated: the share of training objects that it had right in cross-validation, by which it was chosen.
         candidates: all that were tried, the simplest first.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> model = blind([Graph(n % 2 + 3, []) for n in range(20)], [n % 2 for n in range(20)])
+        >>> model.predict([Graph(3, [(0, 1)]), Graph(4, [])]), model.cross_validated, len(model.candidates)
+        (array([0, 1]), 1.0, 5)
     """
 
     description: str

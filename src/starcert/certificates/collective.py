@@ -94,6 +94,14 @@ class CollectiveClaim:
     """At most `k` of all answers differ from the stated ones under any attack of a threat; proved for some sizes.
 
     It is a claim by itself: it fails with probability at most `alpha`, whatever alpha single certificates have.
+
+    Example:
+        >>> from starcert.objects.threats import Deletions
+        >>> claim = CollectiveClaim(Deletions(1), k=3, n_targets=100, alpha=0.01, n_attacks=(540,), size=1)
+        >>> claim.certified, claim.sizes
+        (True, {0: 'certified', 1: 'certified'})
+        >>> str(claim).partition(", ")[2]
+        'at most 3 of the 100 answers differ from the stated ones under 1 deletion (540 attacks).'
     """
 
     threat: Threat  # whose attacks, and none at all, are meant

@@ -17,6 +17,7 @@ the counts leave open, with no more attacks in all than there are votes to be sa
 
 from __future__ import annotations
 
+import logging
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +44,8 @@ from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import Problem
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
+
+_LOG = logging.getLogger(__name__)
 
 FIRST_CHUNK = 64  # samples, and the fewest selection votes: a word of the sampler has 64 copies
 GIVE_UP = 0.01  # the probability to give up a question whose true p_A would more likely than not lead to a yes
@@ -101,6 +104,7 @@ class DecidedPlan(Plan):
     def wanted(self, so_far: SoFar) -> Wanted:
         drawn = so_far.n_estimation
         if drawn == self.most.estimation or (drawn and self._is_decided(so_far)):
+            _LOG.debug("graph %d: no more votes after %d", so_far.object, drawn)
             return so_far.wanted
         following = next(votes for votes in self._looks(so_far.chunk_size) if votes > drawn)
         return Wanted(self.most.selection, min(following, self.most.estimation))

@@ -7,6 +7,7 @@ of them is harmless, or one of them breaks the level, or no votes are left.
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -34,6 +35,8 @@ from starcert.system.output import Advance
 from starcert.system.stages import staged
 from starcert.voting.plans import Job
 from starcert.voting.store import VoteStore
+
+_LOG = logging.getLogger(__name__)
 
 MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the counts of votes certify
 FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
@@ -83,6 +86,9 @@ def with_evidence(
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
                 against[one.object] = against.get(one.object, {}) | lost
+        if verdicts is not None:
+            looked, own_votes = len(verdicts.levels or verdicts.sizes), verdicts.own_votes
+            _LOG.debug("row %d: %d levels looked at, %d votes at attacked graphs", row, looked, own_votes)
         found.append(verdicts)
         advance(1)
     judged = replace(certificates, verdicts=found)

@@ -128,6 +128,15 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
     """What trying attacks shows about each graph, or target of a graph; rows are those of the first graph first.
 
     Attacks on a graph are numbered from 0, those of size 1 first.
+
+    Example:
+        >>> import starcert as sc
+        >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+        >>> found = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], threat="flips:2")
+        >>> found
+        ExactCertificates(2 graphs, threat='flips:2': plain model, every attack tried, alpha = 0)
+        >>> found.labels, found.certified_sizes, found.forward_passes, found.certified_accuracy([0, 0], size=1)
+        (array([0, 0]), array([0, 2]), 25, 0.5)
     """
 
     threat: Threat
@@ -244,7 +253,15 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
 
 
 class ExactCertificate(NamedTuple):
-    """What trying attacks shows about one graph, or one target."""
+    """What trying attacks shows about one graph, or one target.
+
+    Example:
+        >>> import starcert as sc
+        >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+        >>> (one,) = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)])], threat="flips:1")
+        >>> one.broken_size, one.attack.sites, one.verdict().why
+        (1, (1,), 'by attack 2 of 6')
+    """
 
     certificates: ExactCertificates
     row: int

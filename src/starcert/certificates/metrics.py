@@ -368,7 +368,12 @@ def size_steps(outcomes: Sequence[SizeOutcome]) -> list[int]:
 
 
 def steps_to(farthest: int) -> list[int]:
-    """Some counts of flips to state shares at: 1, 2, 5, 10, … as far as anything is certified."""
+    """Some counts of flips to state shares at: 1, 2, 5, 10, … as far as anything is certified.
+
+    Example:
+        >>> steps_to(30)
+        [1, 2, 5, 10, 20]
+    """
     steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
     reached = [step for step in steps if step <= farthest] or [1]
     return reached if len(reached) <= MAX_STEPS else [*reached[: MAX_STEPS - 1], reached[-1]]

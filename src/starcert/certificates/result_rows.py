@@ -100,8 +100,9 @@ def class_values(classes: Sequence[Hashable]) -> tuple[int, ...]:
 
 def row_names(objects: Sequence[int], nodes: TargetNodes | None, names: Sequence[str]) -> list[str]:
     """What each row is called: the name of its graph, with that of its node. Names that are not one a graph stay."""
+    names = list(names)  # a pandas Series would be read by its index
     if len(names) != len(set(objects)):
-        return list(names)
+        return names
     graphs = [names[each] for each in objects]
     return graphs if nodes is None else [f"{graph}.{node}" for graph, node in zip(graphs, nodes.names, strict=True)]
 

@@ -182,6 +182,10 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "")
     """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
 
     `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
+
+    Example:
+        >>> too_few_votes(100, {"motif": 173, "random": 12})
+        'Even if all 100 votes agreed, no flip would be certified in motif (173 votes could).'
     """
     short = [
         f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"

@@ -10,6 +10,7 @@ weigh     where the flips of the votes fell, if evidence is wanted        `with_
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -46,6 +47,8 @@ from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Job, Plan, Wanted, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
+
+_LOG = logging.getLogger(__name__)
 
 
 class SmoothedClassifier(SmoothedEstimator):
@@ -254,6 +257,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 classes=self._class_labels,
             )
             certificates = replace(certificates, asked=questions, threat=asked)
+            _LOG.info("%d certificates by p_A, %d abstain", len(certificates), certificates.abstained.sum())
             if jointly is not None:
                 collective = Collective(jointly, votes, bounds.labels, alpha, matrices_of(self.classifier))
                 certificates = replace(certificates, collective=collective)
@@ -313,6 +317,7 @@ def draw_votes(
     with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
         votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
     votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
+    _LOG.info("%s (votes: %s)", votes.audit, votes.history)
     if store is not None and look is not None:
         if look["evidence"] and look["estimation"] is None:
             _, rows = np.unique(votes.objects, return_index=True)

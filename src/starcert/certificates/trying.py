@@ -9,6 +9,7 @@ piece is refused.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -38,6 +39,7 @@ from starcert.voting.counting import gathered
 from starcert.voting.plans import Job, fitting_batch_of
 
 Whole = npt.NDArray[np.int64]
+_LOG = logging.getLogger(__name__)
 
 NEVER = -1  # in place of the number of an attack: none was found
 FORMAT = "starcert exact progress"
@@ -135,6 +137,7 @@ class ProgressFile:
         if form != FORMAT or names:
             differences = [f"{name}: {about.get(name)!r}, not {self._about[name]!r}" for name in names]
             raise StoreSettingsError(str(self._path), differences)
+        _LOG.info("%s: continued, %s attacks tried", self._path, f"{sum(each.done for each in found.values()):,}")
         return found
 
     def discard(self) -> None:

@@ -56,7 +56,17 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class ValueInterval:
-    """Numbers between which a mean lies, at the clean object and at every attacked one, up to `alpha`."""
+    """Numbers between which a mean lies, at the clean object and at every attacked one, up to `alpha`.
+
+    Example:
+        >>> import starcert as sc
+        >>> outputs = sc.ValueRange(0, 1)
+        >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
+        >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
+        >>> (one,) = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1]]), samples=1000, seed=1)
+        >>> one.interval("flips:1").how, one.clean.alpha
+        ('by weighing 4 attacks', 0.01)
+    """
 
     low: float
     high: float
@@ -97,7 +107,17 @@ class KeptSites(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ValueCertificates(Sequence["ValueCertificate"]):
-    """The outputs on noisy copies of each object, or target, and the intervals that they prove."""
+    """The outputs on noisy copies of each object, or target, and the intervals that they prove.
+
+    Example:
+        >>> import starcert as sc
+        >>> outputs = sc.ValueRange(0, 1)
+        >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
+        >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
+        >>> found = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1], [0, 0, 0, 0]]), samples=1000, seed=1)
+        >>> [round(one.interval("flips:1").high, 2) for one in found]
+        [0.93, 0.35]
+    """
 
     outputs: ValueRange
     noise: Noise
@@ -251,7 +271,17 @@ class ValueCertificates(Sequence["ValueCertificate"]):
 
 
 class ValueCertificate(NamedTuple):
-    """The outputs on noisy copies of one object, or target, and the intervals that they prove."""
+    """The outputs on noisy copies of one object, or target, and the intervals that they prove.
+
+    Example:
+        >>> import starcert as sc
+        >>> outputs = sc.ValueRange(0, 1)
+        >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
+        >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
+        >>> (one,) = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1]]), samples=1000, seed=1)
+        >>> round(one.estimate, 2), round(one.clean.low, 2), round(one.interval("flips:1").low, 2)
+        (0.7, 0.68, 0.44)
+    """
 
     certificates: ValueCertificates
     row: int

@@ -30,6 +30,8 @@ import numpy.typing as npt
 from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError, whole_number
 
+__all__ = ["constant", "degree", "in_degree", "log_degree", "one_hot", "one_hot_degree", "out_degree", "sparse"]
+
 Source: TypeAlias = "str | Callable[[Graph], Any]"
 Features: TypeAlias = "Source | Sequence[Source]"
 

@@ -71,7 +71,14 @@ class SklearnClassifier(Classifier):
         return Scores(answers, _decisions(estimator, rows, len(graphs)), ROUNDING)
 
     def _estimator_and_rows(self, graphs: NoisyGraphs) -> tuple[Estimator, Rows]:
-        return self.estimator, rows_of(graphs) if isinstance(graphs, NoisyVectors) else list(graphs.copies())
+        if not isinstance(graphs, NoisyVectors):
+            return self.estimator, list(graphs.copies())
+        if getattr(graphs.frame, "categories", ()) and hasattr(self.estimator, "feature_names_in_"):
+            raise ValueError(
+                "it was fitted on a data frame, but noisy rows hold the numbers of values, from 0 in each column. Fit "
+                "it on these: np.array([row.row for row in rows])"
+            )
+        return self.estimator, rows_of(graphs)
 
     def _predict(self, estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.int64]:
         if not count:

@@ -208,6 +208,7 @@ def compare(
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
     read = {name: _read(file) for name, file in files.items()}
+    out = out if out.suffix else out.with_suffix(".html")
     try:
         found = write_comparison(out, read, threat=threat)
     except InvalidParameterError as error:

@@ -16,7 +16,12 @@ BLIND = "blind"  # the setting
 
 @dataclass(frozen=True)
 class BlindRow:
-    """What a model answers that sees nothing an attack can change, or why there is none (`missing`)."""
+    """What a model answers that sees nothing an attack can change, or why there is none (`missing`).
+
+    Example:
+        >>> BlindRow("logistic regression on counts of label", 0.9, learned_from=20, answers=(0, 1)).answers
+        (0, 1)
+    """
 
     model: str = ""  # what it is, and what it looks at
     cross_validated: float = math.nan  # the share of its training part that it had right in cross-validation

@@ -20,7 +20,20 @@ from starcert.system.plugins import find_plugin
 
 
 class Bound(ABC):
-    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes."""
+    """What makes bounds of votes. Frozen: two of one name make the same bounds of the same votes.
+
+    Example:
+        >>> class Half(Bound):
+        ...     name = "half"
+        ...
+        ...     def supports(self, votes):
+        ...         return votes.history == "fixed"
+        ...
+        ...     def bounds(self, votes, alpha, family):
+        ...         return replace(clopper_pearson(votes, alpha=alpha / 2, family=family), alpha=alpha)
+        >>> bounds_by(Half(), Votes([[970, 30]], selection=[[98, 2]]), 0.01, "each").bound
+        'half'
+    """
 
     name: ClassVar[str]  # what archives store. Its meaning never changes: what computes anything else has another name
 
@@ -34,7 +47,14 @@ class Bound(ABC):
 
 
 class ClopperPearson(Bound):
-    """One-sided Clopper–Pearson limits, for a number of votes fixed in advance: `clopper_pearson`."""
+    """One-sided Clopper–Pearson limits, for a number of votes fixed in advance: `clopper_pearson`.
+
+    Example:
+        >>> ClopperPearson().bounds(Votes([[970, 30]], selection=[[98, 2]]), 0.01, "each").p_lower.round(3)
+        array([0.955])
+        >>> ClopperPearson().supports(Votes([[970, 30]], history="looked"))
+        False
+    """
 
     name: ClassVar[str] = CLOPPER_PEARSON
 
@@ -48,7 +68,13 @@ class ClopperPearson(Bound):
 
 
 class Anytime(Bound):
-    """Bounds that hold at all times together, whatever plan looked at the votes to stop."""
+    """Bounds that hold at all times together, whatever plan looked at the votes to stop.
+
+    Example:
+        >>> votes = Votes([[970, 30]], selection=[[98, 2]], history="stopped")
+        >>> Anytime().supports(votes), Anytime().bounds(votes, 0.01, "each").p_lower.round(3)
+        (True, array([0.947]))
+    """
 
     name: ClassVar[str] = ANYTIME
 

@@ -50,6 +50,11 @@ class GCN(_Network):
         layers: how many layers.
         conv: "gcn" or "gin".
         pooling: "max", "mean" or "sum".
+
+    Example:
+        >>> model = GCN(in_channels=4, n_classes=2, hidden=8)
+        >>> model(torch.ones(3, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 2])
     """
 
     def __init__(
@@ -137,6 +142,11 @@ class GIN(_Network):
     """Layers that add up neighbours and pass the sum through a small network; a sum over nodes; a linear layer.
 
     Args: as for `GCN`.
+
+    Example:
+        >>> model = GIN(in_channels=4, n_classes=2, hidden=8, layers=2)
+        >>> model(torch.ones(3, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 2])
     """
 
     def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3) -> None:
@@ -149,6 +159,11 @@ class GINE(_Network):
     """The same on edges with features: what a neighbour sends is added to what the edge to it carries.
 
     Args: as for `GCN`, and `edge_channels`, the features of an edge; of one-hot types, how many there are.
+
+    Example:
+        >>> model = GINE(in_channels=4, edge_channels=3, n_classes=2, hidden=8, layers=2)
+        >>> model(torch.ones(3, 4), torch.tensor([[0, 1], [1, 0]]), torch.eye(3)[[2, 2]], torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 2])
     """
 
     def __init__(
@@ -173,6 +188,11 @@ class NodeGCN(nn.Module):
         n_classes: how many classes there are.
         hidden: units of the first layer.
         dropout: the share of them that is dropped in training.
+
+    Example:
+        >>> model = NodeGCN(in_channels=4, n_classes=2, hidden=8)
+        >>> model(torch.ones(3, 4), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([3, 2])
     """
 
     def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, dropout: float = 0.5) -> None:

@@ -39,6 +39,11 @@ class NodePropagation(nn.Module):
         teleport: t, how much of its own answer a node keeps at each step.
         hidden: units of the hidden layer.
         dropout: the share of features and of units that is dropped in training.
+
+    Example:
+        >>> model = NodePropagation([[1, 0], [1, 1], [0, 1]], n_classes=2, neighbours=1, hidden=8)
+        >>> model(torch.tensor([[1.0, 0], [1, 1], [0, 1]]), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([3, 2])
     """
 
     def __init__(

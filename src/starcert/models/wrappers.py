@@ -90,6 +90,12 @@ class Filtered(_Around):
         module: any module on edge_index; its parameters get what they are named after, as in `from_pyg`.
         keep: `MaxDegree`, `WithinValence`, `SimilarEnds`, `LikelyEnds`, or a function from x and edge_index to a truth
             value of each edge.
+
+    Example:
+        >>> from starcert.models import GIN
+        >>> model = Filtered(GIN(4, 2, hidden=8), keep=MaxDegree(3))
+        >>> model(torch.ones(3, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 2])
     """
 
     def __init__(self, module: nn.Module, keep: Keep) -> None:
@@ -110,7 +116,13 @@ class Filtered(_Around):
 
 @dataclass(frozen=True)
 class MaxDegree:
-    """Lets an edge through if both ends have at most `limit` edges: a node with more shows none of them."""
+    """Lets an edge through if both ends have at most `limit` edges: a node with more shows none of them.
+
+    Example:
+        >>> edge_index = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
+        >>> MaxDegree(1)(torch.ones(5, 1), edge_index)
+        tensor([False, False, False, False,  True,  True])
+    """
 
     limit: int
 
@@ -129,6 +141,11 @@ class WithinValence:
 
     Args:
         limits: the most edges of a node of each element, in the order of the columns of x.
+
+    Example:
+        >>> elements, edge_index = torch.eye(2)[[0, 1, 1]], torch.tensor([[0, 1, 0, 2], [1, 0, 2, 0]])
+        >>> WithinValence([4, 1])(elements, edge_index), WithinValence([1, 1])(elements, edge_index)
+        (tensor([True, True, True, True]), tensor([False, False, False, False]))
     """
 
     limits: Sequence[int]
@@ -147,7 +164,12 @@ class WithinValence:
 
 @dataclass(frozen=True)
 class SimilarEnds:
-    """Lets an edge through if the cosine of its ends' features is at least a threshold."""
+    """Lets an edge through if the cosine of its ends' features is at least a threshold.
+
+    Example:
+        >>> SimilarEnds(0.5)(torch.eye(2)[[0, 0, 1]], torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        tensor([ True,  True, False, False])
+    """
 
     threshold: float
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from starcert.system.errors import InvalidParameterError
 
 COLUMNS = "columns"  # the name of the layer
 MAX_NAMED = 8  # columns that a message names
+MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse numbers of several thousand digits
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 """For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
@@ -54,9 +56,15 @@ class VectorFrame:
 
     @cached_property
     def key(self) -> str:
-        """A hex digest of the content: the same for equal ones everywhere."""
-        more = (self.alphabets,) if self.alphabets else ()
-        return digest("columns", self.n_columns, self.names, self.alphabet, self.categories, *more)
+        """A hex digest of the content: the same for equal ones everywhere.
+
+        Where columns differ, 5 and "5" are one value: a table has the same rows as a text file and as a data frame.
+        """
+        if not self.alphabets:
+            return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
+        of_each: tuple[Any, ...] = self.categories
+        texts = tuple(None if each is None else tuple(map(str, each)) for each in of_each)
+        return digest("columns", self.n_columns, self.names, self.alphabet, texts, self.alphabets)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -113,3 +121,9 @@ class VectorFrame:
         if len(twice):
             raise InvalidParameterError(parameter, "hold each column once", int(twice[0]))
         return numbers
+
+
+def natural_key(name: str) -> tuple[tuple[int, str], ...]:
+    """What to sort texts by, so that their numbers come in order."""
+    parts = re.split(r"(\d+)", name)  # graph2 comes before graph10
+    return tuple((int(p), "") if p.isdecimal() and len(p) <= MAX_DIGITS else (-1, p) for p in parts)

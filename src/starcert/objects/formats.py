@@ -188,7 +188,7 @@ def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) 
     if (
         named := next((each for each in sites.values() if each.categories and known.issuperset(each.categories)), None)
     ) is not None:
-        return [str(symbol) for symbol in named.shown(named.values)]
+        return [str((named.categories or ())[value]) for value in named.values[:, 0].tolist()]
     numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
     symbols = SYMBOLS.split()
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":

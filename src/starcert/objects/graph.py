@@ -172,7 +172,7 @@ class Graph(Formats):
         """The graph whose node data of that name are sites, each a category: noise and attacks may change them.
 
         They become a layer of their own, and noisy copies show them in the form in which they came. `categories` are
-        all that there may be; without them the data must be one-hot rows.
+        all that there may be, or the names of the columns of one-hot rows; without them the data must be such rows.
 
         Example:
             >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]})

@@ -35,7 +35,13 @@ Values: TypeAlias = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Region(ABC):
-    """A subset of a layer, its sites numbered from 0; picklable, and small however many sites there are."""
+    """A subset of a layer, its sites numbered from 0; picklable, and small however many sites there are.
+
+    Example:
+        >>> cells = Layer("cells", size=4, alphabet=2).everything()
+        >>> cells.layer, cells.size, cells.locate(np.array([2, 9])).tolist()
+        ('cells', 4, [2, -1])
+    """
 
     @property
     @abstractmethod
@@ -117,7 +123,14 @@ class Layer:
 
 @runtime_checkable
 class CleanObject(Protocol):
-    """What is smoothed: values of the sites of its layers, in a frame; immutable and picklable. A `Graph` is one."""
+    """What is smoothed: values of the sites of its layers, in a frame; immutable and picklable. A `Graph` is one.
+
+    Example:
+        >>> import starcert as sc
+        >>> graph = sc.Graph(3, [(0, 1)])
+        >>> isinstance(graph, CleanObject), graph.layers[0].name, graph.nonzero("pairs")[1].tolist()
+        (True, 'pairs', [1])
+    """
 
     @property
     def key(self) -> str:

@@ -106,7 +106,7 @@ class NodeSites:
     name: str
     values: Values  # shape (nodes, columns)
     alphabet: int
-    categories: tuple[Hashable, ...] | None  # None for bits and for one-hot rows
+    categories: tuple[Hashable, ...] | None  # None for bits, and for one-hot rows whose columns have no names
     one_hot: bool
     flat: bool  # whether each node has one entry, not a row
     dtype: str
@@ -164,6 +164,8 @@ def categories_of(name: str, data: object, categories: Sequence[Hashable] | None
     names = tuple(categories) if not isinstance(categories, str) else ()
     if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_CATEGORIES:
         raise InvalidParameterError("categories", f"be 2 to {MAX_CATEGORIES} different names", categories)
+    if given is not None and given.ndim == 2 and given.shape[1] == len(names):
+        return replace(categories_of(name, data, None), categories=names)
     if given is not None and given.ndim > 1:
         raise InvalidParameterError(parameter, "have one category for each node", data)
     number = {each: place for place, each in enumerate(names)}

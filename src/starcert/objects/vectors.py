@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.objects.columns import COLUMNS, ColumnLayer, VectorFrame
+from starcert.objects.columns import COLUMNS, ColumnLayer, VectorFrame, natural_key
 from starcert.objects.content import digest
 from starcert.objects.kinds import Kind
 from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
@@ -154,7 +154,8 @@ class Categories(Vector):
         """Each row of a pandas DataFrame: columns keep their names, and each has its own values.
 
         Args:
-            frame: the DataFrame, without classes; numbers with many values are to be divided into a few first.
+            frame: the DataFrame, without classes, and *all* of it: rows of two frames have the same columns only where
+                these hold the same values. Numbers with many values are to be divided into a few first.
             values: for some columns all values that there may be, or how many; by default the categories of a column
                 of that dtype, else the values that occur, in their order.
         """
@@ -179,6 +180,10 @@ class RowKind(Kind):
 
     word = "row"
     site_words = {COLUMNS: ("column", "not 0")}  # noqa: RUF012  (as in `Kind`)
+
+    @override
+    def site_noun(self, clean: CleanObject, layer: Layer) -> str:
+        return "column"
 
     @override
     def numbers(self, clean: Any, listed: Any, name: str) -> Indices:
@@ -287,10 +292,10 @@ def _read_each(
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
-    """Different values, sorted if they can be, else as they come."""
+    """Different values, sorted if they can be, texts so that their numbers come in order; else as they come."""
     found = list(dict.fromkeys(values))
     try:
-        return sorted(found)
+        return sorted(found, key=natural_key if all(isinstance(each, str) for each in found) else None)
     except TypeError:
         return found
 

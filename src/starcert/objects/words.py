@@ -49,8 +49,10 @@ class Words:
     def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
         """The words for objects with these sites; `nodes`: their nodes are the rows."""
         kind = kind_of(*(each.clean for each in sites))
+        nouns = {kind.site_noun(each.clean, layer) for each in sites for layer in each.layers}
         layers = {block.layer for each in sites for block in each.blocks}
-        site, present = kind.site_words.get(layers.pop() if len(layers) == 1 else "", ("site", "not 0"))
+        usual = (nouns.pop() if len(nouns) == 1 and len(layers) > 1 else "site", "not 0")
+        site, present = kind.site_words.get(layers.pop() if len(layers) == 1 else "", usual)
         return cls("node" if nodes else kind.word, site, present, kind.word, dict(_region_words(sites)))
 
     @property
@@ -77,18 +79,22 @@ def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
             noun = kind.site_noun(each.clean, layer) if own is None else own
             words = RegionWords(noun, where, edges, held[layer.name] == layer.size, layer.alphabet > 2)
             found.setdefault(region, set()).add(words)
-    for region, several in found.items():
-        nouns = {words.noun for words in several}
-        yield (
-            region,
-            RegionWords(
-                nouns.pop() if len(nouns) == 1 else "site",
-                max(words.where for words in several),
-                all(words.edges for words in several),
-                all(words.covered for words in several),
-                any(words.typed for words in several),
-            ),
-        )
+    joined = {region: _joined(several) for region, several in found.items()}
+    for region, words in joined.items():
+        alike = [each for each in joined.values() if each.noun == words.noun and not each.where]
+        yield region, words._replace(where=f" in {region}") if len(alike) > 1 and not words.where else words
+
+
+def _joined(several: set[RegionWords]) -> RegionWords:
+    """The words for a region in all objects, from those in each."""
+    nouns = {words.noun for words in several}
+    return RegionWords(
+        nouns.pop() if len(nouns) == 1 else "site",
+        max(words.where for words in several),
+        all(words.edges for words in several),
+        all(words.covered for words in several),
+        any(words.typed for words in several),
+    )
 
 
 class AxisWords(NamedTuple):

@@ -2,9 +2,9 @@
 // types of edges differ in their dashes, and molecules have the bonds, elements and places that RDKit gives them.
 // With evidence, node pairs are as wide as their influence is great, and a known attack is marked.
 const Drawing = (() => {
-  // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#333333"];
-  const FIXED = "#9aa4ae";
+  // Six of Okabe and Ito's colours, a violet and a dark grey: colour-blind readers tell them apart. They repeat with dashes.
+  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A2BE2", "#333333"];
+  const FIXED = "#5c646c";
   const MAX_HINTS = 1500;
   const MAX_BUSY = 40; // nodes of a graph that shows more than its edges and an attack
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];

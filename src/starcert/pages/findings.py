@@ -127,15 +127,17 @@ def _known_labels(archive: Archive) -> Sequence[int | None] | None:
 
 
 def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
-    """With evidence, the share of graphs that withstand any one flip, or one unit of a threat, beside that by p_A."""
+    """With evidence, the share of graphs that withstand one unit of the threat, and all of it, beside that by p_A."""
     certificates, labels = archive.certificates, _known_labels(archive)
     if certificates.verdicts is None or None in archive.capacities:
         return
-    for one in threat_verdicts(certificates, labels, threat=threat_asked(certificates) or AnyFlips(1))[:1]:
+    found = threat_verdicts(certificates, labels, threat=result_rows.counted_threat(certificates) or AnyFlips(1))
+    asked = certificates.threat is not None
+    for one, key in zip((*found[:1], *found[1:][-1:] * asked), ("number-any-flip", "number-asked"), strict=False):
         if one.n_graphs:
             what = "certified" if labels is None else "right and certified"
             alone = f"{what} against {one.label} (by p_A alone {one.n_by_p_A / one.n_graphs:.1%})"
-            yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, "number-any-flip")
+            yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, key)
 
 
 def changed_together(archive: Archive) -> list[str]:

@@ -199,7 +199,7 @@ const SvgPlot = (() => {
     const { data, layout } = div;
     const at = frame(div, size);
     const { box, px, py } = at;
-    const svg = shape("svg", { class: "main-svg", width: at.width, height: at.height, viewBox: `0 0 ${at.width} ${at.height}`, "font-family": FONT, "font-size": 13, fill: "#1d2733" });
+    const svg = shape("svg", { class: "main-svg", "aria-hidden": "true", width: at.width, height: at.height, viewBox: `0 0 ${at.width} ${at.height}`, "font-family": FONT, "font-size": 13, fill: "#1d2733" });
     svg.append(shape("rect", { x: box.left, y: box.top, width: box.width, height: box.height, fill: layout.ground || "#fff" }));
     const [middle, bottom] = [box.left + box.width / 2, box.top + box.height];
     for (const [value, text] of at.xTicks) {
@@ -277,7 +277,7 @@ const SvgPlot = (() => {
   function saver(div, svg) {
     const button = Text.element("button", { type: "button", class: "save", title: "Save this plot as an SVG file", "aria-label": "Save this plot as an SVG file" }, "⤓");
     button.addEventListener("click", () => {
-      const link = Text.element("a", { href: URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" })), download: `${div.id}.svg` });
+      const link = Text.element("a", { href: URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg).replace(` aria-hidden="true"`, "")], { type: "image/svg+xml" })), download: `${div.id}.svg` });
       link.click();
       URL.revokeObjectURL(link.href);
     });

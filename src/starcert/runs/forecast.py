@@ -27,6 +27,8 @@ from starcert.math.confidence import ANYTIME, clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.threats import attackable
+from starcert.objects.threats.attacks import MAX_ATTACKS
+from starcert.objects.threats.base import refuse_many
 from starcert.objects.words import Words
 from starcert.pages.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
@@ -173,7 +175,12 @@ def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
     if threat is None or threat.by_radius:
         return
     seen = [attackable(each, noise) for each in ready.problem.sites]
-    numbers = [sum(threat.count(each, size) for size in range(1, threat.most + 1)) for each in seen]
+    sizes = range(1, threat.most + 1)
+    of_sizes = [[threat.count(each, size) for size in sizes] for each in seen]
+    for size in sizes:
+        if (most := max(each[size - 1] for each in of_sizes)) > MAX_ATTACKS:
+            refuse_many(threat, size, most)
+    numbers = [sum(each) for each in of_sizes]
     none = f"; none on {quantity(numbers.count(0), words.whole)}" if 0 in numbers else ""
     each = f"{min(numbers):,} to {max(numbers):,} on a {words.whole}"
     yield f"Attacks to list ({threat.label}): {sum(numbers):,}, {each}{none}."

@@ -16,17 +16,16 @@ from xml.etree.ElementTree import Element, ParseError
 
 from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
+from starcert.objects.columns import MAX_DIGITS, natural_key
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
 from starcert.objects.molecules import load_rdkit
 from starcert.runs.tables import (
-    MAX_DIGITS,
     MAX_SHOWN,
     Columns,
     Row,
     labelled,
     lines_of,
-    natural_key,
     read_table,
     refuse_columns,
     refuse_line,

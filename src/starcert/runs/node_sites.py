@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from starcert.datasets import Dataset
 from starcert.objects import Graph
 from starcert.objects.content import as_array
+from starcert.objects.formats import element_symbols
 from starcert.objects.node_sites import copies_of
 from starcert.objects.vectors import in_order
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, did_you_mean
@@ -53,8 +56,22 @@ def _check(data: Dataset, name: str) -> None:
 
 
 def _values(graphs: Sequence[Graph], name: str) -> list[Any] | None:
-    """All values of a datum in any graph; None for one-hot rows."""
+    """All values of a datum in any graph; of one-hot rows the elements that they stand for, None where they do not."""
     arrays = [as_array(graph.node_data[name]) for graph in graphs]
     if all(array is not None and array.ndim == 2 for array in arrays):
-        return None
+        return _elements(graphs, name)
     return in_order(value for array in arrays if array is not None for value in array.reshape(-1).tolist())
+
+
+def _elements(graphs: Sequence[Graph], name: str) -> list[str] | None:
+    """The element of each column of one-hot rows, where every column is one of its own."""
+    found: dict[int, set[str]] = {}
+    for graph in graphs:
+        symbols = element_symbols(graph.node_data, {})
+        if symbols is None:
+            return None
+        for column, symbol in zip(np.asarray(graph.node_data[name]).argmax(axis=1).tolist(), symbols, strict=True):
+            found.setdefault(column, set()).add(symbol)
+    width = np.asarray(graphs[0].node_data[name]).shape[1]
+    names = [symbol for column in range(width) for symbol in found.get(column, ())]
+    return names if len(found) == len(names) == len(set(names)) == width else None

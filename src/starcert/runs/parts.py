@@ -80,6 +80,9 @@ def with_fractions(data: Dataset, fractions: Mapping[str, float], seed: int) -> 
     if data.parts is not None:
         requirement = "be left out where the data say the parts"
         raise InvalidParameterError("fractions", requirement, dict(fractions), "Take one of the two out.")
+    if data.of_nodes:
+        hint = "Nodes have masks: a function, data = 'data.py:NAME', gives its graph node data train_mask and val_mask."
+        raise InvalidParameterError("fractions", "be left out where nodes are classified", dict(fractions), hint)
     parts: list[str | None] = [None] * len(data)
     for part, places in zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions", fractions), strict=True):
         for place in places:

@@ -8,7 +8,8 @@ from typing import Any
 
 from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Categories
-from starcert.runs.tables import Columns, Row, labelled, natural_key, parse_table, read_table
+from starcert.objects.columns import natural_key
+from starcert.runs.tables import Columns, Row, labelled, parse_table, read_table
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 TABLE = "table"  # the kind of data that this reads

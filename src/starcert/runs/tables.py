@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from starcert.datasets.dataset import Dataset
 from starcert.objects import CleanObject
+from starcert.objects.columns import MAX_DIGITS, natural_key
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 Columns = Mapping[str, str]  # from what a column holds (`COLUMN_ROLES`) to its name
@@ -22,7 +23,6 @@ Columns = Mapping[str, str]  # from what a column holds (`COLUMN_ROLES`) to its 
 Row = tuple[int, dict[str, str]]  # the number of a line, and its cells by role
 
 MAX_SHOWN = 200  # a message shows at most this many characters of a name
-MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse numbers of several thousand digits
 _MAX_COLUMNS_SHOWN = 20
 _MAX_CLASS_NUMBER = 1000
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -140,12 +140,6 @@ def number_labels(labels: list[str]) -> tuple[list[int | None], tuple[str, ...],
     numbers = {text: int(text) if numbered else place for place, text in enumerate(texts)}
     class_names = map(str, range(int(texts[-1]) + 1)) if numbered else texts
     return [numbers.get(label) for label in labels], tuple(class_names), numbered
-
-
-def natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    """What to sort names by, so that their numbers come in order."""
-    parts = re.split(r"(\d+)", name)  # graph2 comes before graph10
-    return tuple((int(p), "") if p.isdecimal() and len(p) <= MAX_DIGITS else (-1, p) for p in parts)
 
 
 def part_named(word: str, where: str) -> str | None:

@@ -24,6 +24,7 @@ from starcert.models.against import Against
 from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
+from starcert.objects.noise import Noise
 from starcert.pages.training_page import write_training_page
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
@@ -127,7 +128,7 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
             "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
             **{key: value for key, value in asdict(settings).items() if key not in _ONLY_IF_CHOSEN},
         }
-        against = _against(run, settings)
+        against = _against(run, settings, smoothed.problem(inputs.everything.graphs[:1]).noise)
         if against is not None:
             story["against"] = asdict(against)
         if settings.patience is not None:
@@ -166,17 +167,17 @@ def _with_page(outcome: TrainedRun) -> TrainedRun:
     return outcome
 
 
-def _against(run: RunSettings, settings: TrainSettings) -> Against | None:
+def _against(run: RunSettings, settings: TrainSettings, noise: Noise) -> Against | None:
     """What to train against; the share of right copies follows from the threat, where that counts flips."""
     if settings.against is None:
         return None
     found = Against.of(settings.against)
     if found.share is not None or run.threat is None or not run.threat.by_radius:
         return found
-    limits, flips = run.threat.limits(run.noise), run.threat.flips
-    box = limits or (flips or 0,) * len(run.noise.axes)
+    limits, flips = run.threat.limits(noise), run.threat.flips
+    box = limits or (flips or 0,) * len(noise.axes)
     levels = [box] if flips is None else levels_of(min(flips, sum(box)), box)
-    least = min(slack(run.noise, level) for level in levels)
+    least = min(slack(noise, level) for level in levels)
     if least <= 0:
         hint = "Give more noise, or training a share of its own: --against share=0.9."
         raise InvalidParameterError("threat", "be one that can be certified by votes that agree", run.threat, hint)

@@ -13,7 +13,16 @@ from numbers import Integral
 
 
 class StarcertError(Exception):
-    """The base of everything that starcert raises on purpose."""
+    """The base of everything that starcert raises on purpose.
+
+    Example:
+        >>> import starcert as sc
+        >>> try:
+        ...     sc.Noise(bonds=7)
+        ... except sc.StarcertError as error:
+        ...     print(error)
+        'noise[bonds]' must be a probability from 0 to 1. Got 7 instead.
+    """
 
 
 class StarcertWarning(UserWarning):
@@ -92,7 +101,17 @@ def _shown(got: object, most: int = 1000) -> str:
 
 
 class ClassifierError(StarcertError, RuntimeError):
-    """A base classifier raised an exception, or answered something that is not a class."""
+    """A base classifier raised an exception, or answered something that is not a class.
+
+    Example:
+        >>> import starcert as sc
+        >>> broken = sc.classifiers.from_callable(lambda graph: 7, n_classes=2)
+        >>> try:
+        ...     sc.SmoothedClassifier(broken, sc.Noise(all=0.1)).predict([sc.Graph(3, [])], samples=10, seed=0)
+        ... except sc.ClassifierError as error:
+        ...     print(str(error).partition(": ")[2])
+        it answered 7; a class is a whole number from 0 to 1
+    """
 
 
 class ExecutorError(StarcertError, RuntimeError):
@@ -100,7 +119,17 @@ class ExecutorError(StarcertError, RuntimeError):
 
 
 class StoreError(StarcertError, OSError):
-    """A file of votes cannot be read or written; the message names the file, the reason and the next step."""
+    """A file of votes cannot be read or written; the message names the file, the reason and the next step.
+
+    Example:
+        >>> import starcert as sc
+        >>> smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(len, n_classes=2), sc.Noise(all=0.1))
+        >>> try:
+        ...     smoothed.vote([sc.Graph(3, [])], samples=10, seed=0, voting=sc.Voting(store="no/votes.db"))
+        ... except sc.StoreError as error:
+        ...     print(str(error).partition(". ")[2])
+        Make it first, or name another file.
+    """
 
 
 class StoreSettingsError(StarcertError, ValueError):

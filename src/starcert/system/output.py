@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import os
 import re
 import sys
@@ -36,6 +37,7 @@ DIGITS, DIGITS_OF_REST, MAX_DECIMALS = 6, 3, 20
 PROGRESS_SECONDS = 30.0  # off a terminal, between two lines of progress
 
 _EXACT = Context(prec=MAX_PREC)
+_LOG = logging.getLogger(__name__)
 
 
 def at_least(p: float, *, decimals: int | None = None) -> str:
@@ -179,8 +181,16 @@ Advance: TypeAlias = Callable[[int], None]
 def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
     """A bar with rate and remaining time on standard error; units that an earlier run has `done` do not count for them.
 
-    It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute.
+    It is `shown` or not; None: on a terminal, and elsewhere as a line every half a minute. Both ends are logged.
     """
+    _LOG.info("%s: begun, %s of %s done", title, f"{done:,}", f"{total:,}")
+    with _bar(title, total, done, shown) as advance:
+        yield advance
+    _LOG.info("%s: ended", title)
+
+
+@contextmanager
+def _bar(title: str, total: int, done: int, shown: bool | None) -> Iterator[Advance]:
     if shown is False or (shown is None and not sys.stderr.isatty()):
         yield _progress_lines(title, total, done) if shown is None else lambda _units: None
         return

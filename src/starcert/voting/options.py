@@ -27,6 +27,14 @@ class Voting:
             on a CPU.
         batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
         progress: whether to draw a progress bar, by default on a terminal only; a text is its title there.
+
+    Example:
+        >>> Voting(plan="decided", store="votes.db").selection_samples is None
+        True
+        >>> Voting(plan="hasty")
+        Traceback (most recent call last):
+            ...
+        starcert.system.errors.InvalidParameterError: 'plan' must be "fixed" or "decided". Got 'hasty' instead.
     """
 
     selection_samples: int | None = None
@@ -65,6 +73,10 @@ class Evidence:
         deep_samples: the most deep votes on each graph, for levels that the plain votes leave open: copies of the clean
             graph with more flips than noise makes, so that they show what two or three flips do where noise is small.
             By default none; at most 2²⁸.
+
+    Example:
+        >>> Evidence(own_samples=20_000)
+        Evidence(own_samples=20000, collective=False, deep_samples=0)
     """
 
     own_samples: int | None = None

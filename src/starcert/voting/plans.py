@@ -269,6 +269,17 @@ class Plan(ABC):
     """Decides how many votes come next, from the counts so far. It has no memory: the same counts, the same answer.
 
     To write one, derive from it; docs/voting.md has an example.
+
+    Example:
+        >>> class Doubling(Plan):
+        ...     most = Wanted(100, 4096)
+        ...
+        ...     def wanted(self, so_far):
+        ...         if so_far.estimation.max() > 0.9 * so_far.n_estimation > 0:
+        ...             return so_far.wanted
+        ...         return Wanted(100, min(4096, 2 * so_far.n_estimation or 1024))
+        >>> Doubling().wanted(SoFar(np.array([[99, 1]]), np.array([[700, 324]]), 1024))
+        Wanted(selection=100, estimation=2048)
     """
 
     most: Wanted  # the most votes that it may ever want of a graph

@@ -36,7 +36,14 @@ from starcert.system.errors import whole_number
 
 
 class ShortestPath(GraphKernel):
-    """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters."""
+    """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters.
+
+    Example:
+        >>> from starcert import Graph
+        >>> graphs = [Graph(3, [(0, 1), (1, 2)]), Graph(3, [(0, 1)])]
+        >>> ShortestPath(node_labels=None).fit_transform(graphs).toarray().tolist()
+        [[2.0, 4.0], [0.0, 2.0]]
+    """
 
     @override
     def count(self, graphs: Collection) -> Counts:
@@ -53,6 +60,12 @@ class NeighbourhoodPairs(GraphKernel):
     Args:
         radius: the largest radius of neighbourhoods; all from 0 count.
         distance: the largest distance of their roots; all from 0 count.
+
+    Example:
+        >>> from starcert import Graph
+        >>> graphs = [Graph(3, [(0, 1), (1, 2)]), Graph(3, [])]
+        >>> NeighbourhoodPairs(radius=0, distance=1).fit_transform(graphs).toarray().round(2).tolist()
+        [[0.45, 0.71, 0.71, 0.89, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
     """
 
     def __init__(

@@ -70,7 +70,15 @@ class VertexHistogram(GraphKernel):
 
 
 class EdgeHistogram(GraphKernel):
-    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters."""
+    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters.
+
+    Example:
+        >>> from starcert import Graph
+        >>> elements = {"label": ["C", "C", "O"]}
+        >>> graphs = [Graph(3, [(0, 1), (1, 2)], node_data=elements), Graph(3, [(0, 1)], node_data=elements)]
+        >>> EdgeHistogram().fit_transform(graphs).toarray().tolist()
+        [[1.0, 1.0], [1.0, 0.0]]
+    """
 
     @override
     def count(self, graphs: Collection) -> Counts:
@@ -84,6 +92,12 @@ class WeisfeilerLehman(GraphKernel):
         rounds: how often labels are refined; after none, this is the vertex histogram.
         node_labels: as in `GraphKernel`: the labels to begin with.
         normalize: as in `GraphKernel`.
+
+    Example:
+        >>> from starcert import Graph
+        >>> counts = WeisfeilerLehman(rounds=1).fit_transform([Graph(3, [(0, 1), (1, 2)]), Graph(3, [])])
+        >>> counts.toarray().tolist()
+        [[2.0, 1.0, 0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 3.0, 0.0, 3.0, 0.0]]
     """
 
     def __init__(self, rounds: int = 5, *, node_labels: str | None = DATA, normalize: bool = False) -> None:

@@ -170,15 +170,38 @@ def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
 
 
 def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803
-    """The paper's base classifier: a machine on the histogram of node degrees."""
+    """The paper's base classifier: a machine on the histogram of node degrees.
+
+    Example:
+        >>> from starcert import Graph
+        >>> graphs = [Graph(4, [(0, 1), (1, 2), (2, 3)][: n % 2 * 3]) for n in range(8)]
+        >>> vertex_histogram_svm().fit(graphs, [n % 2 for n in range(8)]).predict(graphs[:4])
+        array([0, 1, 0, 1])
+    """
     return KernelSVM(VertexHistogram(node_labels=DEGREE), C=C)
 
 
 def graphlet_svm(*, k: int = 5, C: float = 1.0) -> KernelSVM:  # noqa: N803
-    """A machine on the numbers of connected graphlets of k nodes, 3 to 5. All are counted, none is drawn at random."""
+    """A machine on the numbers of connected graphlets of k nodes, 3 to 5. All are counted, none is drawn at random.
+
+    Example:
+        >>> from starcert import Graph
+        >>> path, ring = [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3), (3, 0)]
+        >>> graphs = [Graph(4, ring if n % 2 else path) for n in range(8)]
+        >>> graphlet_svm(k=3).fit(graphs, [n % 2 for n in range(8)]).predict(graphs[:4])
+        array([0, 1, 0, 1])
+    """
     return KernelSVM(Graphlets(k, k), C=C)
 
 
 def nspd_svm(*, r: int = 3, d: int = 4, C: float = 1.0) -> KernelSVM:  # noqa: N803
-    """A machine on pairs of neighbourhoods up to radius r whose roots are up to d apart, nodes labelled by degree."""
+    """A machine on pairs of neighbourhoods up to radius r whose roots are up to d apart, nodes labelled by degree.
+
+    Example:
+        >>> from starcert import Graph
+        >>> path, ring = [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3), (3, 0)]
+        >>> graphs = [Graph(4, ring if n % 2 else path) for n in range(8)]
+        >>> nspd_svm(r=1, d=1).fit(graphs, [n % 2 for n in range(8)]).predict(graphs[:4])
+        array([0, 1, 0, 1])
+    """
     return KernelSVM(NeighbourhoodPairs(r, d, node_labels=DEGREE), C=C)

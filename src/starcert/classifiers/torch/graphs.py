@@ -285,6 +285,13 @@ def from_pyg(
         outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
             default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused. Or a
             number in place of a class, which lies in a `ValueRange`: for `SmoothedRegressor`.
+
+    Example:
+        >>> import starcert as sc
+        >>> from starcert.classifiers.features import degree
+        >>> base = from_pyg(sc.models.GIN(1, 2, hidden=8), n_classes=2, features=degree(), class_names=("ring", "path"))
+        >>> base.n_classes, base.class_names
+        (2, ('ring', 'path'))
     """
     return TorchClassifier(
         model,
@@ -320,6 +327,16 @@ def from_dense(
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
     edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. With
     `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
+
+    Example:
+        >>> from starcert.classifiers.features import constant
+        >>> class CountEdges(torch.nn.Module):
+        ...     def forward(self, x, adjacency):
+        ...         edges = adjacency.sum(dim=(1, 2)) / 2
+        ...         return torch.stack([2.5 - edges, edges - 2.5], dim=1)
+        >>> base = from_dense(CountEdges(), n_classes=2, features=constant(), description="more than two edges")
+        >>> base.description
+        'more than two edges'
     """
     return TorchClassifier(
         model,

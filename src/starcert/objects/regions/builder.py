@@ -84,7 +84,13 @@ class RegionRule:
 
 @dataclass(frozen=True)
 class Builder:
-    """A function that makes region rules, with what one must know to choose it."""
+    """A function that makes region rules, with what one must know to choose it.
+
+    Example:
+        >>> from starcert.objects.regions import BUILDERS
+        >>> BUILDERS["communities"].usage, BUILDERS["communities"].anchored
+        ('communities:resolution=1.0,method=louvain,seed=0', True)
+    """
 
     name: str
     make: Callable[..., RegionRule]

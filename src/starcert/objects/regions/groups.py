@@ -274,6 +274,11 @@ def explained(
         attribute: the node data that is x.
         epochs: how long to learn.
         seed: of the first mask.
+
+    Example:
+        >>> import starcert as sc
+        >>> explained(sc.models.GCN(3, 2, hidden=8), quantile=0.9).regions
+        ('important', 'other')
     """
     if model is None:
         hint = "Pass the module: regions.build('explained:quantile=0.8', model=module)."

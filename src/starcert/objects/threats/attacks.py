@@ -230,7 +230,15 @@ def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
 
 
 def after(sites: Sites, attack: Rows) -> Sites:
-    """The sites of the object after an attack. Anchored data are left out: they describe the clean graph."""
+    """The sites of the object after an attack. Anchored data are left out: they describe the clean graph.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
+        >>> ((attack,),) = Attacks.from_lists([[(2, 1)]]).blocks
+        >>> after(sites, attack).graph.edges.tolist()
+        [[0, 1], [1, 2]]
+    """
     positions, new = np.divmod(attack, VALUES)
     ground = ground_of(sites)
     values = ground.values.copy()
@@ -244,6 +252,12 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
     """The sites as attacks under a noise change them: of typed edges under `Flip` only their presence.
 
     Threats list attacks at these sites.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> molecule = Graph(2, [(0, 1)], edge_types=["double"], type_names=("single", "double"))
+        >>> attackable(Sites.everything(molecule, "bonds"), Noise(bonds=0.1)).graph
+        Graph(2 nodes, 1 edges)
     """
     bound = noise_for_sites(noise, [sites])
     named = zip(sites.regions, sites.layers, strict=True)
@@ -257,7 +271,17 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
 
 
 def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
-    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order."""
+    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> from starcert.objects.laws import Flip
+        >>> from starcert.objects.threats import AnyFlips
+        >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
+        >>> found = by_level(AnyFlips(1).attacks(sites, 1), sites, Noise(all=Flip(delete=0.1, add=0.01)))
+        >>> {level: len(attacks) for level, attacks in found.items()}
+        {(1, 0): 1, (0, 1): 2}
+    """
     found = dict[tuple[int, ...], Rows]()
     for block in attacks.check(attackable(sites, noise)).blocks:
         axes = np.sort(axis_of_each(block, sites, noise), axis=1)

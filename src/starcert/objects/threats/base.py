@@ -37,7 +37,12 @@ Find = Callable[[str], object]
 
 
 class UnfitError(InvalidParameterError):
-    """A threat was asked about an object that it does not fit: rewired edges of a vector, say."""
+    """A threat was asked about an object that it does not fit: rewired edges of a vector, say.
+
+    Example:
+        >>> str(UnfitError("threat", "fit the objects: 1 rewired edge needs pairs", "Bits"))
+        "'threat' must fit the objects: 1 rewired edge needs pairs. Got 'Bits' instead."
+    """
 
 
 class Threat:
@@ -266,7 +271,13 @@ class Combined(Threat):
 
 @dataclass(frozen=True)
 class Either(Combined):
-    """`a | b`: what one of several attackers can do, in as few units as one of them needs."""
+    """`a | b`: what one of several attackers can do, in as few units as one of them needs.
+
+    Example:
+        >>> from starcert.objects.threats import Additions, Deletions
+        >>> str(Deletions(2) | Additions(1)), (Deletions(2) | Additions(1)).label
+        ('deletions:2 | additions:1', 'at most 2 deletions or 1 addition')
+    """
 
     operator, joint = "|", " or "
 
@@ -277,7 +288,13 @@ class Either(Combined):
 
 @dataclass(frozen=True)
 class Both(Combined):
-    """`a & b`: what several threats all allow, in as many units as the one that needs most."""
+    """`a & b`: what several threats all allow, in as many units as the one that needs most.
+
+    Example:
+        >>> from starcert.objects.threats import AnyFlips, Deletions
+        >>> str(Deletions(2) & AnyFlips(1))
+        'deletions:2 & flips:1'
+    """
 
     operator, joint = "&", ", and "
 
@@ -306,6 +323,11 @@ class Then(Combined):
     """`a + b`: what the second attacker can do after the first, or one of them alone; units add up.
 
     The second attacks what the first has left, so its candidates are those of an object that is already attacked.
+
+    Example:
+        >>> from starcert.objects.threats import Additions, Deletions
+        >>> str(Deletions(1) + Additions(1)), (Deletions(1) + Additions(1)).most
+        ('deletions:1 + additions:1', 2)
     """
 
     operator, joint = "+", ", then "
@@ -363,7 +385,7 @@ def refuse_many(threat: Threat, size: int, number: int | None = None) -> None:
     """Raises the error for attacks that are too many to list."""
     many = f"{'more than ' + format(MAX_ATTACKS, ',') if number is None else format(number, ',')} of size {size:,}"
     requirement = f"have at most {MAX_ATTACKS:,} attacks of one size to be listed"
-    hint = "Ask about fewer units, or about a narrower threat."
+    hint = "Ask about fewer units, about a narrower threat, or about radii, which need no list: flips:1, or no threat."
     raise InvalidParameterError("threat", requirement, f"{many}: {threat.label}", hint)
 
 

@@ -29,6 +29,12 @@ class Controlled(SiteThreat):
 
     Which nodes these are is outside knowledge, the same for the clean and the attacked graph: its reverse is itself.
     Nodes are given by their names.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> mine = Controlled((0,), 1)
+        >>> str(mine), list(mine.attacks(Sites.everything(Graph(3, [(0, 1)]), "all"), 1))
+        ('controlled:1,nodes=0', [((0, 0),), ((1, 1),)])
     """
 
     nodes: tuple[str, ...]
@@ -212,6 +218,12 @@ class Rewire(Threat):
 
     An arc keeps its source or its target. Which edges can be rewired differs at the attacked graph, but a rewired edge
     can be rewired back in as many units: its reverse is itself, and nothing is anchored.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
+        >>> str(Rewire(1)), list(Rewire(1).attacks(sites, 1))
+        ('rewire:1', [((0, 0), (1, 1)), ((0, 0), (2, 1))])
     """
 
     most: int
@@ -254,6 +266,12 @@ class Swap(Threat):
     u–v and x–y become u–y and x–v, or u–x and v–y, where these are absent; arcs become u→y and x→v. Of two edges of
     different types either new one may have either type. Edges that have exchanged ends can exchange them again: its
     reverse is itself, and nothing is anchored.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> sites = Sites.everything(Graph(4, [(0, 1), (2, 3)]), "all")
+        >>> str(Swap(1)), list(Swap(1).attacks(sites, 1))
+        ('swap:1', [((0, 0), (1, 1), (4, 1), (5, 0)), ((0, 0), (2, 1), (3, 1), (5, 0))])
     """
 
     most: int

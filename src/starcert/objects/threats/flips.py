@@ -55,6 +55,12 @@ class Deletions(SiteThreat):
     """An attacker who deletes at most `most` edges, or makes 0 of bits; in text `deletions:2`.
 
     Which edges there are to delete differs at the attacked object; `Additions` leads back from there.
+
+    Example:
+        >>> from starcert.objects import Graph, Sites
+        >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
+        >>> str(Deletions(2)), Deletions(2).label, list(Deletions(1).attacks(sites, 1))
+        ('deletions:2', 'at most 2 deletions', [((0, 0),)])
     """
 
     most: int
@@ -78,7 +84,14 @@ class Deletions(SiteThreat):
 
 @dataclass(frozen=True)
 class Additions(Deletions):
-    """An attacker who adds at most `most` edges, of any type, or makes 1 of bits; in text `additions:2`."""
+    """An attacker who adds at most `most` edges, of any type, or makes 1 of bits; in text `additions:2`.
+
+    Example:
+        >>> from starcert.objects import Graph, Sites
+        >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
+        >>> str(Additions(2)), Additions(2).label, list(Additions(1).attacks(sites, 1))
+        ('additions:2', 'at most 2 additions', [((1, 1),), ((2, 1),)])
+    """
 
     word = "additions"
     unit = "addition"
@@ -98,6 +111,12 @@ class Changes(SiteThreat):
     """An attacker who changes at most `most` categories, features or types of edges; in text `changes:2`.
 
     Edges that are there stay, with perhaps another type, and none is added. So its reverse is itself.
+
+    Example:
+        >>> from starcert.objects import Categories, Sites
+        >>> row = Sites.everything(Categories([2, 0], values=3), "all")
+        >>> str(Changes(1)), list(Changes(1).attacks(row, 1))
+        ('changes:1', [((0, 0),), ((0, 1),), ((1, 1),), ((1, 2),)])
     """
 
     most: int

@@ -29,6 +29,12 @@ class DeleteNode(Threat):
     Which edges go is read off the clean graph. From the attacked graph `RestoreNode` leads back: nodes without edges
     get some. So nothing is anchored, but the two differ: a certificate against `DeleteNode` does not say that no node
     has already been removed from the graph.
+
+    Example:
+        >>> from starcert.objects import Sites
+        >>> sites = Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")
+        >>> str(DeleteNode(1)), list(DeleteNode(1).attacks(sites, 1)), DeleteNode(1).reverse
+        ('delete_node:1', [((0, 0),), ((2, 0),), ((0, 0), (2, 0))], RestoreNode(most=1))
     """
 
     most: int
@@ -54,6 +60,11 @@ class RestoreNode(Threat):
     """An attacker who gives any edges to at most `most` nodes that have none in the regions; in text `restore_node:1`.
 
     The reverse of `DeleteNode`. A node with n pairs has 2ⁿ − 1 sets of them, so this is for small graphs.
+
+    Example:
+        >>> from starcert.objects import Sites
+        >>> str(RestoreNode(1)), len(list(RestoreNode(1).attacks(Sites.everything(Graph(3, [(0, 1)]), "all"), 1)))
+        ('restore_node:1', 3)
     """
 
     most: int
@@ -88,6 +99,10 @@ class InjectNode(Controlled):
     A graph is certified together with spare nodes, which have no edges (`with_spare_nodes`). Their pairs are sites, and
     an injected node is a spare one that gets edges. Its reverse deletes edges at these nodes.
     `most` is the number of edges.
+
+    Example:
+        >>> InjectNode(edges=2), InjectNode(["a", "b"], edges=2).label
+        (InjectNode(nodes=('spare',), most=2), 'injected nodes with at most 2 edges in all')
     """
 
     nodes: tuple[str, ...] = (SPARE,)
@@ -119,7 +134,12 @@ class InjectNode(Controlled):
 
 
 def injected_nodes(threat: Threat | None) -> tuple[str, ...]:
-    """The names of the spare nodes that a threat, or a part of it, injects."""
+    """The names of the spare nodes that a threat, or a part of it, injects.
+
+    Example:
+        >>> injected_nodes(InjectNode(["a"], edges=2)), injected_nodes(DeleteNode(1))
+        (('a',), ())
+    """
     if isinstance(threat, Combined):
         return tuple(dict.fromkeys(name for each in threat.parts for name in injected_nodes(each)))
     return threat.nodes if isinstance(threat, InjectNode) else ()

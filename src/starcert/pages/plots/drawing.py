@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette: regions, classes and curves take these in their order."""
 
-FIXED = "#999999"  # what lies in no region
+FIXED = "#505050"  # what lies in no region
 MAJORITY = "#D55E00"  # the share of the most frequent class, in every plot that has an accuracy
 ATTACK = "#C1121F"  # the node pairs of an attack
 SHADES = "cividis"  # the colour map of every number from low (dark) to high (light)

@@ -8,6 +8,7 @@ record of the flips in those against a class (`FlipRecord`), and beside the grap
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -51,6 +52,8 @@ from starcert.voting.store.rows import (
     packed_record,
     positions_text,
 )
+
+_LOG = logging.getLogger(__name__)
 
 MAX_BYTES = 2**31  # of the counts of all graphs and classes: a foreign file can name as many as it likes
 
@@ -121,6 +124,7 @@ class VoteStore:
                     records.append(record_row("settings", 0, settings))
                 file.db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
             store.sessions = (*contents.sessions, session)
+            _LOG.info("%s: %s, %s chunks stored", file.path, "made" if new else "continued", f"{file.n_committed:,}")
             undo.pop_all()
         return store
 
