@@ -16,7 +16,7 @@ from starcert.system.processes import available_cores
 @app.command()
 def benchmark(
     file: Annotated[
-        Path | None, typer.Argument(help="A file with any of the settings; options override it.", metavar="BENCHMARK.TOML")
+        Path | None, typer.Argument(help="A file with any of the settings; options override it.", metavar="FILE.TOML")
     ] = None,
     out: Annotated[
         Path, typer.Option(help="A folder for the page, tables and figures; an interrupted one goes on.")
