@@ -80,7 +80,7 @@ def _proved(given: dict[str, Any], file: Path, stated: dict[int, float]) -> Thei
             raise StarcertError(
                 f"{file}: proves {shares[size]:.4f} at {size} flips, and {share:.4f} is stated. Correct it."
             )
-    note = f"{found.verdict} {given.get('note', '')}".strip()
+    note = " ".join(filter(None, [str(given.get("note", "")), found.premise]))
     return Theirs(given["method"], given["data"], shares, len(every), proved=True, note=note)
 
 
