@@ -80,8 +80,9 @@ def _proved(given: dict[str, Any], file: Path, stated: dict[int, float]) -> Thei
             raise StarcertError(
                 f"{file}: proves {shares[size]:.4f} at {size} flips, and {share:.4f} is stated. Correct it."
             )
-    note = " ".join(filter(None, [str(given.get("note", "")), found.premise]))
-    return Theirs(given["method"], given["data"], shares, len(every), proved=True, note=note)
+    by = f"It follows from what {archive.stated_by} states, which is not proved." if archive.stated_by else ""
+    note = " ".join(filter(None, [str(given.get("note", "")), by, found.premise]))
+    return Theirs(given["method"], given["data"], shares, len(every), proved=not by, note=note)
 
 
 def _flips(one: Certificate, most: int) -> int:
