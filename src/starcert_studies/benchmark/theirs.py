@@ -81,7 +81,8 @@ def _proved(given: dict[str, Any], file: Path, stated: dict[int, float]) -> Thei
                 f"{file}: proves {shares[size]:.4f} at {size} flips, and {share:.4f} is stated. Correct it."
             )
     by = f"It follows from what {archive.stated_by} states, which is not proved." if archive.stated_by else ""
-    note = " ".join(filter(None, [str(given.get("note", "")), by, found.premise]))
+    where = f"Flips are those in {', '.join(archive.noise.axes)}."
+    note = " ".join(filter(None, [str(given.get("note", "")), where, by, found.premise]))
     return Theirs(given["method"], given["data"], shares, len(every), proved=not by, note=note)
 
 
