@@ -165,9 +165,10 @@ class Smoothing(Tried):
     def judge(
         self, model: sc.SmoothedClassifier, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
     ) -> Result:
-        work, (_, size) = self.networks.work, kind_of(threat)
+        work, (kind, size) = self.networks.work, kind_of(threat)
         samples, own = (work.choosing_samples,) * 2 if choosing else (work.samples, work.own_samples)
-        asked = (min(size, TRIED), own) if self.evidence else None
+        flips = 2 * size if kind == "rewire" else size  # an edge that moves is two flips
+        asked = (min(flips, TRIED), own) if self.evidence else None
         found, seconds = self.networks.certificates(model, objects, samples, asked)
         votes = int(found.votes.counts.sum() + found.votes.selection.sum())
         votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
