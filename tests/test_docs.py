@@ -41,6 +41,7 @@ NEEDS = {
     "api-models": ("torch_geometric",),
     "api-objects": (),
     "arcs-results": (),
+    "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
     "blind": ("sklearn",),
     "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
@@ -53,6 +54,7 @@ NEEDS = {
     "evidence": ("grakel",),
     "evidence-results": (),
     "exact": (),
+    "hashed": (),
     "kinds": ("torch_geometric", "rdkit"),
     "mathematics": (),
     "measured": (),
@@ -81,6 +83,7 @@ SLOW = {"bonds-results", "cluster", "commands", "index", "models", "paper", "reg
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
 
 NOT_RUN = {
+    ("benchmark", "it takes a few minutes on two cores."),
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),

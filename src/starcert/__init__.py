@@ -18,6 +18,8 @@ from starcert.certificates.estimator import ABSTAIN
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
 from starcert.certificates.fallback import Fallback
+from starcert.certificates.hashed_certificates import HashedCertificate, HashedCertificates
+from starcert.certificates.hashed_votes import HashedVotes
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -48,7 +50,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless a
 __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
            "Edges", "Evidence", "ExactCertificate", "ExactCertificates", "ExactClassifier", "Fallback", "Flip",
-           "Frontier", "Graph", "InvalidParameterError", "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
+           "Frontier", "Graph", "HashedCertificate", "HashedCertificates", "HashedVotes", "InvalidParameterError",
+           "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
            "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
            "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
            "baselines", "certify", "choose_threshold", "classifiers", "clopper_pearson", "datasets", "display",

@@ -176,7 +176,7 @@ def reproduce(
         if value is not None and value < least:
             raise InvalidParameterError(parameter, f"be {least} or more", value)
     study = found.from_options(samples, seed, quick)
-    _claim(out, {"study": name, **asdict(study)})
+    claim(out, {"study": name, **asdict(study)})
     start = time.perf_counter()
     report = study.report(*study.votes(StudyParts(out / "parts", workers=workers, progress=progress)))
     _write(report, out)
@@ -196,7 +196,7 @@ def reproduce(
     return Finished(name, study.texts.get("about", ""), out, report.checks, seconds, peak_bytes)
 
 
-def _claim(out: Path, settings: dict[str, Any]) -> None:
+def claim(out: Path, settings: dict[str, Any]) -> None:
     """Takes an empty folder for these settings, or one that already has them."""
     record = out / "settings.json"
     wanted = json.loads(json.dumps(settings))

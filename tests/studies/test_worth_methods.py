@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -66,43 +65,6 @@ def test_molecules_are_numbered_as_in_the_data_and_tested_only():
     untested = {id(graph) for graph in cut.untested.graphs}
     assert len(untested) == len(cut.taught) + len(cut.held) == len(small) - len(small) // 10 - (len(small) % 10 > 3)
     assert untested.isdisjoint(map(id, cut.tested.graphs))
-
-
-def test_trying_attacks_on_a_plain_model_within_a_budget():
-    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 6), n_classes=2)
-    graphs = [
-        sc.Graph.from_networkx(nx.cycle_graph(6)),
-        sc.Graph(6, [(0, 1)]),
-        sc.Graph.from_networkx(nx.complete_graph(6)),
-    ]
-    found = outcomes.exact_outcomes(base, graphs, max_attacks=1_000)
-    assert found == [outcomes.Outcome(0, 0, 2, 0, 1), outcomes.Outcome(0, 2, 2, 2), outcomes.Outcome(1, 2, 2, 2)]
-    assert [one.flips for one in outcomes.exact_outcomes(base, graphs, max_attacks=100)] == [0, 1, 1]
-    assert outcomes.largest_threat(graphs[0], "flips:2", 120) == 2
-    assert outcomes.largest_threat(graphs[0], "flips:2", 119) == 1
-    assert outcomes.largest_threat(graphs[0], "flips:2", 1) == 1
-
-
-def test_an_outcome_is_what_the_certificate_proves():
-    noise, bounds = sc.Noise(pairs=sc.Flip(delete=0.9, add=0)), sc.Bounds.certain([0.95, 0.75, 0.4])
-    one, other, none = map(outcomes.outcome_of, sc.certify(bounds, noise, capacity=[(20, 100)] * 3))
-    # k added edges stay unseen with probability 0.9^k: 0.9^k · p > 1/2. For k deleted ones, 1 − p < 0.9^k / 2.
-    assert one == outcomes.Outcome(0, 6, 10, 6)
-    assert other == outcomes.Outcome(0, 3, 6, 3)
-    assert none == outcomes.Outcome(None, 0, 0, 0)
-    assert not none.withstands(0)
-    assert outcomes.Outcome(0, outcomes.ANY, 0, 0).withstands(1_000)
-
-
-def test_counts_alone_have_all_of_alpha():
-    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 6), n_classes=2)
-    smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=0.2, add=0.1)), alpha=worth.ALPHA)
-    graphs = [sc.Graph.from_networkx(nx.path_graph(6))]
-    how = {"samples": 2_000, "seed": 1, "threat": "flips:1"}
-    weighed, counted = smoothed.certify(graphs, evidence=True, **how), smoothed.certify(graphs, **how)
-    alone = outcomes.counts_alone(weighed)
-    assert alone[0].p_lower == counted[0].p_lower > weighed[0].p_lower
-    assert outcomes.outcome_of(alone[0]) == outcomes.outcome_of(counted[0])
 
 
 def row(method, fold, found):

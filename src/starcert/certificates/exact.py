@@ -123,11 +123,12 @@ def any_changes(objects: Sequence[CleanObject], regions: Regions | None) -> Prob
     found = [
         Sites.everything(each, "all") if regions is None else kind_of(each).sites(each, regions) for each in objects
     ]
-    laws = {region: _any_law(layer) for region, layer in zip(found[0].regions, found[0].layers, strict=True)}
+    laws = {region: any_law(layer) for region, layer in zip(found[0].regions, found[0].layers, strict=True)}
     return Problem(Noise(laws), binding.anchor_all(found, regions))
 
 
-def _any_law(layer: Layer) -> Law:
+def any_law(layer: Layer) -> Law:
+    """A law under which the sites of a layer may get any other value."""
     if layer.alphabet == 2:
         return Flip(ANY)
     return Edges(delete=ANY, add=ANY, change=ANY) if layer.name in EDGE_LAYERS else Categorical(ANY)

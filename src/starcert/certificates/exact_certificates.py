@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.certificates.certificate import FoundAttack, Verdict
 from starcert.certificates.ordered_attacks import AttackRun
@@ -39,8 +41,90 @@ class SizeCounts(NamedTuple):
     n_left: int  # of these, those on objects with an open row that were not tried
 
 
+class Decided(ABC):
+    """Rows, one a graph or target, with an answer each that is certified, broken or open at every size of a threat."""
+
+    threat: Threat
+    labels: Whole  # the answer of each row
+    n_classes: int
+    classes: tuple[Hashable, ...] | None
+    nodes: TargetNodes | None
+
+    @property
+    @abstractmethod
+    def certified_sizes(self) -> Whole:
+        """For each row the largest size up to which no attack changes the answer."""
+
+    @property
+    @abstractmethod
+    def broken_sizes(self) -> Whole:
+        """For each row the size of the smallest attack that changes the answer; 0: none was found."""
+
+    @abstractmethod
+    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
+        """How many attacks of at most a size there are on all objects, and how many are left to try on open rows."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def alpha(self) -> float:
+        """The probability that any of it is false: nothing is sampled."""
+        return 0.0
+
+    def size_of(self, threat: Threat | str | int | None) -> int:
+        """The size at which a question is part of the threat: a number of units, or the threat with fewer of them."""
+        if threat is None or isinstance(threat, int):
+            return self.threat.most if threat is None else whole_number("size", threat, 1, self.threat.most)
+        size = size_within(self.threat, read_threat(threat))
+        if size is None:
+            hint = "Certify again with this threat: certify(…, threat=…)."
+            raise InvalidParameterError("threat", f"be {self.threat}, or the same with fewer units", str(threat), hint)
+        return size
+
+    def truth(self, labels: npt.ArrayLike | Sequence[object]) -> npt.NDArray[np.generic]:
+        """The class number of each label, None where it is not known: one a row, or one for every node of one graph."""
+        given = np.asarray(labels, dtype=object) if self.nodes is None else self.nodes.labels(labels)  # type: ignore[arg-type]
+        if len(given) != len(self):
+            raise InvalidParameterError("labels", f"be one for each of {len(self)} rows", len(given))
+        return class_numbers(given, self.n_classes, self.classes)
+
+    def certified_accuracy(self, labels: npt.ArrayLike | Sequence[object], size: int | None = None) -> float:
+        """The share of rows of a known class that are answered right, and certified up to a size; 0: without attack."""
+        truth = self.truth(labels)
+        asked = self.threat.most if size is None else whole_number("size", size, 0, self.threat.most)
+        known = np.array([each is not None for each in truth], dtype=np.bool_)
+        return float(((truth == self.labels) & (self.certified_sizes >= asked))[known].mean()) if known.any() else 0.0
+
+    def by_size(self, labels: npt.ArrayLike | Sequence[object] | None = None) -> list[SizeCounts]:
+        """For attacks of at most 1, at most 2, … units, how many rows are certified, broken and open."""
+        known, right = np.ones((2, len(self)), dtype=np.bool_)
+        if labels is not None:
+            truth = self.truth(labels)
+            known, right = np.array([each is not None for each in truth], dtype=np.bool_), truth == self.labels
+        found = []
+        for size in range(1, self.threat.most + 1):
+            certified, broken = self.certified_sizes >= size, (self.broken_sizes > 0) & (self.broken_sizes <= size)
+            judged = right & known
+            attacks, left = self.n_attacks(size, judged & ~certified & ~broken)
+            found.append(
+                SizeCounts(
+                    size,
+                    self.threat.label_of(size),
+                    n_rows=int(known.sum()),
+                    n_right=int(judged.sum()),
+                    n_certified=int((judged & certified).sum()),
+                    n_broken=int((judged & broken).sum()),
+                    n_open=int((judged & ~certified & ~broken).sum()),
+                    n_attacks=attacks,
+                    n_left=left,
+                )
+            )
+        return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactCertificates(Sequence["ExactCertificate"]):
+class ExactCertificates(Decided, Sequence["ExactCertificate"]):
     """What trying attacks shows about each graph, or target of a graph; rows are those of the first graph first.
 
     Attacks on a graph are numbered from 0, those of size 1 first.
@@ -110,9 +194,6 @@ class ExactCertificates(Sequence["ExactCertificate"]):
             seconds,
         )
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
     def __repr__(self) -> str:
         what = self.kind.word if self.nodes is None else "node"
         return f"ExactCertificates({quantity(len(self), what)}, threat={str(self.threat)!r}: {SAYS})"
@@ -125,11 +206,6 @@ class ExactCertificates(Sequence["ExactCertificate"]):
         if isinstance(index, slice):
             return [self[row] for row in range(*index.indices(len(self)))]
         return ExactCertificate(self, range(len(self))[index])
-
-    @property
-    def alpha(self) -> float:
-        """The probability that any of it is false: nothing is sampled."""
-        return 0.0
 
     @cached_property
     def tried(self) -> tuple[int, ...]:
@@ -146,65 +222,19 @@ class ExactCertificates(Sequence["ExactCertificate"]):
         return len(self.limits) + sum(self.tried)
 
     @cached_property
+    @override
     def certified_sizes(self) -> Whole:
-        """For each row the largest size up to which no attack changes the answer."""
         return np.array([one.certified_size for one in self], dtype=np.int64)
 
     @cached_property
+    @override
     def broken_sizes(self) -> Whole:
-        """For each row the size of the smallest attack that changes the answer; 0: none was found."""
         return np.array([one.broken_size or 0 for one in self], dtype=np.int64)
 
-    def size_of(self, threat: Threat | str | int | None) -> int:
-        """The size at which a question is part of the threat: a number of units, or the threat with fewer of them."""
-        if threat is None or isinstance(threat, int):
-            return self.threat.most if threat is None else whole_number("size", threat, 1, self.threat.most)
-        size = size_within(self.threat, read_threat(threat))
-        if size is None:
-            hint = "Certify again with this threat: certify(…, threat=…)."
-            raise InvalidParameterError("threat", f"be {self.threat}, or the same with fewer units", str(threat), hint)
-        return size
-
-    def truth(self, labels: npt.ArrayLike | Sequence[object]) -> npt.NDArray[np.generic]:
-        """The class number of each label, None where it is not known: one a row, or one for every node of one graph."""
-        given = np.asarray(labels, dtype=object) if self.nodes is None else self.nodes.labels(labels)  # type: ignore[arg-type]
-        if len(given) != len(self):
-            raise InvalidParameterError("labels", f"be one for each of {len(self)} rows", len(given))
-        return class_numbers(given, self.n_classes, self.classes)
-
-    def certified_accuracy(self, labels: npt.ArrayLike | Sequence[object], size: int | None = None) -> float:
-        """The share of rows of a known class that are answered right, and certified up to a size; 0: without attack."""
-        truth = self.truth(labels)
-        asked = self.threat.most if size is None else whole_number("size", size, 0, self.threat.most)
-        known = np.array([each is not None for each in truth], dtype=np.bool_)
-        return float(((truth == self.labels) & (self.certified_sizes >= asked))[known].mean()) if known.any() else 0.0
-
-    def by_size(self, labels: npt.ArrayLike | Sequence[object] | None = None) -> list[SizeCounts]:
-        """For attacks of at most 1, at most 2, … units, how many rows are certified, broken and open."""
-        known, right = np.ones((2, len(self)), dtype=np.bool_)
-        if labels is not None:
-            truth = self.truth(labels)
-            known, right = np.array([each is not None for each in truth], dtype=np.bool_), truth == self.labels
-        found = []
-        for size in range(1, self.threat.most + 1):
-            certified, broken = self.certified_sizes >= size, (self.broken_sizes > 0) & (self.broken_sizes <= size)
-            open_rows, ends = right & known & ~certified & ~broken, [each[size - 1] for each in self.ends]
-            left = sum(max(0, ends[number] - self.limits[number]) for number in set(self.objects[open_rows].tolist()))
-            judged = right & known
-            found.append(
-                SizeCounts(
-                    size,
-                    self.threat.label_of(size),
-                    n_rows=int(known.sum()),
-                    n_right=int(judged.sum()),
-                    n_certified=int((judged & certified).sum()),
-                    n_broken=int((judged & broken).sum()),
-                    n_open=int((judged & ~certified & ~broken).sum()),
-                    n_attacks=sum(ends),
-                    n_left=left,
-                )
-            )
-        return found
+    @override
+    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
+        ends, unsettled = [each[size - 1] for each in self.ends], set(self.objects[open_rows].tolist())
+        return sum(ends), sum(max(0, ends[number] - self.limits[number]) for number in unsettled)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph or target, for a table or a CSV file."""

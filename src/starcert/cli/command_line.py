@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-RESUMABLE = {"certify", "sweep", "reproduce"}
+RESUMABLE = {"certify", "sweep", "reproduce", "benchmark"}
 """Commands that keep every vote as it is counted, and continue where they stopped."""
 
 MAX_ROWS = 20  # the most rows of a table that are printed

@@ -199,6 +199,19 @@ class Graph(Formats):
         anchored = {**self.anchored_data, name: self._taken(name)}
         return _restore(self.without(name)._parts._replace(anchored_data=anchored), self.node_sites)
 
+    def with_some_edges(self, kept: npt.NDArray[np.bool_]) -> Graph:
+        """The graph with those of its edges that are kept; nodes and their data stay, but for anchored ones.
+
+        Example:
+            >>> Graph(3, [(0, 1), (1, 2)]).with_some_edges(np.array([False, True])).edges.tolist()
+            [[1, 2]]
+        """
+        parts = self._parts
+        types = parts.edge_types and [name for name, here in zip(parts.edge_types, kept, strict=True) if here]
+        numbers = {name: values[kept] for name, values in self.edge_data.items()}
+        fewer = parts._replace(edges=self.edges[kept], anchored_data=None, edge_types=types, edge_data=numbers)
+        return _restore(fewer, self.node_sites)
+
     def _taken(self, name: str) -> object:
         if name not in self.node_data:
             listed = ", ".join(self.node_data) or "which has none"

@@ -1,0 +1,111 @@
+"""What is known about each vote of hashed voters: certified, broken or open at every size of a threat; alpha is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.certificates.certificate import Verdict
+from starcert.certificates.exact_certificates import Decided
+from starcert.certificates.trying import Whole
+from starcert.objects import TargetNodes
+from starcert.objects.threats import Threat
+from starcert.system.output import quantity
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HashedCertificates(Decided, Sequence["HashedCertificate"]):
+    """What is known about each graph, or target of a graph; rows are those of the first graph first."""
+
+    threat: Threat
+    rule: str  # "counting" or "exact"
+    relaxed: str  # what was certified in place of the threat, which is part of it; "": the threat itself
+    objects: Whole  # of each row, the number of its object
+    targets: Whole  # and of its target there
+    labels: Whole  # the class with most votes
+    votes: Whole  # what each voter answers, shape (rows, voters)
+    certified: Whole  # the largest certified size of each row
+    broken: Whole  # the smallest broken one; 0: none is known
+    tried: int  # up to how many changes inside a group all attacks were tried
+    attacks: int  # how many were tried on all voters
+    forward_passes: int  # how many graphs the base classifier answered
+    n_classes: int
+    classifier: str
+    classes: tuple[Hashable, ...] | None = None
+    nodes: TargetNodes | None = None
+    anchored: tuple[str, ...] = ()  # of each object, why what it says is anchored; "" if it is not
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        says = f"{quantity(self.votes.shape[1], 'voter')}, {self.rule} rule, alpha = 0"
+        return f"HashedCertificates({quantity(len(self), 'row')}, threat={str(self.threat)!r}: {says})"
+
+    @overload
+    def __getitem__(self, index: int) -> HashedCertificate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[HashedCertificate]: ...
+    def __getitem__(self, index: int | slice) -> HashedCertificate | Sequence[HashedCertificate]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        return HashedCertificate(self, range(len(self))[index])
+
+    @property
+    @override
+    def certified_sizes(self) -> Whole:
+        return self.certified
+
+    @property
+    @override
+    def broken_sizes(self) -> Whole:
+        return self.broken
+
+    @override
+    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
+        """How many attacks were tried on all voters; those beyond are not counted."""
+        return self.attacks, 0
+
+
+class HashedCertificate(NamedTuple):
+    """What is known about one graph, or one target."""
+
+    certificates: HashedCertificates
+    row: int
+
+    @property
+    def label(self) -> int:
+        """The class with most votes."""
+        return int(self.certificates.labels[self.row])
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many voters answer each class."""
+        found = np.bincount(self.certificates.votes[self.row], minlength=self.certificates.n_classes)
+        return tuple(found.tolist())
+
+    @property
+    def certified_size(self) -> int:
+        """The largest size up to which no attack changes the answer."""
+        return int(self.certificates.certified[self.row])
+
+    @property
+    def broken_size(self) -> int | None:
+        """The size of the smallest attack that is known to change the answer; None: none is."""
+        return int(self.certificates.broken[self.row]) or None
+
+    def verdict(self, threat: Threat | str | int | None = None) -> Verdict:
+        """Whether the threat of `certify`, or the same with fewer units, is certified, broken or open, and why."""
+        known, size = self.certificates, self.certificates.size_of(threat)
+        instead = f", as part of {known.relaxed}" if known.relaxed else ""
+        if size <= self.certified_size:
+            why = "by counting voters" if known.rule == "counting" else "by the worst division over groups"
+            return Verdict("certified", why + instead)
+        if self.broken_size is not None and self.broken_size <= size:
+            return Verdict("broken", f"by an attack of size {self.broken_size}, at most {known.tried} in each group")
+        return Verdict(
+            "open", f"{'assuming the worst' if known.rule == 'exact' else 'counting voters'} it could change{instead}"
+        )

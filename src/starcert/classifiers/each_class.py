@@ -1,0 +1,92 @@
+"""One question for each class: is it the answer? So attacks show all answers that they can bring about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.objects import NodeFrame, Sites
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.sampler import Sampler
+
+
+class EachClass(DrawsItself):
+    """A classifier with K targets for each target of another: target K·t + c is 1 where that answers class c for t.
+
+    Trying attacks until every target has changed finds, for each class, the first attack that makes it the answer.
+    """
+
+    n_classes = 2
+
+    def __init__(self, base: Classifier) -> None:
+        self.base = base
+        self.backend, self.batch_size, self.chunk_size = base.backend, base.batch_size, base.chunk_size
+        self.chunks_per_batch, self.max_batch_nodes = base.chunks_per_batch, base.max_batch_nodes
+        self.call_cost = base.call_cost
+
+    @property
+    @override
+    def description(self) -> str:
+        return f"each class of {self.base.description}"
+
+    @override
+    def content(self) -> object:
+        return self.base.content()
+
+    @override
+    def n_targets(self, frame: NodeFrame) -> int:
+        return self.base.n_classes * (self.base.n_targets(frame) or 1)
+
+    @override
+    def target_nodes(self, frame: NodeFrame) -> None:
+        return None
+
+    @override
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        return self._each(Scores(self.base.classify(graphs))).answers
+
+    @override
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        return self._each(self.base.scored(graphs))
+
+    @override
+    def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
+        return [self._each(found) for found in self.base.scored_each(batches)]
+
+    def _each(self, found: Scores) -> Scores:
+        """The scores of all questions: where two classes are close, so are both answers to each."""
+        answers, n_classes = np.asarray(found.answers), self.base.n_classes
+        if answers.size and not ((answers >= 0) & (answers < n_classes)).all():
+            raise ValueError(f"it answered {answers.tolist()}; a class is a whole number from 0 to {n_classes - 1}")
+        asked = (answers[..., None] == np.arange(n_classes)).reshape(len(answers), -1)
+        if found.numbers is None:
+            return found._replace(answers=asked)
+        numbers = np.repeat(found.numbers.reshape(len(answers), -1, found.numbers.shape[-1]), n_classes, axis=1)
+        return found._replace(answers=asked, numbers=numbers)
+
+    @property
+    @override
+    def as_written(self) -> Classifier:
+        return EachClass(self.base.as_written)
+
+    @override
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        return self.base.copy_bytes(n_nodes, n_edges)
+
+    @override
+    def free_memory(self) -> int | None:
+        return self.base.free_memory()
+
+    @property
+    @override
+    def device(self) -> object:
+        return self.base.device if isinstance(self.base, DrawsItself) else "cpu"
+
+    @override
+    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
+        raise NotImplementedError("attacks are tried on it, and no noise is drawn")

@@ -1,0 +1,122 @@
+"""What is known about single graphs under a threat, whichever method says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import starcert as sc
+from starcert.objects import Partition
+from starcert.objects.threats import read_threat
+from starcert.system.errors import InvalidParameterError
+
+ANY = -1  # certified against attacks of any size
+KINDS = ("flips", "deletions", "additions", "rewire")
+"""Threats of a benchmark: k node pairs that flip, k deleted edges, k added ones, k edges that move."""
+DELETE, ADD, PAIRS = "pairs.delete", "pairs.add", "pairs"
+
+State = Literal["certified", "broken", "open"]
+Labels = npt.NDArray[np.int64]
+
+
+class Outcome(NamedTuple):
+    """What is known about one graph: its answer, and up to which size attacks are certified to change nothing."""
+
+    answer: int | None  # None: the method abstains
+    certified: int  # the largest certified size, or `ANY`
+    broken: int | None = None  # the smallest size of an attack that is known to change the answer
+
+    def withstands(self, size: int) -> bool:
+        """Whether all attacks of at most this size are certified to change nothing."""
+        return self.answer is not None and (self.certified == ANY or self.certified >= size)
+
+    def state(self, size: int) -> State:
+        """What is known about attacks of at most this size."""
+        if self.withstands(size):
+            return "certified"
+        return "broken" if self.broken is not None and self.broken <= size else "open"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a method found on some objects under a threat: the record that every method returns.
+
+    Example:
+        >>> found = Result("flips:2", (Outcome(1, 2), Outcome(0, 0, 1), Outcome(None, 0)), alpha=None)
+        >>> [one.state(1) for one in found.outcomes], found.share(np.array([1, 1, 1]), 1)
+        (['certified', 'broken', 'open'], 0.3333333333333333)
+    """
+
+    threat: str  # with the largest size that was asked about
+    outcomes: tuple[Outcome, ...]  # one for each object
+    alpha: float | None  # the probability of a false claim about an object; None: nothing is left to chance
+    votes: int = 0  # noisy copies, or voters, that answered
+    forward_passes: int = 0  # how many objects the model had to answer in all
+    seconds: float = 0.0
+    asked: int | None = None  # the largest size that the method could speak about; None: all
+
+    def share(self, truth: Labels, size: int) -> float:
+        """The share of objects that are right and certified; abstentions are wrong."""
+        kept = [one.answer == label and one.withstands(size) for one, label in zip(self.outcomes, truth, strict=True)]
+        return float(np.mean(kept))
+
+
+def kind_of(threat: str) -> tuple[str, int]:
+    """The kind of a threat of the benchmark, and its largest size.
+
+    Example:
+        >>> kind_of("deletions:10")
+        ('deletions', 10)
+    """
+    word, _, size = threat.partition(":")
+    if word not in KINDS or not size.isdecimal() or not int(size):
+        raise InvalidParameterError("threat", f"be one of {', '.join(KINDS)} with a size", threat, "Say flips:10.")
+    return word, int(size)
+
+
+def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
+    """What a certificate under noise on all node pairs says; edges that move are deletions and as many additions."""
+    if one.abstained:
+        return Outcome(None, 0)
+    (kind, most), axes = kind_of(threat), one.noise.axes
+    if kind == "flips":
+        return Outcome(one.label, one.any_flips_to(most), min(map(sum, one.broken), default=None))
+    wanted = {"deletions": (DELETE,), "additions": (ADD,), "rewire": (DELETE, ADD)}[kind]
+    places = [axes.index(axis if axis in axes else PAIRS) for axis in wanted]  # noise may not tell them apart
+
+    def withstands(size: int) -> bool:
+        return one.certified(tuple(size * places.count(place) for place in range(len(axes))))
+
+    certified = next((size for size in range(1, most + 1) if not withstands(size)), most + 1) - 1
+    alone = [level[places[0]] for level in one.broken if len(wanted) == 1 and sum(level) == level[places[0]]]
+    return Outcome(one.label, certified, min(alone, default=None) if wanted[0] in axes else None)
+
+
+def exact_result(
+    base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
+) -> Result:
+    """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph."""
+    kind, most = kind_of(threat)
+    asked = f"{kind}:{min(most, farthest)}"
+    sizes = [largest_threat(graph, asked, max_attacks) for graph in graphs]
+    found, passes, seconds = dict[int, Outcome](), 0, 0.0
+    for size in sorted(set(sizes)):
+        numbers = [number for number, each in enumerate(sizes) if each == size]
+        some = [graphs[number] for number in numbers]
+        tried = sc.ExactClassifier(base).certify(some, threat=f"{kind}:{size}", max_attacks=max_attacks, progress=False)
+        outcomes = (Outcome(one.label, one.certified_size, one.broken_size) for one in tried)
+        found |= zip(numbers, outcomes, strict=True)
+        passes, seconds = passes + tried.forward_passes, seconds + tried.seconds
+    ordered = tuple(found[number] for number in range(len(graphs)))
+    return Result(threat, ordered, None, 0, passes, seconds, asked=min(most, farthest))
+
+
+def largest_threat(graph: sc.Graph, threat: str, max_attacks: int) -> int:
+    """The most units of a threat, at least one, with which there are at most `max_attacks`."""
+    asked, sites = read_threat(threat), Partition.everything("all").sites(graph)
+    numbers = np.cumsum([asked.count(sites, size) for size in range(1, asked.most + 1)])
+    return max(1, int((numbers <= max_attacks).sum()))
