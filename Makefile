@@ -8,6 +8,8 @@ SMOKE  := tests/math tests/objects tests/sampling tests/files tests/voting/store
 
 .PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu bench-compare release-check docs schemas pictures clean
 .DEFAULT_GOAL := help
+# Tests and commands start many processes: compiled modules are kept, so that each need not compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
