@@ -33,7 +33,7 @@ RATE, DECAY, CLIP = 2e-3, 1e-3, 1.0
 ATTACKED, TRIED, ALONE, FIRST_KEPT, KEEP_EVERY = 0.5, 0.5, 0.1, 0.3, 3
 """The weight of attacked molecules, the share of deletions tried in a step, the share of epochs without attacks, and
 from which share of epochs on, and how often, validation molecules decide which weights are kept."""
-TREES, CROSS, MOST_SURE = 400, 5, 0.97
+TREES, CROSS, MAX_PROBABILITY = 400, 5, 0.97
 AT_ONCE = 8_192  # attacked molecules that are evaluated at once
 
 
@@ -186,7 +186,7 @@ def cross_fitted(taught: Split, others: Sequence[Split], seed: int) -> list[npt.
     unseen = cross_val_predict(forest, counts(taught), taught.labels, cv=CROSS, method="predict_proba")
     forest.fit(counts(taught), taught.labels)
     found = [np.asarray(each)[:, 1] for each in (unseen, *(forest.predict_proba(counts(some)) for some in others))]
-    kept = [np.clip(each, 1 - MOST_SURE, MOST_SURE) for each in found]
+    kept = [np.clip(each, 1 - MAX_PROBABILITY, MAX_PROBABILITY) for each in found]
     return [np.log(each / (1 - each)) for each in kept]
 
 

@@ -76,6 +76,13 @@ def test_names_are_those_of_graphs_or_of_rows():
         nodes.rows(base=[0])
 
 
+def test_names_of_a_shuffled_series_stay_in_their_order():
+    pandas = pytest.importorskip("pandas")
+    found = sc.certify(sc.Bounds.certain([0.9, 0.9]), sc.Noise(all=0.2))
+    assert found.to_frame(names=pandas.Series(["a", "b"], index=[1, 0]))["name"].tolist() == ["a", "b"]
+    assert found.to_frame(names=pandas.Series(["a", "b"], index=[7, 9]))["name"].tolist() == ["a", "b"]
+
+
 def test_what_is_not_known_is_none():
     row = sc.certify(sc.Bounds.certain([0.9995]), sc.Noise(a=0.1)).rows()[0]
     assert row["true_class"] is row["right"] is None

@@ -253,3 +253,19 @@ class TestTorch:
         np.testing.assert_array_equal(batch[5:9].vectors_on(torch.device("cpu")).numpy(), batch.vectors()[5:9])
         assert (batch.vectors()[:, 10:] == MATRIX[0, 10:]).all()
         assert (batch.vectors()[:, :10] != MATRIX[0, :10]).mean() == pytest.approx(0.18, abs=0.04)
+
+
+def test_an_estimator_of_a_data_frame_is_refused_where_values_have_numbers():
+    """Noisy rows hold the numbers of values: such a machine would read 0 where it learned 5."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"visits": [5, 10, 20, 5], "plan": [1, 2, 2, 1]})
+    rows, noise = sc.Categories.from_frame(frame), sc.Noise(visits=sc.Categorical(0.1, 3))
+    codes = np.array([row.row for row in rows])
+    for given, fits in ((frame, False), (codes, True)):
+        base = sc.classifiers.from_sklearn(DecisionTreeClassifier(random_state=0).fit(given, [0, 1, 1, 0]))
+        smoothed = sc.SmoothedClassifier(base, noise, {"visits": ["visits"]})
+        if fits:
+            assert smoothed.certify(rows, samples=200, seed=1).labels.tolist() == [0, 1, 1, 0]
+        else:
+            with pytest.raises(ClassifierError, match=r"fitted on a data frame.*row\.row for row in rows"):
+                smoothed.certify(rows, samples=200, seed=1)

@@ -297,6 +297,11 @@ def test_runs_are_compared_under_a_threat(project, here):
     assert weighed[:4] == ["weighed", "any 1 flip", "6", "6"]
     assert weighed[5:] == ["4", "2", "0"]
     assert plain[5:7] == ["–", "–"]
+    assert here("compare", "weighed", "plain", "--out", "beside")[0] == 0
+    assert (project / "beside.html").exists()
+    assert 'id="number-asked"' not in (project / "weighed" / "report.html").read_text(encoding="utf-8")
+    assert here(*words, *EVIDENCE, "--threat", "flips:2", "--out", "two")[0] == 0
+    assert 'id="number-asked"' in (project / "two" / "report.html").read_text(encoding="utf-8")
     status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
     assert (status, err.count("\n")) == (2, 1)
     assert "'--threat' must be a threat with its number, such as flips:2 or rewire:1" in err

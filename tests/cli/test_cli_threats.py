@@ -57,6 +57,14 @@ def test_a_listed_threat_goes_all_the_way(project, here):
     assert (project / "again" / "results.csv").read_text() == (project / "cut" / "results.csv").read_text()
 
 
+def test_too_many_attacks_are_refused_by_a_dry_run(project, here, monkeypatch):
+    monkeypatch.setattr("starcert.runs.forecast.MAX_ATTACKS", 3)
+    status, _, err = here("certify", "run.toml", "--dry-run", "--threat", "deletions:1")
+    assert status == 2
+    assert "to be listed" in err
+    assert "radii, which need no list" in err
+
+
 def test_json_names_the_verdicts_by_size(project, here):
     status, out, _ = here(*FEW[:4], "--threat", "rewire:1", "--json")
     found = json.loads(out)

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import starcert as sc
@@ -93,3 +94,11 @@ def test_labels_of_a_tensor_file_and_of_nodes_may_have_another_name(tmp_path):
     assert "club" not in nodes.graph.node_data
     with pytest.raises(InvalidParameterError, match=r"columns\.label.*club"):
         with_node_labels(Dataset([graph], names=["karate"]), "clubs")
+
+
+def test_nodes_have_masks_and_no_fractions():
+    graph = sc.Graph(3, [(0, 1)], node_data={"x": np.eye(3)})
+    with pytest.raises(
+        InvalidParameterError, match=r"'fractions' must be left out where nodes are classified.*train_mask"
+    ):
+        with_fractions(Dataset(graph, [0, 1, 0]), {"train": 0.5, "test": 0.5}, 0)

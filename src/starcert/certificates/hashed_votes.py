@@ -141,7 +141,7 @@ class HashedVotes:
         answers, needed = votes.winners(found.votes, self.base.n_classes)
         cells = [budget.cells(size) for size in range(1, asked.most + 1)]
         most = max(i for each in cells for i, _ in each), max(j for each in cells for _, j in each)
-        full, known = votes.most_gains(found.votes, answers, self.base.n_classes), None
+        full, known = votes.largest_gains(found.votes, answers, self.base.n_classes), None
         if rule == "counting":
             lost = np.broadcast_to(2 * self._n_touched(most), (*needed.shape, most[0] + 1, most[1] + 1))
         elif grid:

@@ -12,7 +12,7 @@ from starcert.classifiers.base import Classifier, DrawsItself, Scores
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
-from starcert.sampling.sampler import Sampler
+from starcert.sampling.sampler import Sampler, sampler
 
 
 class EachClass(DrawsItself):
@@ -89,4 +89,4 @@ class EachClass(DrawsItself):
 
     @override
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        raise NotImplementedError("attacks are tried on it, and no noise is drawn")
+        return sampler(sites, noise, str(self.device))

@@ -34,7 +34,7 @@ def winners(votes: Whole, n_classes: int) -> tuple[Whole, Whole]:
     return answers, needed
 
 
-def most_gains(votes: Whole, answers: Whole, n_classes: int) -> Whole:
+def largest_gains(votes: Whole, answers: Whole, n_classes: int) -> Whole:
     """What each voter can at most take from the lead over each class, shape (rows, classes, voters)."""
     rivals = np.arange(n_classes)[:, None]
     return np.where(votes[:, None] == rivals, 0, np.where(votes == answers[:, None], 2, 1)[:, None])
