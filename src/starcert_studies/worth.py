@@ -13,12 +13,13 @@ from typing_extensions import override
 
 from starcert.datasets.tu_files import local_names
 from starcert_studies import worth_graphs, worth_methods, worth_nodes
+from starcert_studies.benchmark.data import FILES, file_of
 from starcert_studies.outcome import Report
 from starcert_studies.reproduce import Part, StudyParts
 from starcert_studies.study import Study
 from starcert_studies.worth_graphs import FoldOfGraphs
 from starcert_studies.worth_methods import DRAWN, GraphRows
-from starcert_studies.worth_nodes import ATTACKS, FILES, SplitOfNodes
+from starcert_studies.worth_nodes import ATTACKS, SplitOfNodes
 from starcert_studies.worth_rows import CLEAN, Gain, gain_of, joined, mask_of
 
 CLAIMED = {"additions:1": "one added link", "deletions:1": "one deleted link", "additions:3": "three added links"}
@@ -60,7 +61,7 @@ class Worth(Study):
     @classmethod
     def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
         study, copies = super().from_options(samples, seed, quick), {*local_names(), *DRAWN}
-        copies |= {name for name in FILES if worth_nodes.file_of(name) is not None}
+        copies |= {name for name in FILES if file_of(name) is not None}
         wanted = dict.fromkeys(["NCI1", *FILES, *study.methods.data])
         data = tuple(name for name in study.methods.data if name in copies)
         return replace(

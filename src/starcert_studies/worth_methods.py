@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from starcert.system.processes import one_torch_thread
+from starcert_studies.benchmark.data import Cut, cut_of
 from starcert_studies.benchmark.methods import Blind, ByEvidence, Fitted, Method, OneWay, Plain, Smoothing, WithFallback
 from starcert_studies.benchmark.outcomes import Result
-from starcert_studies.benchmark.work import DRAWN, LESS, Cut, Networks, Work, cut_of
+from starcert_studies.benchmark.work import DRAWN, LESS, Networks, Work
 from starcert_studies.graph_outcomes import COLUMNS, FARTHEST, Row, table
 from starcert_studies.reproduce import Part
 from starcert_studies.small_noise import here

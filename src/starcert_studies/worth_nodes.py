@@ -7,12 +7,9 @@ how often the blind model answers their class, as test nodes have them.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,12 +20,12 @@ import starcert as sc
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
 from starcert.classifiers import from_pyg
-from starcert.datasets import Dataset, npz
+from starcert.datasets import Dataset
 from starcert.models import LinkPropagation, LinkVotes, NodePropagation
 from starcert.models.fitting import own_generator
 from starcert.objects.neighbours import nearest_neighbours
-from starcert.system.errors import StarcertError
 from starcert.system.processes import one_torch_thread
+from starcert_studies.benchmark.data import nodes_of
 from starcert_studies.small_noise import here
 from starcert_studies.study import split_nodes
 from starcert_studies.voted import ALPHA
@@ -37,7 +34,6 @@ from starcert_studies.worth_rows import Mask, always, row_of
 Whole = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
 
-FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 ATTACKS = {f"{kind}:{n}": (n * (kind == "additions"), n * (kind == "deletions"))
            for kind in ("additions", "deletions") for n in (1, 2, 3, 5, 10)}  # fmt: skip
 """How many links each adds and deletes."""
@@ -60,23 +56,6 @@ class SplitOfNodes:
     epochs: int
     samples: int  # votes on the graph under each noise
     seed: int
-
-
-def file_of(name: str) -> Path | None:
-    """The file of a graph, in a folder in or beside that which STARCERT_DATA names; None: there is none."""
-    given, (folder, file) = os.environ.get("STARCERT_DATA"), FILES[name].split("/")
-    places = (Path(given), Path(given, folder), Path(given).parent / folder) if given else ()
-    return next((place / file for place in places if (place / file).is_file()), None)
-
-
-@lru_cache(maxsize=1)
-def nodes_of(name: str) -> Dataset:
-    """The largest connected component of a graph."""
-    file = file_of(name)
-    if file is None:
-        hint = "Give its folder in the environment variable STARCERT_DATA."
-        raise StarcertError(f"{name} is needed, a file {FILES[name].split('/')[1]}. {hint}")
-    return npz(file, largest_component=True)
 
 
 @dataclass(frozen=True, eq=False)

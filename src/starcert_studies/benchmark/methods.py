@@ -23,8 +23,9 @@ from typing_extensions import override
 import starcert as sc
 from starcert.baselines import blind
 from starcert.datasets import Dataset
+from starcert_studies.benchmark.data import together
 from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of
-from starcert_studies.benchmark.work import Networks, Rates, Timed, pairs_noise, together
+from starcert_studies.benchmark.work import Networks, Rates, Timed, pairs_noise
 from starcert_studies.voted import ALPHA
 
 ISOTROPIC = ((0.05, 0.05), (0.1, 0.1), (0.2, 0.2))
@@ -51,6 +52,7 @@ class Method(ABC):
 
     name: str  # in tables
     certifies: str  # what a certificate is about, and how sure it is
+    of_nodes: ClassVar[bool] = False  # whether it classifies `Nodes` of a graph, not graphs
     trains: ClassVar[bool] = True  # whether it trains the networks that are compared, and is run for each of them
 
     def __init__(self, networks: Networks) -> None:

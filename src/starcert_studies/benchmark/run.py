@@ -15,12 +15,13 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
 from starcert.system.files import versions, write_whole
 from starcert.system.processes import one_torch_thread
+from starcert_studies.benchmark.data import FILES, cut_of, file_of, is_of_nodes
 from starcert_studies.benchmark.methods import METHODS, Method
 from starcert_studies.benchmark.outcomes import kind_of
 from starcert_studies.benchmark.pages import write_outputs
 from starcert_studies.benchmark.table import Line, lines_of
 from starcert_studies.benchmark.theirs import Theirs, read_theirs
-from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work, cut_of
+from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work
 from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
@@ -52,7 +53,7 @@ class Benchmark(Work):
             else:
                 whole_number(field.name, value, 0 if field.name in ("seed", "own_samples") else 1)
         whole_number("folds", self.folds, 1, 10)
-        known = {*local_names(), *DRAWN}
+        known = {*local_names(), *DRAWN, *(each for each in FILES if file_of(each) is not None)}
         for name in self.data:
             if name not in known:
                 hint = did_you_mean(name, known, "STARCERT_DATA names a folder with copies of TU data sets.")
@@ -89,8 +90,11 @@ class Benchmark(Work):
             raise InvalidParameterError("methods", f"be among {', '.join(METHODS)}, or file.py:Class", method)
         return Reference.parse(method, Path.cwd(), "methods")
 
-    def classes(self, group: str) -> tuple[type[Method], ...]:
-        """The methods of a group."""
+    def classes(self, group: str, name: str) -> tuple[type[Method], ...]:
+        """The methods of a group for a data set: of graphs, or of nodes."""
+        return tuple(each for each in self._group(group) if each.of_nodes == is_of_nodes(name))
+
+    def _group(self, group: str) -> tuple[type[Method], ...]:
         if group in METHODS:
             return METHODS[group]
         found: Any = self.reference(group).load(Method)
@@ -101,9 +105,10 @@ class Benchmark(Work):
     def parts(self) -> list[Part]:
         """One for each data set, fold, group of methods, and network that it trains."""
         made = []
-        for group in self.methods:
-            trains, word = any(method.trains for method in self.classes(group)), Path(group).name.replace(":", "-")
-            for name, fold, model in product(self.data, range(self.folds), self.models if trains else self.models[:1]):
+        for group, name in product(self.methods, self.data):
+            methods, word = self.classes(group, name), Path(group).name.replace(":", "-")
+            models = self.models if any(each.trains for each in methods) else self.models[:1]
+            for fold, model in product(range(self.folds if methods else 0), models):
                 arguments = self, name, fold, group, model
                 made.append(Part(f"{name}-{fold}-{word}-{model}", judge, arguments, WEIGHTS.get(group, 1)))
         return made
@@ -124,11 +129,11 @@ def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> l
     rows = []
     with one_torch_thread():
         cut, networks = cut_of(setting, name, fold), Networks(setting, model)
-        for made in (method(networks) for method in setting.classes(group)):
+        for made in (method(networks) for method in setting.classes(group, name)):
             for threat in setting.threats:
                 kind, most = kind_of(threat)
                 fitted = made.fit(cut.taught, cut.held, f"{kind}:{min(setting.chosen_for, most)}")
-                found = made.certify(cut.tested.graphs, threat)
+                found = made.certify(cut.objects, threat)
                 if len(found.outcomes) != len(cut.tested):
                     raise StarcertError(f"{made.name}: certify returned {len(found.outcomes)} outcomes for "
                                         f"{len(cut.tested)} objects. Return one for each.")  # fmt: skip
@@ -137,7 +142,7 @@ def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> l
                     "model": model if made.trains else "", "certifies": made.certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
-                    "edges": [graph.n_edges for graph in cut.tested.graphs], "outcomes": found.outcomes,
+                    "edges": cut.edges, "outcomes": found.outcomes,
                     "votes": found.votes, "forward_passes": found.forward_passes, "device": here()[1],
                     "seconds": {"training": fitted.train_seconds, "choosing": fitted.seconds,
                                 "certifying": found.seconds},

@@ -1,24 +1,22 @@
-"""What is done for each graph, the folds that all methods share, and networks that are trained once for all of them."""
+"""What is done for each object, and networks that are trained once for all methods on a fold."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 import starcert as sc
 from starcert.classifiers import features, from_pyg
-from starcert.datasets import Dataset, arcs, motif, tu
+from starcert.datasets import Dataset, arcs, motif
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert.system.errors import StarcertWarning
 from starcert_studies.small_noise import here
-from starcert_studies.study import fold_splits
 from starcert_studies.voted import ALPHA
 
 DRAWN = {"motif": motif, "arcs": arcs}
@@ -48,6 +46,8 @@ class Work:
     drawn: int = 400  # training graphs of the data that are drawn
     drawn_graphs: int = 40  # and test graphs
     drawn_epochs: int = 40
+    of_a_class: int = 20  # nodes of a class to learn from, and as many that choose
+    nodes: int = 1_000  # tested in a split, at most
     seed: int = 1  # of folds, weights, training and votes
 
 
@@ -56,40 +56,6 @@ LESS: dict[str, Any] = {
     "max_epochs": 15, "drawn": 100, "drawn_graphs": 12, "drawn_epochs": 10,
 }  # fmt: skip
 """The work of a first look."""
-
-
-class Cut(NamedTuple):
-    """A fold: what is learned from, what chooses, what is tested; and the numbers of the test graphs in the data."""
-
-    taught: Dataset
-    held: Dataset
-    tested: Dataset
-    numbers: list[int]
-
-    @property
-    def untested(self) -> Dataset:
-        """All that is not tested."""
-        return together(self.taught, self.held)
-
-
-def together(one: Dataset, other: Dataset) -> Dataset:
-    """All graphs of two parts of a data set."""
-    return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
-
-
-@lru_cache(maxsize=2)
-def cut_of(work: Work, name: str, fold: int) -> Cut:
-    """The fold of a data set, without graphs that are too large."""
-    if name in DRAWN:
-        sizes = {"train": work.drawn, "validation": max(work.held, work.drawn // 4), "test": work.drawn_graphs}
-        data = DRAWN[name](1_000 * work.seed + fold, **sizes)
-        return Cut(data.train, data.validation, data.test, list(range(len(data.test))))
-    every = tu(name)
-    fits = np.array([graph.n_nodes <= work.max_nodes for graph in every.graphs])
-    taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
-    places = np.flatnonzero(fits)[numbers]
-    named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)
-    return Cut(taught, held, named, [int(each) for each in named.names])
 
 
 def pairs_noise(delete: float, add: float) -> sc.Noise:
