@@ -68,7 +68,7 @@ def test_exact_voting_certifies_whatever_counting_does(done):
 def test_the_page_has_every_figure_and_no_time(done):
     folder, lines = done
     page, table = (folder / "index.html").read_text(), (folder / "benchmark.csv").read_text().splitlines()
-    assert {"index.html", "benchmark.csv", "benchmark.json", "benchmark.tex", "timings.json"} <= {
+    assert {"index.html", "benchmark.csv", "benchmark.json", "benchmark.tex", "benchmark.md", "timings.json"} <= {
         each.name for each in folder.iterdir()
     }
     assert len(table) == 1 + sum(len(line.cells + line.relative) for line in lines)
@@ -83,6 +83,9 @@ def test_the_page_has_every_figure_and_no_time(done):
     tex = (folder / "benchmark.tex").read_text()
     assert tex.count(r"\begin{tabular}") == len(TINY.threats)
     assert "$p_A$" in tex
+    text = (folder / "benchmark.md").read_text().splitlines()
+    assert sum(line.startswith("## ") for line in text) == len(TINY.threats)
+    assert all(f"| {' | '.join([line.method, *line.percents()])} |" in text for line in lines)
 
 
 def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
@@ -105,7 +108,7 @@ def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
     run_benchmark(CHEAP, cut, progress=False)
     assert len(calls) == 4
     files = [path.relative_to(whole) for path in whole.rglob("*.*") if path.parent.name != "parts"]
-    assert len(files) == 8
+    assert len(files) == 9
     for name in files:
         assert name.name == "timings.json" or (whole / name).read_bytes() == (cut / name).read_bytes(), name
     with pytest.raises(sc.InvalidParameterError, match="seed: there 1, now 2"):

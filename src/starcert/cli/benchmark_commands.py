@@ -42,7 +42,7 @@ def benchmark(
 ) -> None:
     """Compare methods on the same folds: what is right and certified, beside a model that sees no edge.
 
-    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, benchmark.tex, and timings.json. Killed
+    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, .tex and .md, and timings.json. Killed
     and started again, it goes on where it was, and writes the same page.
 
     For example:

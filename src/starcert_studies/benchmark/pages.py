@@ -75,7 +75,7 @@ def published() -> list[dict[str, str]]:
 
 
 def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], about: Mapping[str, Any]) -> None:
-    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex` and the figures."""
+    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex`, `benchmark.md` and the figures."""
     (out / "figures").mkdir(exist_ok=True)
     shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
              for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
@@ -84,6 +84,7 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
                   "published": published()}  # fmt: skip
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
+    write_whole(out / "benchmark.md", [markdown_tables(shown)])
     content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
                "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
@@ -160,4 +161,15 @@ def latex_tables(shown: Sequence[Shown]) -> str:
                 " & ".join([latex(line.method), *(text.replace("−", "$-$") for text in line.percents())]) + r" \\"
             )
         made += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(made)
+
+
+def markdown_tables(shown: Sequence[Shown]) -> str:
+    """The same tables for a README: one for each data set and threat, with the sentence above it."""
+    made = []
+    for each in shown:
+        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1"]
+        rows = [[line.method, *line.percents()] for line in each.lines]
+        made += [f"## {each.data}: {each.words}", "", each.sentence, ""]
+        made += [f"| {' | '.join(row)} |" for row in (heads, ["---", *["--:"] * (len(heads) - 1)], *rows)] + [""]
     return "\n".join(made)
