@@ -17,6 +17,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("grakel")
 
 from starcert_studies import controls
+from starcert_studies.benchmark.pages import published
 from starcert_studies.outcome import Report
 
 MUTAG = {"MUTAG": {"blind": (0.8, 0.1), "GIN": (0.8, 0.1)}}
@@ -91,3 +92,20 @@ def test_data_sets_without_a_copy_are_left_out_and_named(monkeypatch):
     assert len(study.parts()) == 30
     report = replace(study, data=()).report({}, {})
     assert report.summary[-1].startswith("Without NCI1, PROTEINS:")
+
+
+def test_published_figures_say_where_they_are_from_and_agree_with_the_controls():
+    rows = published()
+    for row in rows:
+        assert set(row) == {"data", "method", "figure", "standing", "source", "protocol", "doubts"}
+        assert all(row.values())
+        assert row["standing"].startswith(("as published", "their code, run here"))
+    (fair,) = [row for row in rows if "no certificate" in row["method"]]
+    order = fair["data"].split(", ")
+    of_model = dict(zip(("blind", "GIN"), fair["figure"].removesuffix(" percent right").split("; "), strict=True))
+    for data, models in controls.FAIR.items():
+        for model, (mean, spread) in models.items():
+            figure = of_model[model].removeprefix(f"{model} ").split(" / ")[order.index(data)]
+            assert figure == f"{100 * mean:.1f} ± {100 * spread:.1f}"
+    (reach,) = [row for row in rows if row["method"] == "sparse_smoothing"]
+    assert reach["figure"] == "reaches 6 additions and 18 deletions of words, p_A > .697"
