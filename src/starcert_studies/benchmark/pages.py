@@ -18,6 +18,7 @@ from starcert.pages.document import render
 from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
+from starcert_studies.benchmark.expectations import expectations_of
 from starcert_studies.benchmark.table import Line
 from starcert_studies.benchmark.theirs import Theirs
 
@@ -80,14 +81,15 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
     shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
              for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
     write_whole(out / "benchmark.csv", csv_lines([row for line in lines for row in line.rows()]))
+    expected = expectations_of(lines, about["settings"].get("only", 0))
     everything = {**about, "lines": [asdict(line) for line in lines], "theirs": [asdict(each) for each in theirs],
-                  "published": published()}  # fmt: skip
+                  "expectations": [asdict(each) for each in expected], "published": published()}  # fmt: skip
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
     content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
-               "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
+               "methods": _methods(lines), "expectations": expected, "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
 
 
