@@ -19,7 +19,7 @@ PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least 
 
 @dataclass(frozen=True)
 class Cell:
-    """All test objects under attacks of at most a size, in shares of all of them; what is not right is counted apart."""
+    """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
 
     size: str  # the number of changes, or their share of the edges of each graph
     certified: float  # right and certified
