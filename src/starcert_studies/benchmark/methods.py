@@ -44,6 +44,14 @@ class Fitted(NamedTuple):
     seconds: float  # of choosing
 
 
+class Held(NamedTuple):
+    """What chooses among tries."""
+
+    objects: Any  # graphs, or `Nodes`
+    labels: Any
+    weights: Any = None  # how much each counts; None: all the same
+
+
 class Method(ABC):
     """A method: make one for each fold, fit it, and let it certify.
 
@@ -57,6 +65,11 @@ class Method(ABC):
 
     def __init__(self, networks: Networks) -> None:
         self.networks = networks
+
+    @property
+    def network(self) -> str:
+        """The network that it trains, in tables; "": none."""
+        return self.networks.model if self.trains else ""
 
     @abstractmethod
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
@@ -110,12 +123,17 @@ class Tried(Method):
         """A setting in words."""
         return "{:g}/{:g}".format(*setting)
 
+    def held(self, train: Dataset, validation: Dataset) -> Held:
+        """What chooses among tries: some of the validation graphs."""
+        some = self.networks.choosing(validation)
+        return Held(some.graphs, some.labels)
+
     @override
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
-        held, (_, size) = self.networks.choosing(validation), kind_of(threat)
+        held, (_, size) = self.held(train, validation), kind_of(threat)
         models = {setting: self.model(setting, train, validation) for setting in self.settings}
-        found = {each: self.judge(made.value, held.graphs, threat, choosing=True) for each, made in models.items()}
-        shares = {setting: result.share(held.labels, size) for setting, result in found.items()}
+        found = {each: self.judge(made.value, held.objects, threat, choosing=True) for each, made in models.items()}
+        shares = {setting: result.share(held.labels, size, held.weights) for setting, result in found.items()}
         self.best = max(shares, key=lambda setting: shares[setting])
         self.fitted = models[self.best].value
         return Fitted(

@@ -59,10 +59,14 @@ class Result:
     seconds: float = 0.0
     asked: int | None = None  # the largest size that the method could speak about; None: all
 
-    def share(self, truth: Labels, size: int) -> float:
-        """The share of objects that are right and certified; abstentions are wrong."""
+    def share(self, truth: Labels, size: int, weights: npt.NDArray[np.float64] | None = None) -> float:
+        """The share of objects that are right and certified, by weight; abstentions are wrong.
+
+        At sizes that the method could not speak about, it is that at the largest which it could.
+        """
+        size = size if self.asked is None else min(size, self.asked)
         kept = [one.answer == label and one.withstands(size) for one, label in zip(self.outcomes, truth, strict=True)]
-        return float(np.mean(kept))
+        return float(np.mean(kept) if weights is None else weights @ np.array(kept))
 
 
 def kind_of(threat: str) -> tuple[str, int]:

@@ -51,8 +51,8 @@ class Shown(NamedTuple):
         """What is gained at the smallest attacks, or that nothing is."""
         if (share := self.lines[0].blind) is None:
             return "No blind model was run: what is certified may be worth nothing."
-        best = max((line for line in self.lines if line.method != "blind"), default=None,
-                   key=lambda line: line.cells[1].certified)  # fmt: skip
+        others = [line for line in self.lines if line.method != "blind" and line.speaks_of(line.cells[1])]
+        best = max(others, default=None, key=lambda line: line.cells[1].certified)
         majority = f"The most frequent class is that of {self.lines[0].majority:.1%}."
         first = f"{majority} A model that sees no edge has {share:.1%} right, whatever the attack."
         if best is None:
@@ -61,7 +61,7 @@ class Shown(NamedTuple):
         assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
         verdict = (
             "that is more, by the interval" if cell.low > 0
-            else "these graphs do not show that it is more" if cell.gain > 0
+            else f"these {best.objects} do not show that it is more" if cell.gain > 0
             else "that is no more" if cell.gain == 0 else "that is less"
         )  # fmt: skip
         return f"{first} At size 1, {best.method} has most right and certified, {cell.certified:.1%}: {verdict}."
@@ -144,7 +144,7 @@ def _panel(ax: Axes, line: Line) -> None:
         ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
     ax.set(title=line.method, ylim=(0, 101), xlim=(0, int(line.cells[-1].size)))
     ax.set_xlabel(f"{line.kind}, at most")
-    ax.set_ylabel("% of test graphs")
+    ax.set_ylabel(f"% of test {line.objects}")
     ax.label_outer()
     whole_ticks(ax.xaxis)
 
@@ -154,7 +154,7 @@ def latex_tables(shown: Sequence[Shown]) -> str:
     made = []
     for each in shown:
         heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1 (95\\%)"]
-        what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} graphs"
+        what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} {each.lines[0].objects}"
         made += [f"% {latex(each.data)}: {what}",
                  f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", " & ".join(heads) + r" \\",
                  r"\midrule"]  # fmt: skip

@@ -16,7 +16,9 @@ from starcert.system.errors import InvalidParameterError, StarcertError, did_you
 from starcert.system.files import versions, write_whole
 from starcert.system.processes import one_torch_thread
 from starcert_studies.benchmark.data import FILES, cut_of, file_of, is_of_nodes
-from starcert_studies.benchmark.methods import METHODS, Method
+from starcert_studies.benchmark.methods import METHODS as OF_GRAPHS
+from starcert_studies.benchmark.methods import Method
+from starcert_studies.benchmark.node_methods import METHODS as OF_NODES
 from starcert_studies.benchmark.outcomes import kind_of
 from starcert_studies.benchmark.pages import write_outputs
 from starcert_studies.benchmark.table import Line, lines_of
@@ -25,6 +27,8 @@ from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work
 from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
+METHODS = {group: OF_GRAPHS.get(group, ()) + OF_NODES.get(group, ()) for group in OF_GRAPHS | OF_NODES}
+"""Methods by groups that share what is trained, of graphs and of nodes; those of graphs that take longest first."""
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
@@ -121,7 +125,7 @@ class Benchmark(Work):
 
 def called(method: Method, setting: Benchmark) -> str:
     """The name of a method in tables; with its network where several are compared."""
-    return f"{method.name}, {method.networks.model}" if method.trains and len(setting.models) > 1 else method.name
+    return f"{method.name}, {method.network}" if method.network and len(setting.models) > 1 else method.name
 
 
 def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> list[dict[str, Any]]:
@@ -139,7 +143,7 @@ def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> l
                                         f"{len(cut.tested)} objects. Return one for each.")  # fmt: skip
                 rows.append({
                     "data": name, "fold": fold, "method": called(made, setting),
-                    "model": model if made.trains else "", "certifies": made.certifies, "threat": threat,
+                    "model": made.network, "certifies": made.certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
                     "edges": cut.edges, "outcomes": found.outcomes,

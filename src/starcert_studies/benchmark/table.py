@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from starcert.certificates.paired import StructureGain
+from starcert_studies.benchmark.data import is_of_nodes
 from starcert_studies.benchmark.outcomes import Outcome, kind_of
 
 BLIND = "blind"
@@ -18,7 +19,7 @@ PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least 
 
 @dataclass(frozen=True)
 class Cell:
-    """All test graphs under attacks of at most a size, in shares of all of them; what is not right is counted apart."""
+    """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
 
     size: str  # the number of changes, or their share of the edges of each graph
     certified: float  # right and certified
@@ -66,11 +67,17 @@ class Line:
     def percents(self) -> list[str]:
         """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
         found = [f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–" for cell in self.cells[1:]]
-        return [f"{100 * self.right:.1f}", *found, str(self.cells[1])]
+        return [f"{100 * self.right:.1f}", *found, str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"]
 
     def speaks_of(self, cell: Cell) -> bool:
         """Whether the method was asked about attacks of this size."""
-        return self.asked is None or cell in self.relative or int(cell.size) <= self.asked
+        least = 1 if cell.size.endswith("%") else int(cell.size)
+        return self.asked is None or least <= self.asked
+
+    @property
+    def objects(self) -> str:
+        """What is tested, in a word."""
+        return "nodes" if is_of_nodes(self.data) else "graphs"
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size."""
