@@ -149,9 +149,7 @@ def test_trying_attacks_on_a_plain_model_within_a_budget():
     assert tried("additions:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
     assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
     assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
-    assert outcomes.largest_threat(graphs[0], "flips:2", 120) == 2
-    assert outcomes.largest_threat(graphs[0], "flips:2", 119) == 1
-    assert outcomes.largest_threat(graphs[0], "flips:2", 1) == 1
+    assert [outcomes.whole_sizes(graphs[0], "flips:2", most) for most in (120, 119, 1)] == [120, 15, 1]
 
 
 def test_an_outcome_is_what_the_certificate_proves():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ class Work:
     of_a_class: int = 20  # nodes of a class to learn from, and as many that choose
     nodes: int = 1_000  # tested in a split, at most
     seed: int = 1  # of folds, weights, training and votes
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # which column of a table holds what
 
 
 LESS: dict[str, Any] = {
