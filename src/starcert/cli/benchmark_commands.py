@@ -11,6 +11,7 @@ import typer
 from starcert.cli.command_line import app, show, table
 from starcert.runs.setting_values import parse_columns
 from starcert.system.errors import needing
+from starcert.system.output import say
 from starcert.system.processes import available_cores
 
 _DATA = (
@@ -79,12 +80,16 @@ def benchmark(
     starcert benchmark --data molecules.csv --columns label=active --threat flips:5 --certificates
     """
     with needing("starcert benchmark needs", "all"):
-        from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415  (torch)
+        from starcert_studies.benchmark.data import notes_on  # noqa: PLC0415  (torch)
+        from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
 
     options = {"data": data, "methods": method, "models": model, "threats": threat, "folds": folds, "graphs": graphs,
                "max_nodes": max_nodes, "samples": samples, "seed": seed, "certificates": certificates or None,
                "columns": None if columns is None else parse_columns(columns, "--columns")}  # fmt: skip
     setting = Benchmark.of(file, quick, **options)
+    for name in setting.data:
+        for sentence in notes_on(setting, name):
+            say(f"Note: {name}: {sentence}")
     n_workers = available_cores() if workers is None else workers
     lines = run_benchmark(setting, out, theirs=theirs or (), workers=n_workers)
     seconds = _seconds(out)

@@ -219,7 +219,7 @@ def notes_on(work: Work, name: str) -> list[str]:
 def _check_classes(place: str, data: Dataset, least: int, what: str, hint: str) -> None:
     counts = Counter(data.known)
     if len(counts) < 2:
-        raise StarcertError(f"{place}{len(data.labels):,} {what} of {len(counts)} class; two are needed. {hint}")
+        raise StarcertError(f"{place}its {len(data.labels):,} {what} are of fewer than two classes. {hint}")
     rarest = min(counts, key=lambda each: (counts[each], each))
     if counts[rarest] < least:
         called_class = data.class_names[rarest] if data.class_names else rarest
