@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from starcert.system.processes import one_torch_thread
-from starcert_studies.benchmark.data import Nodes, nodes_of
+from starcert_studies.benchmark.data import Nodes, data_of
 from starcert_studies.benchmark.methods import Fitted, Method
 from starcert_studies.benchmark.node_methods import BlindNodes, OneWayNodes, OverLinks, VotesOfLinks
 from starcert_studies.benchmark.node_networks import node_certificates, weights_of
@@ -52,7 +52,7 @@ class SplitOfNodes:
     @property
     def parts(self) -> tuple[Nodes, Nodes, Nodes]:
         """Nodes to learn from, nodes that decide, and nodes that are tested."""
-        data = nodes_of(self.data)
+        data = data_of(self.data)
         train, validation, test = split_nodes(np.asarray(data.labels), self.seed, self.of_a_class)
         return Nodes(data, train), Nodes(data, validation), Nodes(data, test)
 

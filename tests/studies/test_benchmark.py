@@ -116,7 +116,8 @@ def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
 
 
 def row(method, fold, found, threat="flips:3"):
-    return {"data": "D", "fold": fold, "method": method, "certifies": "", "threat": threat, "alpha": None,
+    return {"data": "D", "objects": "graphs", "fold": fold, "method": method, "certifies": "", "threat": threat,
+            "alpha": None,
             "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
             "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found),
             "model": "", "votes": 5, "forward_passes": 6}  # fmt: skip
@@ -152,9 +153,7 @@ def test_trying_attacks_on_a_plain_model_within_a_budget():
     assert tried("additions:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
     assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
     assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
-    assert outcomes.largest_threat(graphs[0], "flips:2", 120) == 2
-    assert outcomes.largest_threat(graphs[0], "flips:2", 119) == 1
-    assert outcomes.largest_threat(graphs[0], "flips:2", 1) == 1
+    assert [outcomes.whole_sizes(graphs[0], "flips:2", most) for most in (120, 119, 1)] == [120, 15, 1]
 
 
 def test_an_outcome_is_what_the_certificate_proves():

@@ -15,7 +15,7 @@ def line(method, *certified, threat="flips:3", data="D", model="", asked=None, w
     cells = [Cell(str(size), share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide)
              for size, share in enumerate(certified)]  # fmt: skip
     name = f"{method}, {model}" if model else method
-    return Line(data, threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, "a (1)", 1, 1,
+    return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, "a (1)", 1, 1,
                 tuple(cells), (), asked)  # fmt: skip
 
 

@@ -193,7 +193,7 @@ class Smoothing(Tried):
         votes = int(found.votes.counts.sum() + found.votes.selection.sum())
         votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(outcome_of(one, threat) for one in found)
-        return Result(threat, outcomes, ALPHA, votes, votes, seconds)
+        return Result(threat, outcomes, ALPHA, votes, votes, seconds, certificates=found)
 
 
 class Isotropic(Smoothing):

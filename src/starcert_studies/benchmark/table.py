@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from starcert.certificates.paired import StructureGain
-from starcert_studies.benchmark.data import is_of_nodes
 from starcert_studies.benchmark.outcomes import Outcome, kind_of
 
 BLIND = "blind"
@@ -40,6 +39,7 @@ class Line:
     """A method on a data set under a threat."""
 
     data: str
+    objects: str  # what is tested: graphs or nodes
     threat: str
     method: str
     model: str  # the network that it trains; "": none
@@ -73,11 +73,6 @@ class Line:
         """Whether the method was asked about attacks of this size."""
         least = 1 if cell.size.endswith("%") else int(cell.size)
         return self.asked is None or least <= self.asked
-
-    @property
-    def objects(self) -> str:
-        """What is tested, in a word."""
-        return "nodes" if is_of_nodes(self.data) else "graphs"
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size."""
@@ -127,8 +122,8 @@ def _line(
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
-        first["data"], first["threat"], first["method"], first["model"], first["certifies"], first["alpha"],
-        len(rows), len(found),
+        first["data"], first["objects"], first["threat"], first["method"], first["model"], first["certifies"],
+        first["alpha"], len(rows), len(found),
         max(Counter(truth).values()) / len(truth), float(right.mean()),
         float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
         len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),
