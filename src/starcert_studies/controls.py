@@ -67,8 +67,8 @@ class Controls(Study):
     samples: int = 100_000  # votes, all for one class, whose reach is computed
     data: tuple[str, ...] = tuple(FAIR)
     folds: int = 10  # of ten
-    sizes: tuple[Size, ...] = ((32, 3), (64, 4))  # networks that validation chooses from
-    epochs: int = 60  # of training
+    sizes: tuple[Size, ...] = ((32, 4), (64, 4))  # networks that validation chooses from
+    epochs: int = 200  # of training
     graphs: int | None = None  # of a data set, at most; None: all
     seed: int = 1  # of folds, weights and training
 
@@ -169,7 +169,7 @@ def network_accuracies(study: Controls, name: str, fold: int, size: Size) -> dic
     with one_torch_thread():
         base = trained_network(
             network, study.seed, pairs_noise(0.0, 0.0), None, cut.taught, cut.held, epochs=study.epochs,
-            learning_rate=1e-2, halve_every=max(1, study.epochs // 4), batch_size=128, seed=study.seed,
+            learning_rate=1e-2, halve_every=50, batch_size=128, seed=study.seed,
         )  # fmt: skip
         everything = Partition.everything("pairs")
         held, right = (share_right(clean_answers(base, [everything.sites(graph) for graph in some.graphs]), some)

@@ -10,12 +10,12 @@ from starcert_studies.benchmark.table import Cell, Line
 BLIND = 0.7
 
 
-def line(method, *certified, threat="flips:3", data="D", model="", asked=None, wide=0.1):
+def line(method, *certified, threat="flips:3", data="D", model="", asked=None, wide=0.1, chosen="a (1)"):
     """A method with shares that are right and certified at sizes 0, 1, 2 and 3; gains have intervals of a width."""
     cells = [Cell(str(size), share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide)
              for size, share in enumerate(certified)]  # fmt: skip
     name = f"{method}, {model}" if model else method
-    return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, "a (1)", 1, 1,
+    return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, chosen, 1, 1,
                 tuple(cells), (), asked)  # fmt: skip
 
 
@@ -60,16 +60,24 @@ def test_sizes_that_a_method_does_not_speak_about_are_left_out():
 
 
 def test_one_way_noise_is_compared_at_equal_visibility_only():
-    lines = [line("p_A, one-way", 0.6, 0.6, 0.5, 0.2), line("hashed, counting", 0.6, 0.5, 0.5, 0.1),
-             line("hashed, exact", 0.6, 0.6, 0.5, 0.4)]  # fmt: skip
     names = [f"p_A, one-way ≥ hashed, {rule}, at equal visibility" for rule in ("counting", "exact")]
-    for only, reason in ((0, "settings were chosen"), (3, "a noisy copy keeps 3% of the edges, a voter sees 5%")):
-        for name in names:
-            each = found(lines, only)[name]
-            assert (each.share, each.where) == ("–", "")
-            assert each.verdict.startswith(f"not compared: {reason}")
-    for only in (1, 2):
-        counting, exact = (found(lines, only)[name] for name in names)
+
+    def compared(rates, voters, only):
+        lines = [line("p_A, one-way", 0.6, 0.6, 0.5, 0.2, chosen=rates),
+                 line("hashed, exact", 0.6, 0.6, 0.5, 0.4, chosen=voters),
+                 line("hashed, counting", 0.6, 0.5, 0.5, 0.1, chosen=voters)]  # fmt: skip
+        return [found(lines, only)[name] for name in names]
+
+    for rates, voters, only, why in (
+        ("0.9/0 (5)", "10 voters (5)", 0, "settings were chosen"),
+        ("0.9/0 (3), 0.8/0 (2)", "10 voters (5)", 2, "noisy copies keep another share of the edges than voters see"),
+        ("0.97/0 (5)", "20 voters (5)", 3, "noisy copies keep another share of the edges than voters see"),
+        ("0.7/0 (5)", "5 voters (5)", 1, "noisy copies keep another share of the edges than voters see"),
+    ):
+        for each in compared(rates, voters, only):
+            assert (each.share, each.where, each.verdict) == ("–", "", f"not compared: {why}")
+    for rates, voters, only in (("0.8/0 (5)", "5 voters (5)", 1), ("0.97/0 (5)", "30 voters (5)", 3)):
+        counting, exact = compared(rates, voters, only)
         assert (counting.share, counting.verdict) == ("3 of 3", CONFIRMED)
         assert (exact.share, exact.verdict) == ("2 of 3", REFUTED)
 

@@ -266,7 +266,7 @@ def init(
 
 _STUDY = (
     "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, "
-    "or all."
+    "controls, or all."
 )
 
 
