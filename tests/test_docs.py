@@ -84,7 +84,10 @@ LOADED = tuple(
 FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in place.iterdir() if path.is_dir()}
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
 
-SLOW = {"bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "tutorial", "voting"}
+SLOW = {
+    "bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
+    "voting", "worth",
+}  # fmt: skip
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
 
 NOT_RUN = {
