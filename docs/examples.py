@@ -31,11 +31,17 @@ from pathlib import Path
 
 from warm import Warm
 
-__all__ = ["LANGUAGES", "NOT_RUN", "Block", "blocks_of", "run"]
+__all__ = ["LANGUAGES", "NOT_RUN", "Block", "blocks_of", "run", "show"]
 
 LANGUAGES = ("python", "bash", "console", "toml", "csv", "text")
 NOT_RUN = "# Not run by the tests: "
 MAY_DIFFER = "numbers may differ"
+SETTINGS = {
+    "PYTHONWARNINGS": "ignore",  # importing PyTorch Geometric warns about other packages
+    "OMP_NUM_THREADS": "1",  # the graphs are small, and other tests run beside these
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+}
 
 _FENCE = re.compile(
     r'^(?P<indent> *)```(?P<language>\w*)(?: title="(?P<title>[^"]*)")?(?P<rest>[^\n]*)\n(?P<code>.*?)^ *```$',
@@ -93,8 +99,10 @@ def blocks_of(text: str) -> list[Block]:
     return found
 
 
-def run(page: Path, folder: Path, *, src: Path) -> list[int]:
+def run(page: Path, folder: Path, *, src: Path, imports: tuple[str, ...] = ()) -> list[int]:
     """Runs the examples of a page in a folder, with this interpreter; returns the lines of the blocks that ran.
+
+    The page has a process of its own, forked from one that has loaded starcert and the packages in `imports` already.
 
     Raises:
         RuntimeError: names the page and the line of the first block that does not do what the page says.
@@ -105,26 +113,33 @@ def run(page: Path, folder: Path, *, src: Path) -> list[int]:
         script = binaries / name
         script.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
-    environment = os.environ | {
+    environment = os.environ | SETTINGS | {
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(src), str(folder)]),
-        "PYTHONWARNINGS": "ignore",  # importing PyTorch Geometric warns about other packages
-        "OMP_NUM_THREADS": "1",  # the graphs are small, and other tests run beside these
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, __file__, str(page)],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=1200,
-    )  # fmt: skip
+    }  # fmt: skip
+    code = f"import examples; examples.show({str(page)!r})"
+    done = _ready(src, imports).run(code, folder=folder, environment=environment)
     if done.returncode:
         raise RuntimeError(f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
     lines: list[int] = json.loads(done.stdout.splitlines()[-1])
     return lines
 
 
+@lru_cache
+def _ready(src: Path, imports: tuple[str, ...]) -> Warm:
+    """A process for the sessions of pages; it has started the one for their commands, too."""
+    places = os.pathsep.join([str(src), str(Path(__file__).parent)])
+    loads = [f"import {name}" for name in (*imports, "networkx", "starcert", "examples")]
+    return Warm("\n".join([*loads, "examples._loaded()"]), os.environ | SETTINGS | {"PYTHONPATH": places})
+
+
+def show(page: str) -> None:
+    """Runs a page here and now, and prints the first line of every block that was run."""
+    print(json.dumps(_session(Path(page))))
+
+
 def _session(page: Path) -> list[int]:
-    """Runs a page here and now; the first line of every block that was run."""
+    """The first line of every block of a page, each of which is run."""
     names: dict[str, object] = {"__name__": "__main__"}
     done = []
     for block in blocks_of(page.read_text(encoding="utf-8")):
@@ -220,7 +235,3 @@ def _compare(shown: str, printed: str, *, masked: bool) -> None:
 def _plain(text: str, masked: bool) -> str:
     text = re.sub(r"[─-╿]+", "|", text)  # lines of tables are as long as the text between them
     return re.sub(r"\d+(\.\d+)?%?", "#", text) if masked else text
-
-
-if __name__ == "__main__":
-    print(json.dumps(_session(Path(sys.argv[1]))))

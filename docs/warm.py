@@ -5,6 +5,7 @@ Loading takes a second or more, a fork a few milliseconds, and what runs there i
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -54,6 +55,7 @@ class Warm:
             [sys.executable, "-c", SERVER, imports],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
+        atexit.register(self._server.communicate)  # nothing more is asked of it: it ends
 
     def run(
         self,

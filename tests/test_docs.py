@@ -76,10 +76,18 @@ NEEDS = {
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
 and `test_recipes.py` those about additions of one's own."""
 
+LOADED = tuple(
+    name for name in ("torch_geometric", "sklearn", "grakel", "rdkit", "matplotlib") if importlib.util.find_spec(name)
+)
+"""What is loaded once for all the pages that need anything."""
+
 FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in place.iterdir() if path.is_dir()}
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
 
-SLOW = {"bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "tutorial", "voting"}
+SLOW = {
+    "bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
+    "voting", "worth",
+}  # fmt: skip
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
 
 NOT_RUN = {
@@ -119,7 +127,7 @@ def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
     for package in NEEDS[name]:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}")
-    done = examples.run(DOCS / f"{name}.md", tmp_path, src=ROOT / "src")
+    done = examples.run(DOCS / f"{name}.md", tmp_path, src=ROOT / "src", imports=LOADED if NEEDS[name] else ())
     assert done == [block.line for block in examples.blocks_of(PAGES[name]) if block.runs]
 
 
