@@ -19,12 +19,13 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from starcert.cli import app
-from starcert_studies.benchmark import outcomes, run
+from starcert_studies.benchmark import methods, outcomes, run
 from starcert_studies.benchmark.methods import METHODS
 from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
 from starcert_studies.benchmark.table import lines_of
 from starcert_studies.benchmark.theirs import read_theirs
+from starcert_studies.benchmark.work import Networks, Timed, Work
 
 LITTLE = {
     "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,
@@ -212,6 +213,34 @@ def test_settings_come_from_a_file_and_options(tmp_path):
     ):
         with pytest.raises(sc.InvalidParameterError):
             Benchmark.of(None, False, **wrong)
+
+
+class Fixed(methods.Tried):
+    """A method whose third try is best."""
+
+    settings = ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))
+
+    def model(self, setting, train, validation):
+        return Timed(setting, 1.0)
+
+    def judge(self, model, objects, threat, *, choosing=False):
+        return outcomes.Result(threat, (outcomes.Outcome(int(model[0] > 0.25), 1),) * len(objects), None)
+
+
+def test_methods_are_held_to_one_try_or_validation_chooses():
+    data = sc.datasets.Dataset([sc.Graph(2, [])] * 3, [1, 1, 1])
+
+    def fitted(only):
+        found = Fixed(Networks(Work(only=only))).fit(data, data, "flips:1")
+        return found.chosen, dict(found.tries), found.train_seconds
+
+    assert fitted(0) == ("0.3/0.3", {"0.1/0.1": 0, "0.2/0.2": 0, "0.3/0.3": 1}, 3)
+    assert [fitted(only) for only in (1, 3)] == [("0.1/0.1", {"0.1/0.1": 0}, 1), ("0.3/0.3", {"0.3/0.3": 1}, 1)]
+    for voters, (delete, _) in zip(methods.VOTERS, methods.ONE_WAY, strict=True):
+        assert 1 / voters == pytest.approx(1 - delete, rel=0.12)  # the same number of edges is seen, about
+    for wrong in (4, -1):
+        with pytest.raises(sc.InvalidParameterError, match="only"):
+            Benchmark(only=wrong)
 
 
 # Results of others --------------------------------------------------------------------------------------------------

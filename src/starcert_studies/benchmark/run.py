@@ -51,7 +51,8 @@ class Benchmark(Work):
                     raise InvalidParameterError(field.name, "be a list of names", value)
                 object.__setattr__(self, field.name, tuple(dict.fromkeys(value)))
             else:
-                whole_number(field.name, value, 0 if field.name in ("seed", "own_samples") else 1)
+                whole_number(field.name, value, 0 if field.name in ("seed", "own_samples", "only") else 1)
+        whole_number("only", self.only, 0, 3)
         whole_number("folds", self.folds, 1, 10)
         known = {*local_names(), *DRAWN, *(each for each in FILES if file_of(each) is not None)}
         for name in self.data:

@@ -48,6 +48,7 @@ class Work:
     drawn_epochs: int = 40
     of_a_class: int = 20  # nodes of a class to learn from, and as many that choose
     nodes: int = 1_000  # tested in a split, at most
+    only: int = 0  # 1 to 3: the try that every method with several is held to; 0: validation chooses
     seed: int = 1  # of folds, weights, training and votes
 
 
@@ -83,6 +84,11 @@ class Networks:
             start, value = time.perf_counter(), make()
             self._made[key] = Timed(value, time.perf_counter() - start), about
         return self._made[key][0]
+
+    def tries(self, settings: Sequence[Made]) -> Sequence[Made]:
+        """The settings that a method tries: all of them, or the one that methods are held to."""
+        place = min(self.work.only, len(settings)) - 1
+        return settings if place < 0 else settings[place : place + 1]
 
     def choosing(self, validation: Dataset) -> Dataset:
         """The validation graphs that choose among tries."""
