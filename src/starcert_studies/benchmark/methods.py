@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from typing_extensions import override
@@ -263,10 +264,16 @@ class HashedExactly(Tried):
     def judge(
         self, model: sc.HashedVotes, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
     ) -> Result:
-        most = self.networks.work.max_attacks
-        found = model.certify(objects, threat=threat, rule=self.rule, max_attacks=most, progress=False)
+        most = min(kind_of(threat)[1], TRIED) if choosing else TRIED
+        try_attacks = partial(model.reach, objects, most=most, tried=TRIED, progress=False)
+        key = "reached", id(model), *map(id, objects), most
+        tried = self.networks.once(
+            lambda: try_attacks(max_attacks=self.networks.work.max_attacks), *key, about=(model, objects)
+        )
+        found = model.certify(objects, threat=threat, rule=self.rule, reached=tried.value)
         outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
-        return Result(threat, outcomes, None, found.votes.size, found.forward_passes, found.seconds)
+        passes = found.votes.size if self.rule == "counting" else found.forward_passes
+        return Result(threat, outcomes, None, found.votes.size, passes, tried.seconds + found.seconds)
 
 
 class HashedByCounting(HashedExactly):
