@@ -25,7 +25,7 @@ from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
 from starcert_studies.benchmark.table import lines_of
 from starcert_studies.benchmark.theirs import read_theirs
-from starcert_studies.benchmark.work import Networks, Timed, Work
+from starcert_studies.benchmark.work import DRAWN, Networks, Timed, Work
 
 LITTLE = {
     "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,
@@ -191,6 +191,47 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     noise = SimpleNamespace(axes=("pairs.delete", "pairs.add"))
     both = SimpleNamespace(abstained=False, label=0, noise=noise, broken=[(1, 1), (3, 0)], certified=lambda _: False)
     assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
+
+
+@pytest.mark.parametrize("core", [0.1, sc.Flip(delete=0.4, add=0.1)])
+def test_changes_in_several_regions_are_certified_however_they_are_divided(core):
+    noise = sc.Noise(core=core, rest=0.3)
+    (one,) = sc.certify(sc.Bounds.certain([0.97]), noise, capacity=[(6, 9, 12)[: len(noise.axes)]])
+    fits = {kind: np.array([not axis.endswith(other) for axis in noise.axes])
+            for kind, other in (("flips", "?"), ("deletions", ".add"), ("additions", ".delete"))}  # fmt: skip
+    levels = list(np.ndindex(*(5,) * len(noise.axes)))
+    for kind, axes in fits.items():
+        failing = [sum(level) for level in levels if not np.any(np.array(level)[~axes]) and not one.certified(level)]
+        assert 0 < min(failing) <= 4
+        assert outcomes.outcome_of(one, f"{kind}:4") == (0, min(failing) - 1, None)
+    single = np.eye(len(noise.axes), dtype=int)
+    moved = [
+        one.certified(tuple(map(int, a + b))) for a in single[fits["deletions"]] for b in single[fits["additions"]]
+    ]
+    assert outcomes.outcome_of(one, "rewire:1").certified == int(all(moved))
+
+
+def test_regions_follow_from_labels_alone_and_hold_every_pair():
+    x = np.eye(3, dtype=int)[[0, 1, 1, 2, 1]]
+    graphs = [sc.Graph(5, edges, node_data={"x": x}) for edges in ([(0, 1)], [(1, 2), (2, 4)], [])]
+    rule = methods.CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
+    assert rule.label == 1
+    noise = sc.Noise(core=0.1, rest=0.2)
+    for graph in graphs:
+        problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+            [graph]
+        )
+        assert problem.anchored == ("",)
+        assert problem.capacities == ((3, 7),)
+    alone = sc.Graph(2, [], node_data={"x": np.eye(3, dtype=int)[[0, 1]]})
+    assert sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+        [alone]
+    ).capacities == ((0, 1),)
+    motif, arcs = (DRAWN[name](1, train=4, validation=2, test=2) for name in ("motif", "arcs"))
+    assert methods.ByRegions.fits(motif.train)
+    assert not methods.ByRegions.fits(arcs.train)
+    rule, graph = methods.CoreAndRest.of(motif.train), motif.train.graphs[0]
+    assert sum(map(len, (part.pairs for _, part in rule(graph).parts))) == graph.n_nodes * (graph.n_nodes - 1) // 2
 
 
 def test_settings_come_from_a_file_and_options(tmp_path):

@@ -117,6 +117,15 @@ def test_exact_certifies_all_that_counting_does_and_more():
     assert (exact.certified_sizes > counting.certified_sizes).any()
 
 
+@pytest.mark.parametrize("threat", ["flips:6", "deletions:6", "additions:6", "rewire:3"])
+def test_exact_certifies_what_counting_does_on_every_graph_at_every_size(threat):
+    for base in [*tables(2, 3, seed=11), *tables(3, 3, seed=11)]:
+        voting = HashedVotes(base, 5, seed=1)
+        exact, counting = (voting.certify(GRAPHS, threat=threat, rule=rule) for rule in ("exact", "counting"))
+        assert np.array_equal(exact.labels, counting.labels)
+        assert (exact.certified_sizes >= counting.certified_sizes).all()
+
+
 def test_deletions_and_additions_have_budgets_of_their_own():
     (base,) = tables(3, 1, seed=8)
     voting = HashedVotes(base, 3, seed=1)

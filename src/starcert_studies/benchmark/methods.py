@@ -5,6 +5,7 @@
     Smoothing        votes under noise, by p_A: isotropic, sparsity-aware, or one-way (edges are deleted, never added)
     ByEvidence       the same votes and votes at attacked graphs
     WithFallback     that one, with the blind answer where no other class is likely enough
+    ByRegions        votes under noise with one rate for pairs of the most frequent node label, and one for all others
     Hashed           one voter for each group of node pairs, certified by counting voters or exactly
 
 A method has three tries, of which validation graphs choose one, by what is right and certified under the threat that
@@ -17,9 +18,12 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
 from typing_extensions import override
 
 import starcert as sc
@@ -32,6 +36,7 @@ from starcert_studies.voted import ALPHA
 
 ISOTROPIC = ((0.05, 0.05), (0.1, 0.1), (0.2, 0.2))
 TWO_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05))
+REGIONS = ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05))
 ONE_WAY = ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
 LAYERS, THRESHOLDS, VOTERS = (1, 2, 3), (0.6, 0.75, 0.9), (5, 10, 30)
 TRIED = 2  # the most changes of a graph that are tried, or asked evidence about
@@ -59,6 +64,11 @@ class Method(ABC):
 
     def __init__(self, networks: Networks) -> None:
         self.networks = networks
+
+    @classmethod
+    def fits(cls, train: Any) -> bool:  # noqa: ANN401  (a `Dataset`, or `Nodes`)
+        """Whether the method can be used on such data; if not, it has no row."""
+        return True
 
     @abstractmethod
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
@@ -193,6 +203,56 @@ class OneWay(Smoothing):
     name, settings = "p_A, one-way", ONE_WAY
 
 
+class ByRegions(Smoothing):
+    """Two regions of node pairs with a rate each, as in the paper: the flips of a threat may be in either.
+
+    The first region are the pairs of nodes that both have the label that is most frequent in training graphs; the other
+    one are all other pairs. No attack on edges changes a label. Graphs of `motif` are divided by their motif. There is
+    no such method for directed graphs, nor for graphs without node labels.
+    """
+
+    name, settings = "p_A, by regions", REGIONS
+
+    @override
+    @classmethod
+    def fits(cls, train: Dataset) -> bool:
+        graph = train.graphs[0]
+        return not graph.directed and (train.partition is not None or "x" in graph.node_data)
+
+    @override
+    def model(self, setting: Rates, train: Dataset, validation: Dataset) -> Timed:
+        rule = self.networks.once(lambda: CoreAndRest.of(train), "regions", id(train), about=train).value
+        return self.networks.network(train, validation, setting, regions=rule)
+
+
+@dataclass(frozen=True)
+class CoreAndRest:
+    """A rule for two regions, which reads nodes and their labels and no edge."""
+
+    label: int  # of nodes in the core; −1: the core is made of `nodes`
+    nodes: frozenset[Any] = frozenset()
+
+    @classmethod
+    def of(cls, train: Dataset) -> CoreAndRest:
+        """The regions that come with the data, the first against the rest; or those by the most frequent label."""
+        if train.partition is not None:
+            (_, part), *_ = train.partition.parts
+            return cls(-1, part.nodes)  # type: ignore[attr-defined]  # regions of data are the insides of node sets
+        counts = sum(np.sum(graph.node_data["x"], axis=0) for graph in train.graphs)
+        return cls(int(np.argmax(counts)))
+
+    def __call__(self, graph: sc.Graph) -> sc.Partition:
+        """The two regions of a graph: they hold all its node pairs."""
+        nodes = self.nodes
+        if self.label >= 0:
+            inside = np.argmax(np.asarray(graph.node_data["x"]), axis=1) == self.label
+            nodes = frozenset(node for node, there in zip(graph.nodes, inside.tolist(), strict=True) if there)
+        pairs: dict[str, list[tuple[Any, Any]]] = {"core": [], "rest": []}
+        for u, v in combinations(graph.nodes, 2):
+            pairs["core" if u in nodes and v in nodes else "rest"].append((u, v))
+        return sc.Partition.from_pairs(pairs)
+
+
 class ByEvidence(Smoothing):
     """Votes on copies of the clean graph and of attacked ones decide single attacks of at most two flips."""
 
@@ -297,6 +357,7 @@ def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
 METHODS: dict[str, tuple[type[Method], ...]] = {
     "two-way": (Smoothing, ByEvidence, WithFallback),
     "isotropic": (Isotropic,),
+    "regions": (ByRegions,),
     "one-way": (OneWay,),
     "hashed": (HashedByCounting, HashedExactly),
     "plain": (Plain,),

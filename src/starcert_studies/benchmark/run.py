@@ -130,7 +130,7 @@ def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> l
     rows = []
     with one_torch_thread():
         cut, networks = cut_of(setting, name, fold), Networks(setting, model)
-        for made in (method(networks) for method in setting.classes(group, name)):
+        for made in (each(networks) for each in setting.classes(group, name) if each.fits(cut.taught)):
             for threat in setting.threats:
                 kind, most = kind_of(threat)
                 fitted = made.fit(cut.taught, cut.held, f"{kind}:{min(setting.chosen_for, most)}")
