@@ -20,6 +20,7 @@ pytest.importorskip("matplotlib")
 
 from starcert.cli import app
 from starcert_studies.benchmark import methods, outcomes, run
+from starcert_studies.benchmark.corrected import Corrected
 from starcert_studies.benchmark.methods import METHODS
 from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
@@ -232,6 +233,25 @@ def test_regions_follow_from_labels_alone_and_hold_every_pair():
     assert not methods.ByRegions.fits(arcs.train)
     rule, graph = methods.CoreAndRest.of(motif.train), motif.train.graphs[0]
     assert sum(map(len, (part.pairs for _, part in rule(graph).parts))) == graph.n_nodes * (graph.n_nodes - 1) // 2
+
+
+def test_a_blind_head_with_a_correction_tries_every_attack():
+    rng = np.random.default_rng(0)
+    atoms = np.eye(3, dtype=int)[rng.integers(0, 3, (20, 5))]
+    graphs = [sc.Graph(5, [(0, 1), (1, 2), (3, 4)][: 1 + k % 3], node_data={"x": x}) for k, x in enumerate(atoms)]
+    data = sc.datasets.Dataset(graphs, np.arange(20) % 2)
+    made = Corrected(Networks(Work(max_epochs=2, steps=10)))
+    fitted = made.fit(data, data, "deletions:1")
+    assert (len(fitted.tries), fitted.chosen in fitted.tries) == (3, True)
+    found = made.certify(graphs[:4], "deletions:15")
+    assert (found.alpha, found.asked, len(found.outcomes)) == (None, 2, 4)
+    network, logits_of = made.fitted
+    assert made.words(network.chosen) == fitted.chosen
+    bare = [sc.Graph(5, [], node_data=graph.node_data) for graph in graphs]
+    assert np.array_equal(logits_of(graphs), logits_of(bare))  # the head is blind
+    assert Corrected.fits(data)
+    assert not Corrected.fits(sc.datasets.Dataset(graphs, np.arange(20) % 3))
+    assert not Corrected.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
 
 
 def test_settings_come_from_a_file_and_options(tmp_path):
