@@ -1,4 +1,4 @@
-"""Writes the JSON schemas of run files and archives into docs/schemas, from the code alone: `make schemas`.
+"""Writes the JSON schemas of run files, archives and benchmarks into docs/schemas, from the code alone: `make schemas`.
 
 The keys of a run file, with types, limits, defaults and help, are those of the settings (`starcert.runs.settings`).
 
@@ -9,25 +9,34 @@ the type of what it held. What a field means is said where the code says it.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 from unittest.mock import patch
 
+from benchmark_schemas import results_schema, settings_schema
+from schema_words import (
+    DIALECT,
+    PLAIN,
+    PROBABILITY,
+    Schema,
+    any_of,
+    attribute_docs,
+    described,
+    object_of,
+    of_type,
+    types_of,
+)
 from starcert.certificates.certificate import Certificate, FoundAttack
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.questions import Question
-from starcert.classifiers.values import ValueRange
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import collective_votes, reading, record, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
@@ -46,8 +55,6 @@ from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 
 __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
 
-Schema = dict[str, Any]
-
 HERE = Path(__file__).parent
 FOLDER = HERE / "schemas"
 _TESTS = HERE.parent / "tests"
@@ -57,14 +64,6 @@ ARCHIVES = [path for place in ("files/*", "golden/archives") for path in sorted(
 LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=0.1, add=0.1, change=0.1, types=2))
 """One law for each set of numbers that a file may have."""
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-_PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
-_LAW = {"$ref": "#/$defs/law"}
-_FORMS: dict[type, Schema] = {
-    Noise: {"type": "object", "additionalProperties": _LAW, "minProperties": 1},
-    ValueRange: {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3},
-}
 _OUTSIDE = {
     "type": "object",
     "properties": {"law": {"type": "string", "description": "The name of a law that another package adds."}},
@@ -77,69 +76,16 @@ _OUTSIDE = {
 # What the code says -------------------------------------------------------------------------------------------------
 
 
-def _words(text: str | None) -> Schema:
-    """A description, if there is one: the first paragraph."""
-    line = " ".join((text or "").partition("\n\n")[0].split())
-    return {"description": line} if line else {}
-
-
-def _attribute_docs(owner: type) -> dict[str, str]:
-    """What a class says about its attributes: in its docstring, or in comments beside its fields; "" if nothing."""
-    section = re.split(r"^(?:Attributes|Args):$", inspect.getdoc(owner) or "", flags=re.MULTILINE)[-1]
-    section = re.split(r"^\S", section, flags=re.MULTILINE)[0]
-    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section, flags=re.MULTILINE)
-    entries += re.findall(r"^    (\w+): .*?  # (?!type:|noqa)(.*)$", inspect.getsource(owner), flags=re.MULTILINE)
-    found = {name: text for names, text in entries for name in names.split(", ")}
-    return defaultdict(str, {name: f"{text[0].upper()}{text[1:].rstrip('.')}." for name, text in found.items()})
-
-
-def _types(owner: type) -> dict[str, Any]:
-    """The types of the fields of a class, also where they are imported for the type checker alone."""
-    module = sys.modules[owner.__module__]
-    names = dict(vars(module))
-    for part in ast.parse(inspect.getsource(module)).body:
-        if isinstance(part, ast.If):
-            exec(compile(ast.Module(part.body, []), str(module.__file__), "exec"), names)
-    return get_type_hints(owner, names)
-
-
-def _of_type(hint: Any) -> Schema:  # noqa: ANN401  (types have no common one)
-    """The values of a file that become values of this type; None is left out, and anything else is text."""
-    origin, inside = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return {"enum": list(inside)}
-    if origin in (Union, UnionType):
-        return _any_of(*(_of_type(each) for each in inside if each is not NoneType))
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _of_type(inside[1])}
-    if origin in (list, tuple, Sequence):
-        null = [{"type": "null"}] if NoneType in get_args(inside[0]) else []
-        return {"type": "array", "items": _any_of(_of_type(inside[0]), *null)}
-    if hint in _FORMS:
-        return dict(_FORMS[hint])
-    return {} if hint is object else {"type": _PLAIN.get(hint, "string")}
-
-
-def _any_of(*forms: Schema) -> Schema:
-    different = [form for i, form in enumerate(forms) if form not in forms[:i]]
-    return different[0] if len(different) == 1 else {"anyOf": different}
-
-
-def _object(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    needed = {"required": list(required)} if required else {}
-    return {"type": "object", "properties": dict(properties), **needed, "additionalProperties": False}
-
-
 def _law_forms() -> list[tuple[dict[str, Schema], tuple[str, ...]]]:
     """The laws as files have them: each with its numbers and their meaning, and the names that must be given."""
     forms = []
     for law in LAWS:
-        hints, meaning = get_type_hints(type(law).__init__), _attribute_docs(type(law))
+        hints, meaning = get_type_hints(type(law).__init__), attribute_docs(type(law))
         properties = {}
         for name in (*law.numbers, *(name for name in ("added",) if name in hints)):
             parameter = name if name in hints else "p"
             numeric = float in (hints[parameter], *get_args(hints[parameter]))
-            properties[name] = (_PROBABILITY if numeric else _of_type(hints[parameter])) | _words(meaning[parameter])
+            properties[name] = (PROBABILITY if numeric else of_type(hints[parameter])) | described(meaning[parameter])
         forms.append((properties, tuple(name for name in law.numbers if properties[name]["type"] == "number")))
     return forms
 
@@ -159,12 +105,12 @@ def _limits(setting: Setting) -> Schema:
 
 def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False) -> dict[str, Schema]:
     """The schema of each setting: its type and its limits, its help, and its default, as a value or in words."""
-    types, defaults = _types(owner), {each.name: each.default for each in fields(owner)}
+    types, defaults = types_of(owner), {each.name: each.default for each in fields(owner)}
     found = {}
     for key, setting in known.items():
-        form = _of_type(types[key])
+        form = of_type(types[key])
         if form.get("type") == "array" and "minItems" not in form:
-            form = _any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
+            form = any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
         limits, default = _limits(setting), defaults[key]
         help_, shown = setting.help, setting.shown
         if sweep:
@@ -172,54 +118,54 @@ def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False)
         elif type(default) in (bool, int, float, str):
             limits["default"] = default
         words = f" By default {shown}." if shown and "default" not in limits else ""
-        found[key] = (limits if "enum" in limits else form | limits) | _words(help_ + words)
+        found[key] = (limits if "enum" in limits else form | limits) | described(help_ + words)
     return found
 
 
 def _grid() -> Schema:
     """The levels of each region, as `Grid.of` reads them."""
-    several = {"anyOf": [_PROBABILITY, {"type": "array", "items": _PROBABILITY}]}
-    apart = _object(dict.fromkeys(grid._FLIPS, _PROBABILITY), ("delete", "add"))
-    level = {"anyOf": [_PROBABILITY, apart, _OUTSIDE]}
-    levels = {"anyOf": [level, {"type": "array", "items": level}, _object(dict.fromkeys(grid._FLIPS, several))]}
-    about = _words((inspect.getdoc(grid.Grid.of) or "").partition("\n\n")[2])
+    several = {"anyOf": [PROBABILITY, {"type": "array", "items": PROBABILITY}]}
+    apart = object_of(dict.fromkeys(grid._FLIPS, PROBABILITY), ("delete", "add"))
+    level = {"anyOf": [PROBABILITY, apart, _OUTSIDE]}
+    levels = {"anyOf": [level, {"type": "array", "items": level}, object_of(dict.fromkeys(grid._FLIPS, several))]}
+    about = described((inspect.getdoc(grid.Grid.of) or "").partition("\n\n")[2])
     return {"type": "object", "additionalProperties": levels, "minProperties": 1} | about
 
 
 def run_file_schema() -> Schema:
     """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
     of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
-    about, laws = _attribute_docs(run_file.RunFile), [_object(*form) for form in _law_forms()]
+    about, laws = attribute_docs(run_file.RunFile), [object_of(*form) for form in _law_forms()]
     goal = get_args(BestOption)[1]
     sweep = _settings(of_sweeps, RunSettings, sweep=True) | {
-        "best": {"type": "string"} | _words(f"{goal.help} By default {goal.show_default}."),
+        "best": {"type": "string"} | described(f"{goal.help} By default {goal.show_default}."),
         "grid": _grid(),
     }
     tables = {
-        "sweep": _object(sweep) | _words(about["sweep"]),
-        "train": _object(_settings(TRAIN_SETTINGS, TrainSettings)) | _words(TrainSettings.__doc__),
-        "expected": _object({key: {"type": "string"} for key in run_file.EXPECTED}) | _words(about["expected"]),
+        "sweep": object_of(sweep) | described(about["sweep"]),
+        "train": object_of(_settings(TRAIN_SETTINGS, TrainSettings)) | described(TrainSettings.__doc__),
+        "expected": object_of({key: {"type": "string"} for key in run_file.EXPECTED}) | described(about["expected"]),
     }
     keys = _settings(SETTINGS, RunSettings)
-    grouped = {name: _object({key: keys[key] for key in parts}) for name, parts in run_file.GROUPS.items()}
-    tables["voting"] = grouped["voting"] | _words("The settings selection_samples, plan and store, as a table.")
+    grouped = {name: object_of({key: keys[key] for key in parts}) for name, parts in run_file.GROUPS.items()}
+    tables["voting"] = grouped["voting"] | described("The settings selection_samples, plan and store, as a table.")
     for name in ("evidence", "exact"):
         words = keys[name].pop("description")
-        keys[name] = _any_of(keys[name], grouped[name]) | _words(words)
+        keys[name] = any_of(keys[name], grouped[name]) | described(words)
     keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
     keys["node_sites"]["additionalProperties"] = {"enum": list(FORMS)}
-    shares = {"type": "array", "items": _PROBABILITY, "minItems": len(PARTS), "maxItems": len(PARTS)}
-    by_name = _object(dict.fromkeys(PARTS, _PROBABILITY))
+    shares = {"type": "array", "items": PROBABILITY, "minItems": len(PARTS), "maxItems": len(PARTS)}
+    by_name = object_of(dict.fromkeys(PARTS, PROBABILITY))
     keys["fractions"] = {"anyOf": [shares, by_name], "description": keys["fractions"]["description"]}
     keys["alphabets"]["additionalProperties"] = {
-        "anyOf": [{"type": "array", "items": _any_of(_of_type(str), _of_type(float))}, _of_type(int)]
+        "anyOf": [{"type": "array", "items": any_of(of_type(str), of_type(float))}, of_type(int)]
     }
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "A run file of starcert",
-        **_words(get_args(RunArgument)[1].help),
-        **_object(keys | tables),
-        "$defs": {"law": {"anyOf": [_PROBABILITY, *laws, _OUTSIDE]}},
+        **described(get_args(RunArgument)[1].help),
+        **object_of(keys | tables),
+        "$defs": {"law": {"anyOf": [PROBABILITY, *laws, _OUTSIDE]}},
     }
 
 
@@ -229,7 +175,7 @@ _QUESTIONS: dict[str, Schema] = {
     "text": {"type": "string"},
     "flag": {"type": "boolean"},
     "number": {"type": "number"},
-    "probability": _PROBABILITY,
+    "probability": PROBABILITY,
     "whole": {"type": "integer", "minimum": 0},
     "wholes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
     "mapping": {"type": "object"},
@@ -284,10 +230,10 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
-    archive, votes, audit = _attribute_docs(Archive), _attribute_docs(Votes), _attribute_docs(Audit)
-    blind = _attribute_docs(BlindAnswers)
+    archive, votes, audit = attribute_docs(Archive), attribute_docs(Votes), attribute_docs(Audit)
+    blind = attribute_docs(BlindAnswers)
     claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
-    claims |= {"margin": Certificate.margin_kind.__doc__} | _attribute_docs(Claims)
+    claims |= {"margin": Certificate.margin_kind.__doc__} | attribute_docs(Claims)
     top = {name: archive[name] for name in archive} | {
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
@@ -301,7 +247,7 @@ def _meanings() -> dict[str, Schema]:
         "listed": archive["asked"],
         "deep_votes": Archive.deep_votes.__doc__,
     }
-    question, together = _attribute_docs(Question), _attribute_docs(CollectiveClaim)
+    question, together = attribute_docs(Question), attribute_docs(CollectiveClaim)
     graph = {
         "name": archive["names"],
         "true_class": archive["labels"],
@@ -325,16 +271,16 @@ def _meanings() -> dict[str, Schema]:
         "listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "graphs[].": graph,
         "graphs[].claims.": {"class" if name == "label" else name: text for name, text in claims.items()},
-        "graphs[].claims.broken[].": _attribute_docs(FoundAttack),
+        "graphs[].claims.broken[].": attribute_docs(FoundAttack),
     }
-    return {f"{head}{name}": _words(text) for head, texts in parts.items() for name, text in texts.items()}
+    return {f"{head}{name}": described(text) for head, texts in parts.items() for name, text in texts.items()}
 
 
 def _region(law: dict[str, Schema]) -> Schema:
     """A region of the noise in an archive: a law, all of whose numbers are given, and again as exact fractions."""
     names = tuple(name for name in law if name != "added")
-    exact = _object({name: {"type": "string"} for name in names}, names)
-    return _object({"region": {"type": "string"}, **law, "exact": exact}, ("region", *names, "exact"))
+    exact = object_of({name: {"type": "string"} for name in names}, names)
+    return object_of({"region": {"type": "string"}, **law, "exact": exact}, ("region", *names, "exact"))
 
 
 def archive_schema() -> Schema:
@@ -351,8 +297,8 @@ def archive_schema() -> Schema:
         "format": {"const": writing.FORMAT},
         "version": {"const": writing.VERSION},
         "graphs[].claims.margin": {"enum": list(MARGINS)},
-        "graphs[].claims.broken[].values": _of_type(_types(BrokenLevel)["values"]),
-        **{name: _of_type(_types(Archive)[name]) for name in ("settings", "provenance")},  # with any names
+        "graphs[].claims.broken[].values": of_type(types_of(BrokenLevel)["values"]),
+        **{name: of_type(types_of(Archive)[name]) for name in ("settings", "provenance")},  # with any names
     }
 
     def schema(place: str) -> Schema:
@@ -364,7 +310,7 @@ def archive_schema() -> Schema:
         elif one.members:
             prefix = f"{place}." if place else ""
             forms = [
-                _object({name: schema(prefix + name) for name in (*names, *optional)}, names)
+                object_of({name: schema(prefix + name) for name in (*names, *optional)}, names)
                 for names, optional in dict.fromkeys(one.members)
             ]
         else:
@@ -372,19 +318,24 @@ def archive_schema() -> Schema:
         if not forms:
             raise SystemExit(f"No archive that the tests keep has {place!r}: add one to {_TESTS / 'files/kept'}.")
         null = [{"type": "null"}] if None in one.held else []
-        return _any_of(*forms, *null) | meanings.get(place, {})
+        return any_of(*forms, *null) | meanings.get(place, {})
 
-    return {"$schema": _DIALECT, "title": "An archive of starcert", **_words(writing.__doc__), **schema("")}
+    return {"$schema": DIALECT, "title": "An archive of starcert", **described(writing.__doc__), **schema("")}
 
 
 def _of_value(value: Any) -> Schema:  # noqa: ANN401  (JSON)
-    inside = {"items": _any_of(*map(_of_value, value))} if isinstance(value, list) and value else {}
-    return {"type": _PLAIN[type(value)]} | inside
+    inside = {"items": any_of(*map(_of_value, value))} if isinstance(value, list) and value else {}
+    return {"type": PLAIN[type(value)]} | inside
 
 
 # The files ----------------------------------------------------------------------------------------------------------
 
-SCHEMAS = {"run-file.schema.json": run_file_schema, "archive.schema.json": archive_schema}
+SCHEMAS = {
+    "run-file.schema.json": run_file_schema,
+    "archive.schema.json": archive_schema,
+    "benchmark-settings.schema.json": settings_schema,
+    "benchmark.schema.json": results_schema,
+}
 """What makes each file of the folder."""
 
 

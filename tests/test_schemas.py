@@ -30,11 +30,15 @@ from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.system.errors import ArchiveError
 
 ROOT = Path(__file__).parent.parent
-RUN, ARCHIVE = (json.loads((schemas.FOLDER / name).read_text(encoding="utf-8")) for name in schemas.SCHEMAS)
+RUN, ARCHIVE, SETTINGS_OF_BENCHMARKS, _ = (
+    json.loads((schemas.FOLDER / name).read_text(encoding="utf-8")) for name in schemas.SCHEMAS
+)
 
 
 @pytest.mark.parametrize("name", schemas.SCHEMAS)
 def test_a_schema_is_what_the_code_says(name):
+    if name.startswith("benchmark"):
+        pytest.importorskip("torch_geometric")
     assert (schemas.FOLDER / name).read_text(encoding="utf-8") == schemas.text_of(name), "run `make schemas`"
     assert {path.name for path in schemas.FOLDER.iterdir()} == set(schemas.SCHEMAS)
 
@@ -81,6 +85,20 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
         text = run_file_text(record, folder=tmp_path)
         assert "threat" in text
         assert faults(RUN, tomllib.loads(text)) == []
+
+
+def test_settings_of_a_benchmark_are_what_the_schema_says():
+    blocks = examples.blocks_of((ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8"))
+    (block,) = [each for each in blocks if each.file == "little.toml"]
+    assert faults(SETTINGS_OF_BENCHMARKS, tomllib.loads(block.code)) == []
+    for line, fault in (
+        ("sample = 1", "$.sample: does not belong there"),
+        ('data = "MUTAG"', "$.data: 'MUTAG' is not of the type array"),
+        ("folds = 11", "$.folds: 11 is beyond the maximum, 10"),
+        ('columns = {labels = "y"}', "$.columns.labels: 'labels' is none of"),
+    ):
+        assert faults(SETTINGS_OF_BENCHMARKS, tomllib.loads(line))[0].startswith(fault)
+    assert all(len(each["description"]) > 5 for each in SETTINGS_OF_BENCHMARKS["properties"].values())
 
 
 TABLES = {

@@ -187,6 +187,7 @@ def test_help_has_examples():
         "regression",
         "tight",
         "worth",
+        "controls",
         "all",
     ):
         assert name in said

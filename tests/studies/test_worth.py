@@ -1,7 +1,5 @@
 """The study of what certificates gain: its networks on molecules, its rows and its choices, in small worlds."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -17,6 +15,7 @@ import torch
 
 from starcert.classifiers import from_pyg
 from starcert_studies import worth, worth_bonds, worth_methods, worth_nodes
+from starcert_studies.benchmark import node_methods
 
 
 def molecules(n: int = 12) -> sc.datasets.Dataset:
@@ -87,34 +86,9 @@ def test_gains_are_paired_and_count_a_node_once():
     assert gain_of(base, base, CLEAN, range(4)).gain == 0
 
 
-def test_validation_nodes_count_as_often_as_their_class_is_answered():
-    labels = np.array([0, 0, 1, 1, 0, 0, 0, 1])
-    deciding = worth_nodes.Deciding.of(np.array([0, 1, 2, 3]), labels, np.array([0, 0, 0, 1]))
-    assert deciding.share(labels == 0) == pytest.approx(0.75)
-
-
 def test_every_method_has_three_tries():
-    assert all(len(list(worth_nodes.votes_for(asked))) == 3 for asked in worth_nodes.ASKED)
-    assert len(worth_bonds.TRIES) == len(worth_nodes.NOISES) == len(worth_nodes.OWN) == 3
-
-
-def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch):
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1], 20)
-    links = [(u, v) for v in range(40) for u in range(v) if rng.random() < (0.3 if labels[u] == labels[v] else 0.02)]
-    graph = sc.Graph(40, links, node_data={"x": rng.integers(0, 2, (40, 6))})
-    logits = np.where(labels[:, None] == [0, 1], 1.0, 0.0) + rng.normal(0, 1.5, (40, 2))
-    train, validation = np.arange(0, 40, 5), np.arange(1, 40, 2)
-    deciding = worth_nodes.Deciding.of(validation, labels, logits.argmax(axis=1))
-    data = SimpleNamespace(graph=graph, labels=labels)
-    shares = []
-    for tries in ((0.1,), (5.0,), (5.0, 0.1)):
-        monkeypatch.setattr(worth_nodes, "OWN", tries)
-        model, choice = worth_nodes.chosen_propagation(data, logits, train, deciding, "deletions:1")
-        kept = model.survives(graph, deletions=1) & (model.answers(graph) == labels)
-        shares.append(deciding.share(kept))
-    assert (choice, shares[2]) == ("own 0.1", max(shares))
-    assert shares[0] > shares[1]
+    assert len(worth_bonds.TRIES) == len(node_methods.OneWayNodes.settings) == len(node_methods.OverLinks.settings) == 3
+    assert all(len(node_methods.weights_and_bonuses(asked)) == 3 for asked in worth_nodes.ASKED)
 
 
 def test_settings_of_the_command_line(monkeypatch, tmp_path):

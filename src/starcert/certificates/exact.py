@@ -74,7 +74,7 @@ class ExactClassifier:
         graphs: Sequence[GraphLike] | Problem,
         *,
         threat: Threat | str,
-        max_attacks: int = MAX_ATTACKS,
+        max_attacks: int | Sequence[int] = MAX_ATTACKS,
         store: str | PathLike[str] | None = None,
         executor: Executor | None = None,
         batch_size: int | None = None,
@@ -88,16 +88,22 @@ class ExactClassifier:
             graphs: the clean graphs, or the problem that they make.
             threat: what the attacker can do, an object or its text (`starcert.threats`), such as "flips:2". Flips,
                 deletions, additions and changes are tried without being listed, others list at most two million a size.
-            max_attacks: how many are tried on each graph, at most: where there are more, verdicts may be open.
+            max_attacks: how many are tried on each graph, at most, a number or one for each graph: where there are
+                more, verdicts may be open.
             store: a file that keeps what was tried, and that a later call continues, also with more `max_attacks`.
             executor: where to try: any `concurrent.futures.Executor`, or None for this process.
             batch_size: the most attacked graphs that the classifier sees at once; by default as many as it wants.
             progress: whether to draw a progress bar, by default on a terminal only; a text is its title there.
         """
         begun, asked, problem = time.perf_counter(), read_threat(threat), self.problem(graphs)
-        most = whole_number("max_attacks", max_attacks, 1, 2**62)
+        given = max_attacks if isinstance(max_attacks, Sequence) else [max_attacks] * len(problem)
+        most = [whole_number("max_attacks", each, 1, 2**62) for each in given]
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
+        if len(most) != len(problem):
+            raise InvalidParameterError(
+                "max_attacks", f"be one number, or one for each of {len(problem)} graphs", given
+            )
         job = Job.of(self.base, problem, 0, None, batch_size)
         trial, nodes = Trial(job, asked, most), job.target_nodes
         file = None if store is None else progress_file(Path(store), job, trial.attacks_on(0).threat)

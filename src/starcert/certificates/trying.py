@@ -168,14 +168,15 @@ def progress_file(path: Path, job: Job, threat: Threat) -> ProgressFile:
 class Trial:
     """All objects of a job, and the attacks that are tried on each: those of a threat, at most `max_attacks`."""
 
-    def __init__(self, job: Job, threat: Threat, max_attacks: int) -> None:
+    def __init__(self, job: Job, threat: Threat, max_attacks: int | Sequence[int]) -> None:
         self.job, self.threat = job, threat
         self.attacks_on = lru_cache(8)(lambda number: OrderedAttacks(threat, job.sites[number], job.noise))
         self.ends = [self.attacks_on(number).ends for number in range(len(job.sites))]
         if max(each[-1] for each in self.ends) > MAX_COUNTED:
             hint = "Ask about fewer units, or about a narrower threat."
             raise InvalidParameterError("threat", "have at most 10⁴⁰⁰ attacks on an object", str(threat), hint)
-        self.limits = [min(max_attacks, each[-1]) for each in self.ends]
+        most = [max_attacks] * len(self.ends) if isinstance(max_attacks, int) else max_attacks
+        self.limits = [min(limit, each[-1]) for limit, each in zip(most, self.ends, strict=True)]
         self.tried = {number: Tried() for number in range(len(job.sites))}
 
     def run(self, executor: Executor | None, file: ProgressFile | None, advance: Advance) -> None:

@@ -9,8 +9,15 @@ from typing import Annotated
 import typer
 
 from starcert.cli.command_line import app, show, table
+from starcert.runs.setting_values import parse_columns
 from starcert.system.errors import needing
+from starcert.system.output import say
 from starcert.system.processes import available_cores
+
+_DATA = (
+    "A TU data set, motif, arcs, Cora-ML or Citeseer; a folder of graphs, a file of SMILES, PyG data or an .npz file; "
+    "or a function that returns graphs and their classes. May be repeated."
+)
 
 
 @app.command()
@@ -22,19 +29,40 @@ def benchmark(
         Path, typer.Option(help="A folder for the page, tables and figures; an interrupted one goes on.")
     ] = Path("benchmark"),
     data: Annotated[
-        list[str] | None, typer.Option(help="A TU data set, motif or arcs; may be repeated.", show_default="MUTAG")
+        list[str] | None,
+        typer.Option(help=_DATA, metavar="NAME|PATH|FILE.PY:FUNCTION", show_default="MUTAG"),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Which columns of tables hold what: label=activity,smiles=mol.", metavar="WHAT=COLUMN,…"),
     ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="A group of methods, or file.py:Class; may be repeated.", show_default="all"),
     ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="A network, gin or gcn; may be repeated.", show_default="gin")
+    ] = None,
+    threat: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Attacks with their largest size: flips, deletions, additions or rewire; may be repeated.",
+            metavar="KIND:SIZE",
+            show_default="flips:15, deletions:15, additions:15, rewire:1",
+        ),
+    ] = None,
     folds: Annotated[int | None, typer.Option(help="How many of ten folds.", show_default="5")] = None,
+    graphs: Annotated[int | None, typer.Option(help="Graphs tested in a fold, at most.", show_default="100")] = None,
+    max_nodes: Annotated[int | None, typer.Option(help="Larger graphs are left out.", show_default="40")] = None,
     samples: Annotated[int | None, typer.Option(help="Votes on each graph.", show_default="10,000")] = None,
     seed: Annotated[int | None, typer.Option(help="Of folds, training and votes.", show_default="1")] = None,
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; results do not depend on them.", show_default="one a core")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="One fold, few graphs and votes: a first look.")] = False,
+    certificates: Annotated[
+        bool, typer.Option("--certificates", help="Keep certificates in files that starcert verify proves.")
+    ] = False,
     theirs: Annotated[
         list[Path] | None,
         typer.Option("--with", help="Results of another method, proved or marked as stated; may be repeated."),
@@ -42,25 +70,34 @@ def benchmark(
 ) -> None:
     """Compare methods on the same folds: what is right and certified, beside a model that sees no edge.
 
-    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, benchmark.tex, and timings.json. Killed
+    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, .tex and .md, and timings.json. Killed
     and started again, it goes on where it was, and writes the same page.
 
     For example:
 
     starcert benchmark --data MUTAG --quick --out build/mutag
+
+    starcert benchmark --data molecules.csv --columns label=active --threat flips:5 --certificates
     """
     with needing("starcert benchmark needs", "all"):
-        from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415  (torch)
+        from starcert_studies.benchmark.data import notes_on  # noqa: PLC0415  (torch)
+        from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
 
-    setting = Benchmark.of(file, quick, data=data, methods=method, folds=folds, samples=samples, seed=seed)
+    options = {"data": data, "methods": method, "models": model, "threats": threat, "folds": folds, "graphs": graphs,
+               "max_nodes": max_nodes, "samples": samples, "seed": seed, "certificates": certificates or None,
+               "columns": None if columns is None else parse_columns(columns, "--columns")}  # fmt: skip
+    setting = Benchmark.of(file, quick, **options)
+    for name in setting.data:
+        for sentence in notes_on(setting, name):
+            say(f"Note: {name}: {sentence}")
     n_workers = available_cores() if workers is None else workers
     lines = run_benchmark(setting, out, theirs=theirs or (), workers=n_workers)
     seconds = _seconds(out)
-    for name, threat in dict.fromkeys((line.data, line.threat) for line in lines):
-        some = [line for line in lines if (line.data, line.threat) == (name, threat)]
+    for about in dict.fromkeys((line.data, line.threat) for line in lines):
+        some = [line for line in lines if (line.data, line.threat) == about]
         heads = ("method", "right", *(f"≤ {cell.size}" for cell in some[0].cells[1:]), "gain at 1")
         rows = [(line.method, *line.percents()[:-1], str(line.cells[1]).partition(" ")[0]) for line in some]
-        show(table(f"{name}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
+        show(table(f"{about[0]}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
     tried = {(line.data, line.method): line.tries for line in lines}
     effort = [(*key, tries, f"{seconds[key]:,.0f}") for key, tries in tried.items()]
     show(table("What was tried", ("data", "method", "tries", "seconds of training"), effort, left=("data", "method")))

@@ -47,6 +47,7 @@ def load_graphs(
     kind: Reference | str | None = None,
     alphabets: Alphabets | None = None,
     numbers: bool = False,
+    quiet: bool = False,
 ) -> Dataset:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
@@ -54,7 +55,7 @@ def load_graphs(
     settings `columns` and `edge_types` say which columns of a table hold what, and which attribute is an edge's type.
     `kind` is what reads the file, where that does not follow from its name; "table" reads categories, with the values
     in `alphabets`. With `numbers`, labels may be measurements:
-    each different one is a class, by its name.
+    each different one is a class, by its name. What was left out is shown, unless `quiet`.
     """
     if kind is None:
         data = _read(source, of_nodes, columns, edge_types)
@@ -70,6 +71,8 @@ def load_graphs(
         except UnicodeEncodeError:  # file names can hold any bytes
             hint = "Rename the file, the graph or the class: the results name it."
             raise InvalidParameterError("data", "have names that UTF-8 can write", name, hint) from None
+    for sentence in () if quiet else data.said:
+        say(f"Note: {sentence}")
     return data if numbers else _with_classes(data, source)
 
 
@@ -113,7 +116,7 @@ def _read_file(source: Path, of_nodes: bool, edge_types: str | None, label: str)
         return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types, label=label)
     if edge_types is not None:
         refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
-    return _noted(npz(source))
+    return npz(source)
 
 
 def with_node_labels(data: Dataset, label: str = "y", *, numbers: bool = False) -> Dataset:
@@ -139,13 +142,6 @@ def with_node_labels(data: Dataset, label: str = "y", *, numbers: bool = False) 
     return found if numbers else _with_classes(found, f"{data.names[0]}, node data {label}")
 
 
-def _noted(data: Dataset) -> Dataset:
-    """The data, once its notes are shown."""
-    for sentence in data.said:
-        say(f"Note: {sentence}")
-    return data
-
-
 def _of_function(reference: Reference) -> Dataset:
     """What a user's function returns: a data set, or objects, possibly with classes and names."""
     made: Any = reference.load()
@@ -155,7 +151,7 @@ def _of_function(reference: Reference) -> Dataset:
         found = made()
     if isinstance(found, Dataset):
         if found.of_nodes:
-            return replace(_noted(found), names=found.names or (found.name,), numbered=True)
+            return replace(found, names=found.names or (found.name,), numbered=True)
         called = found.class_names or tuple(map(str, range(max(found.known, default=-1) + 1)))
         labels = [None if label is None else called[label] for label in found.labels.tolist()]
         given = found.graphs, labels, found.names or None
@@ -225,8 +221,7 @@ def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
 def _tu(name: str, root: Path | None, edge_types: str | None) -> Dataset:
     if edge_types is not None:
         check_edge_types(edge_types, (texts.EDGE_LABELS,), name)
-    found = tu(name, root=root, edge_types=edge_types is not None)
-    return _noted(found)
+    return tu(name, root=root, edge_types=edge_types is not None)
 
 
 def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None, label: str = "y") -> Dataset:

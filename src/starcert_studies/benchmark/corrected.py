@@ -12,7 +12,7 @@ from typing_extensions import override
 import starcert as sc
 from starcert.classifiers import from_pyg
 from starcert.datasets import Dataset
-from starcert_studies.benchmark.methods import TRIED, Method, Tried
+from starcert_studies.benchmark.methods import TRIED, Tried
 from starcert_studies.benchmark.outcomes import Result, exact_result
 from starcert_studies.benchmark.work import BATCH, Timed
 from starcert_studies.small_noise import here
@@ -63,6 +63,3 @@ class Corrected(Tried):
         base = from_pyg(network, n_classes=2, features=("x", "blind"), outputs="logit")
         shown = with_blind(objects, logits_of(objects))
         return exact_result(base, shown, threat, farthest=TRIED, max_attacks=self.networks.work.max_attacks)
-
-
-METHODS: dict[str, tuple[type[Method], ...]] = {"corrected": (Corrected,)}

@@ -1,8 +1,11 @@
-"""The folds that all methods share: of graphs, of graphs that are drawn, and of the nodes of one graph."""
+"""The data of a benchmark, from names, files and functions, and the folds of them that all methods share."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,13 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.datasets import Dataset, npz, tu
-from starcert.system.errors import StarcertError
+from starcert.datasets import Dataset, npz
+from starcert.datasets.tu_files import local_names, raw_files
+from starcert.runs.setting_values import as_data
+from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.user_code import Reference, TuName
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert_studies.benchmark.work import DRAWN, Work
 from starcert_studies.study import fold_splits, split_nodes
 
 FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 """Graphs whose nodes are classified, by name."""
+FOLDS = 10  # of graphs; each of them is the test part of one
+
+Columns = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +83,51 @@ def together(one: Dataset, other: Dataset) -> Dataset:
     return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
 
 
-def is_of_nodes(name: str) -> bool:
-    """Whether the nodes of one graph are classified."""
-    return name in FILES
+# Where data come from ------------------------------------------------------------------------------------------------
+
+
+def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Refuses entries of `data` that mean nothing, or cannot be told apart; nothing is read."""
+    for name, times in Counter(map(called, entries)).items():
+        if times > 1:
+            raise InvalidParameterError("data", "have names of their own", f"{name} twice", "Rename a file.")
+    tables = [each for each in entries if has_columns(each)]
+    if columns and not tables:
+        raise InvalidParameterError("columns", "be left out: no data have any", dict(columns))
+
+
+def source_of(entry: str) -> str | Path | Reference:
+    """What an entry of `data` means: a data set that has this name, else a function, a file or a folder."""
+    if entry in DRAWN or entry in local_names():
+        return entry
+    if entry in FILES:
+        if file_of(entry) is None:
+            hint = f"Give the folder of its file {Path(FILES[entry]).name} in the environment variable STARCERT_DATA."
+            raise InvalidParameterError("data", "be there", entry, hint)
+        return entry
+    found = as_data(entry, Path.cwd(), "data")
+    own = {each.lower(): each for each in (*local_names(), *FILES, *DRAWN)}
+    if isinstance(found, TuName) and (entry.lower() in own or did_you_mean(entry, (*FILES, *DRAWN))):
+        near = f"Did you mean {own[entry.lower()]}?" if entry.lower() in own else did_you_mean(entry, own.values())
+        raise InvalidParameterError("data", "name a data set, a file, a folder, or file.py:function", entry, near)
+    return found
+
+
+def called(entry: str) -> str:
+    """What data are called in tables and in names of files.
+
+    Example:
+        >>> called("MUTAG"), called("my data/mols v2.csv"), called("own.py:rings")
+        ('MUTAG', 'mols_v2', 'own-rings')
+    """
+    file, _, function = entry.strip().rpartition(".py:")
+    stem = Path(os.path.abspath(file or entry.strip())).stem
+    return file_name(f"{stem}-{function}" if file else stem)
+
+
+def file_name(text: str) -> str:
+    """A text as part of the name of a file."""
+    return re.sub(r"[^\w.+-]+", "_", text)
 
 
 def file_of(name: str) -> Path | None:
@@ -85,27 +137,116 @@ def file_of(name: str) -> Path | None:
     return next((place / file for place in places if (place / file).is_file()), None)
 
 
-@lru_cache(maxsize=1)
-def nodes_of(name: str) -> Dataset:
-    """The largest connected component of a graph."""
-    file = file_of(name)
-    if file is None:
-        hint = "Give its folder in the environment variable STARCERT_DATA."
-        raise StarcertError(f"{name} is needed, a file {FILES[name].split('/')[1]}. {hint}")
-    return npz(file, largest_component=True)
+def has_columns(entry: str) -> bool:
+    """Whether the setting `columns` can say something about data: about a table, or tensors by their names."""
+    source = source_of(entry)
+    return isinstance(source, Path) and source.suffix != ".npz" and (source.is_file() or raw_files(source) is None)
+
+
+def data_of(entry: str, columns: Mapping[str, str] | None = None) -> Dataset:
+    """Data that are not drawn: graphs with their classes, or one graph with the classes of its nodes."""
+    return _data_of(entry, tuple((columns or {}).items()) if has_columns(entry) else ())
+
+
+@lru_cache(maxsize=16)
+def _data_of(entry: str, columns: Columns) -> Dataset:
+    source, names = source_of(entry), dict(columns)
+    if isinstance(source, str) and source in FILES:
+        file = file_of(source)
+        assert file is not None
+        return npz(file, largest_component=True)
+    data = load_graphs(source, of_nodes=True, columns=names, quiet=True)
+    if len(data) == 1 and not data.of_nodes and "y" in data.graph.node_data:  # the classes of its nodes
+        hidden = names.get("label", "y")  # the same classes again, which no model may see
+        graph = data.graph.without(hidden) if hidden in {*data.graph.node_data} - {"y"} else data.graph
+        data = with_node_labels(replace(data, graphs=(graph,)))
+    return plain_graphs(entry, data)
+
+
+def plain_graphs(entry: str, data: Dataset) -> Dataset:
+    """The data with nothing but edges and node data; refused where methods could not be compared on them."""
+    for graph in data.graphs:
+        if not isinstance(graph, sc.Graph) or graph.node_sites or graph.directed != data.graphs[0].directed:
+            hint = "Noise and attacks are on node pairs. Give graphs, all directed or none, without node sites."
+            raise InvalidParameterError("data", f"be graphs of one kind in {entry}", graph, hint)
+    if unknown := len(data.labels) - len(data.known):
+        what = "nodes" if data.of_nodes else "graphs"
+        hint = "Take them out, or say what holds the classes: label in columns, or a labels.csv in a folder of graphs."
+        raise StarcertError(f"{entry}: {unknown:,} of {len(data.labels):,} {what} have no class. {hint}")
+    for name in ("x", "attributes"):
+        shapes = Counter(
+            np.shape(graph.node_data[name])[1:] if name in graph.node_data else None for graph in data.graphs
+        )
+        if len(shapes) > 1 or len(next(iter(shapes)) or (0,)) != 1:
+            hint = "Let every graph have the same columns, a row for each node, or leave them out of all."
+            found = ", ".join("none" if each is None else str(each) for each in shapes)
+            raise InvalidParameterError("data", f"have one width of node data {name!r} in {entry}", found, hint)
+    if not any(graph.type_names or graph.edge_data for graph in data.graphs):
+        return data
+    bare = [sc.Graph(each.n_nodes, each.edges, nodes=each.nodes, node_data=dict(each.node_data), directed=each.directed)
+            for each in data.graphs]  # fmt: skip
+    said = (*data.said, "Types and other data of edges are left out: noise and attacks are on node pairs.")
+    return replace(data, graphs=tuple(bare), said=said)
+
+
+def is_of_nodes(name: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether the nodes of one graph are classified."""
+    return name not in DRAWN and data_of(name, columns).of_nodes
+
+
+def digest_of(work: Work, name: str) -> str:
+    """A digest of data; "" where they are drawn with a seed."""
+    return "" if name in DRAWN else data_of(name, work.columns).digest
+
+
+def notes_on(work: Work, name: str) -> list[str]:
+    """What was left out of data, a sentence each; refused where folds cannot be made of what is left."""
+    if name in DRAWN:
+        return []
+    data, place = data_of(name, work.columns), f"{name}: "
+    if data.of_nodes:
+        _check_classes(place, data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class.")
+        return list(data.said)
+    fits = fitting(work, data)
+    left = f"{len(data) - int(fits.sum()):,} of {len(data):,} graphs have more than {work.max_nodes} nodes (max_nodes)"
+    hint = "Merge classes, or add graphs."
+    if not fits.all():
+        hint = f"{left}, and are left out. Allow larger ones, or merge classes."
+    _check_classes(place, data[fits], FOLDS, "graphs", hint)
+    return [*data.said, *([] if fits.all() else [f"{left}: they are left out."])]
+
+
+def _check_classes(place: str, data: Dataset, least: int, what: str, hint: str) -> None:
+    counts = Counter(data.known)
+    if len(counts) < 2:
+        raise StarcertError(f"{place}its {len(data.labels):,} {what} are of fewer than two classes. {hint}")
+    rarest = min(counts, key=lambda each: (counts[each], each))
+    if counts[rarest] < least:
+        called_class = data.class_names[rarest] if data.class_names else rarest
+        raise StarcertError(
+            f"{place}class {called_class!r} has {counts[rarest]} {what}; the folds need {least} of each. {hint}"
+        )
+
+
+# Folds ---------------------------------------------------------------------------------------------------------------
+
+
+def fitting(work: Work, data: Dataset) -> npt.NDArray[np.bool_]:
+    """Which graphs are small enough."""
+    return np.array([graph.n_nodes <= work.max_nodes for graph in data.graphs], dtype=np.bool_)
 
 
 @lru_cache(maxsize=2)
 def cut_of(work: Work, name: str, fold: int) -> Cut:
     """The fold of a data set, without graphs that are too large."""
-    if is_of_nodes(name):
-        return cut_of_nodes(work, nodes_of(name), fold)
     if name in DRAWN:
         sizes = {"train": work.drawn, "validation": max(work.held, work.drawn // 4), "test": work.drawn_graphs}
         data = DRAWN[name](1_000 * work.seed + fold, **sizes)
         return Cut(data.train, data.validation, data.test, list(range(len(data.test))))
-    every = tu(name)
-    fits = np.array([graph.n_nodes <= work.max_nodes for graph in every.graphs])
+    every = data_of(name, work.columns)
+    if every.of_nodes:
+        return cut_of_nodes(work, every, fold)
+    fits = fitting(work, every)
     taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
     places = np.flatnonzero(fits)[numbers]
     named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)

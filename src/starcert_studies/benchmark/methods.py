@@ -18,17 +18,15 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 from typing_extensions import override
 
 import starcert as sc
 from starcert.baselines import blind
 from starcert.datasets import Dataset
+from starcert_studies.benchmark.core_regions import CoreAndRest
 from starcert_studies.benchmark.data import together
 from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of
 from starcert_studies.benchmark.work import Networks, Rates, Timed, pairs_noise
@@ -51,6 +49,14 @@ class Fitted(NamedTuple):
     seconds: float  # of choosing
 
 
+class Held(NamedTuple):
+    """What chooses among tries."""
+
+    objects: Any  # graphs, or `Nodes`
+    labels: Any
+    weights: Any = None  # how much each counts; None: all the same
+
+
 class Method(ABC):
     """A method: make one for each fold, fit it, and let it certify.
 
@@ -69,6 +75,11 @@ class Method(ABC):
     def fits(cls, train: Any) -> bool:  # noqa: ANN401  (a `Dataset`, or `Nodes`)
         """Whether the method can be used on such data; if not, it has no row."""
         return True
+
+    @property
+    def network(self) -> str:
+        """The network that it trains, in tables; "": none."""
+        return self.networks.model if self.trains else ""
 
     @abstractmethod
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
@@ -122,13 +133,18 @@ class Tried(Method):
         """A setting in words."""
         return "{:g}/{:g}".format(*setting)
 
+    def held(self, train: Dataset, validation: Dataset) -> Held:
+        """What chooses among tries: some of the validation graphs."""
+        some = self.networks.choosing(validation)
+        return Held(some.graphs, some.labels)
+
     @override
     def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
-        held, (_, size) = self.networks.choosing(validation), kind_of(threat)
+        held, (_, size) = self.held(train, validation), kind_of(threat)
         tries = self.networks.tries(self.settings)
         models = {setting: self.model(setting, train, validation) for setting in tries}
-        found = {each: self.judge(made.value, held.graphs, threat, choosing=True) for each, made in models.items()}
-        shares = {setting: result.share(held.labels, size) for setting, result in found.items()}
+        found = {each: self.judge(made.value, held.objects, threat, choosing=True) for each, made in models.items()}
+        shares = {setting: result.share(held.labels, size, held.weights) for setting, result in found.items()}
         self.best = max(shares, key=lambda setting: shares[setting])
         self.fitted = models[self.best].value
         return Fitted(
@@ -188,7 +204,7 @@ class Smoothing(Tried):
         votes = int(found.votes.counts.sum() + found.votes.selection.sum())
         votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(outcome_of(one, threat) for one in found)
-        return Result(threat, outcomes, ALPHA, votes, votes, seconds)
+        return Result(threat, outcomes, ALPHA, votes, votes, seconds, certificates=found)
 
 
 class Isotropic(Smoothing):
@@ -223,34 +239,6 @@ class ByRegions(Smoothing):
     def model(self, setting: Rates, train: Dataset, validation: Dataset) -> Timed:
         rule = self.networks.once(lambda: CoreAndRest.of(train), "regions", id(train), about=train).value
         return self.networks.network(train, validation, setting, regions=rule)
-
-
-@dataclass(frozen=True)
-class CoreAndRest:
-    """A rule for two regions, which reads nodes and their labels and no edge."""
-
-    label: int  # of nodes in the core; −1: the core is made of `nodes`
-    nodes: frozenset[Any] = frozenset()
-
-    @classmethod
-    def of(cls, train: Dataset) -> CoreAndRest:
-        """The regions that come with the data, the first against the rest; or those by the most frequent label."""
-        if train.partition is not None:
-            (_, part), *_ = train.partition.parts
-            return cls(-1, part.nodes)  # type: ignore[attr-defined]  # regions of data are the insides of node sets
-        counts = sum(np.sum(graph.node_data["x"], axis=0) for graph in train.graphs)
-        return cls(int(np.argmax(counts)))
-
-    def __call__(self, graph: sc.Graph) -> sc.Partition:
-        """The two regions of a graph: they hold all its node pairs."""
-        nodes = self.nodes
-        if self.label >= 0:
-            inside = np.argmax(np.asarray(graph.node_data["x"]), axis=1) == self.label
-            nodes = frozenset(node for node, there in zip(graph.nodes, inside.tolist(), strict=True) if there)
-        pairs: dict[str, list[tuple[Any, Any]]] = {"core": [], "rest": []}
-        for u, v in combinations(graph.nodes, 2):
-            pairs["core" if u in nodes and v in nodes else "rest"].append((u, v))
-        return sc.Partition.from_pairs(pairs)
 
 
 class ByEvidence(Smoothing):

@@ -60,11 +60,16 @@ class Result:
     forward_passes: int = 0  # how many objects the model had to answer in all
     seconds: float = 0.0
     asked: int | None = None  # the largest size that the method could speak about; None: all
+    certificates: sc.Certificates | sc.ExactCertificates | None = None  # that can be kept, and verified; None: none
 
-    def share(self, truth: Labels, size: int) -> float:
-        """The share of objects that are right and certified; abstentions are wrong."""
+    def share(self, truth: Labels, size: int, weights: npt.NDArray[np.float64] | None = None) -> float:
+        """The share of objects that are right and certified, by weight; abstentions are wrong.
+
+        At sizes that the method could not speak about, it is that at the largest which it could.
+        """
+        size = size if self.asked is None else min(size, self.asked)
         kept = [one.answer == label and one.withstands(size) for one, label in zip(self.outcomes, truth, strict=True)]
-        return float(np.mean(kept))
+        return float(np.mean(kept) if weights is None else weights @ np.array(kept))
 
 
 def kind_of(threat: str) -> tuple[str, int]:
@@ -125,21 +130,19 @@ def exact_result(
     """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph."""
     kind, most = kind_of(threat)
     asked = f"{kind}:{min(most, farthest)}"
-    sizes = [largest_threat(graph, asked, max_attacks) for graph in graphs]
-    found, passes, seconds = dict[int, Outcome](), 0, 0.0
-    for size in sorted(set(sizes)):
-        numbers = [number for number, each in enumerate(sizes) if each == size]
-        some = [graphs[number] for number in numbers]
-        tried = sc.ExactClassifier(base).certify(some, threat=f"{kind}:{size}", max_attacks=max_attacks, progress=False)
-        outcomes = (Outcome(one.label, one.certified_size, one.broken_size) for one in tried)
-        found |= zip(numbers, outcomes, strict=True)
-        passes, seconds = passes + tried.forward_passes, seconds + tried.seconds
-    ordered = tuple(found[number] for number in range(len(graphs)))
-    return Result(threat, ordered, None, 0, passes, seconds, asked=min(most, farthest))
+    limits = [whole_sizes(graph, asked, max_attacks) for graph in graphs]
+    found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
+    outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
+    return Result(
+        threat, outcomes, None, 0, found.forward_passes, found.seconds, asked=min(most, farthest), certificates=found
+    )
 
 
-def largest_threat(graph: sc.Graph, threat: str, max_attacks: int) -> int:
-    """The most units of a threat, at least one, with which there are at most `max_attacks`."""
+def whole_sizes(graph: sc.Graph, threat: str, max_attacks: int) -> int:
+    """How many attacks of a threat there are up to the largest size with at most `max_attacks`; all of these are tried.
+
+    Where even those of size 1 are more, `max_attacks`.
+    """
     asked, sites = read_threat(threat), Partition.everything("all").sites(graph)
     numbers = np.cumsum([asked.count(sites, size) for size in range(1, asked.most + 1)])
-    return max(1, int((numbers <= max_attacks).sum()))
+    return int(max(numbers[numbers <= max_attacks], default=max_attacks)) or 1

@@ -18,6 +18,7 @@ from starcert.pages.document import render
 from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
+from starcert_studies.benchmark.expectations import expectations_of
 from starcert_studies.benchmark.table import Line
 from starcert_studies.benchmark.theirs import Theirs
 
@@ -50,8 +51,8 @@ class Shown(NamedTuple):
         """What is gained at the smallest attacks, or that nothing is."""
         if (share := self.lines[0].blind) is None:
             return "No blind model was run: what is certified may be worth nothing."
-        best = max((line for line in self.lines if line.method != "blind"), default=None,
-                   key=lambda line: line.cells[1].certified)  # fmt: skip
+        others = [line for line in self.lines if line.method != "blind" and line.speaks_of(line.cells[1])]
+        best = max(others, default=None, key=lambda line: line.cells[1].certified)
         majority = f"The most frequent class is that of {self.lines[0].majority:.1%}."
         first = f"{majority} A model that sees no edge has {share:.1%} right, whatever the attack."
         if best is None:
@@ -60,7 +61,7 @@ class Shown(NamedTuple):
         assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
         verdict = (
             "that is more, by the interval" if cell.low > 0
-            else "these graphs do not show that it is more" if cell.gain > 0
+            else f"these {best.objects} do not show that it is more" if cell.gain > 0
             else "that is no more" if cell.gain == 0 else "that is less"
         )  # fmt: skip
         return f"{first} At size 1, {best.method} has most right and certified, {cell.certified:.1%}: {verdict}."
@@ -75,18 +76,20 @@ def published() -> list[dict[str, str]]:
 
 
 def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], about: Mapping[str, Any]) -> None:
-    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex` and the figures."""
+    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex`, `benchmark.md` and the figures."""
     (out / "figures").mkdir(exist_ok=True)
     shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
              for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
     write_whole(out / "benchmark.csv", csv_lines([row for line in lines for row in line.rows()]))
+    expected = expectations_of(lines, about["settings"].get("only", 0))
     everything = {**about, "lines": [asdict(line) for line in lines], "theirs": [asdict(each) for each in theirs],
-                  "published": published()}  # fmt: skip
+                  "expectations": [asdict(each) for each in expected], "published": published()}  # fmt: skip
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
+    write_whole(out / "benchmark.md", [markdown_tables(shown)])
     content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
-               "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
+               "methods": _methods(lines), "expectations": expected, "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
 
 
@@ -141,7 +144,7 @@ def _panel(ax: Axes, line: Line) -> None:
         ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
     ax.set(title=line.method, ylim=(0, 101), xlim=(0, int(line.cells[-1].size)))
     ax.set_xlabel(f"{line.kind}, at most")
-    ax.set_ylabel("% of test graphs")
+    ax.set_ylabel(f"% of test {line.objects}")
     ax.label_outer()
     whole_ticks(ax.xaxis)
 
@@ -151,7 +154,7 @@ def latex_tables(shown: Sequence[Shown]) -> str:
     made = []
     for each in shown:
         heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1 (95\\%)"]
-        what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} graphs"
+        what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} {each.lines[0].objects}"
         made += [f"% {latex(each.data)}: {what}",
                  f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", " & ".join(heads) + r" \\",
                  r"\midrule"]  # fmt: skip
@@ -160,4 +163,15 @@ def latex_tables(shown: Sequence[Shown]) -> str:
                 " & ".join([latex(line.method), *(text.replace("−", "$-$") for text in line.percents())]) + r" \\"
             )
         made += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(made)
+
+
+def markdown_tables(shown: Sequence[Shown]) -> str:
+    """The same tables for a README: one for each data set and threat, with the sentence above it."""
+    made = []
+    for each in shown:
+        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1"]
+        rows = [[line.method, *line.percents()] for line in each.lines]
+        made += [f"## {each.data}: {each.words}", "", each.sentence, ""]
+        made += [f"| {' | '.join(row)} |" for row in (heads, ["---", *["--:"] * (len(heads) - 1)], *rows)] + [""]
     return "\n".join(made)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,12 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from starcert.datasets.tu_files import local_names
+from starcert.runs.setting_values import as_columns, as_flag
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
 from starcert.system.files import versions, write_whole
 from starcert.system.processes import one_torch_thread
-from starcert_studies.benchmark.data import FILES, cut_of, file_of, is_of_nodes
-from starcert_studies.benchmark.methods import METHODS, Method
+from starcert_studies.benchmark.corrected import Corrected
+from starcert_studies.benchmark.data import (
+    FILES,
+    FOLDS,
+    called,
+    check_data,
+    cut_of,
+    digest_of,
+    file_name,
+    is_of_nodes,
+    notes_on,
+)
+from starcert_studies.benchmark.kept import keep
+from starcert_studies.benchmark.methods import METHODS as OF_GRAPHS
+from starcert_studies.benchmark.methods import Method
+from starcert_studies.benchmark.node_methods import METHODS as OF_NODES
 from starcert_studies.benchmark.outcomes import kind_of
 from starcert_studies.benchmark.pages import write_outputs
 from starcert_studies.benchmark.table import Line, lines_of
@@ -25,40 +42,44 @@ from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work
 from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
+METHODS = {group: OF_GRAPHS.get(group, ()) + OF_NODES.get(group, ()) for group in OF_GRAPHS | OF_NODES}
+METHODS["corrected"] = (Corrected,)
+"""Methods by groups that share what is trained, of graphs and of nodes; those of graphs that take longest first."""
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
 """Settings of a first look."""
-WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "one-way": 2}  # how long groups take, about
+WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "regions": 3, "one-way": 2}  # how long groups take, about
 
 
 @dataclass(frozen=True)
 class Benchmark(Work):
     """What is compared: each field is a key of the file that `starcert benchmark` reads."""
 
-    data: tuple[str, ...] = ("MUTAG",)  # names of TU data sets, motif or arcs
+    data: tuple[str, ...] = ("MUTAG",)  # names (TU, motif, arcs, Cora-ML, Citeseer), paths, or file.py:function
     folds: int = 5  # of ten stratified folds; of the data that are drawn, how many draws
     methods: tuple[str, ...] = tuple(METHODS)  # groups of methods; file.py:Class for one of your own
     models: tuple[str, ...] = ("gin",)  # networks: gin, gcn
-    threats: tuple[str, ...] = ("flips:15", "deletions:15", "additions:15", "rewire:1")
+    threats: tuple[str, ...] = ("flips:15", "deletions:15", "additions:15", "rewire:1")  # each with its largest size
     chosen_for: int = 1  # the size of attacks that settings are chosen for
+    certificates: bool = False  # whether certificates are kept, in files that starcert verify proves
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, tuple):
                 if isinstance(value, str) or not value or not all(isinstance(each, str) for each in value):
-                    raise InvalidParameterError(field.name, "be a list of names", value)
+                    hint = f'Write {field.name} = ["{field.default[0]}"].'
+                    raise InvalidParameterError(field.name, "be a list of names", value, hint)
                 object.__setattr__(self, field.name, tuple(dict.fromkeys(value)))
-            else:
+            elif isinstance(field.default, bool):
+                as_flag(value, Path(), field.name)
+            elif isinstance(field.default, int):
                 whole_number(field.name, value, 0 if field.name in ("seed", "own_samples", "only") else 1)
         whole_number("only", self.only, 0, 3)
-        whole_number("folds", self.folds, 1, 10)
-        known = {*local_names(), *DRAWN, *(each for each in FILES if file_of(each) is not None)}
-        for name in self.data:
-            if name not in known:
-                hint = did_you_mean(name, known, "STARCERT_DATA names a folder with copies of TU data sets.")
-                raise InvalidParameterError("data", f"be among {', '.join(sorted(known))}", name, hint)
+        whole_number("folds", self.folds, 1, FOLDS)
+        object.__setattr__(self, "columns", as_columns(self.columns, Path(), "columns"))
+        check_data(self.data, self.columns)
         for name in self.methods:
             if name not in METHODS:
                 self.reference(name)
@@ -70,30 +91,39 @@ class Benchmark(Work):
 
     @classmethod
     def of(cls, file: Path | None, quick: bool, **options: Any) -> Benchmark:  # noqa: ANN401
-        """The settings of a file, with options in place of what it says; None: not given."""
+        """The settings of a file, with options in place of what it says; None: not given.
+
+        Paths in the file begin at its folder.
+        """
         given: dict[str, Any] = dict(QUICK) if quick else {}
+        names = [field.name for field in fields(cls)]
         if file is not None:
             try:
-                given |= tomllib.loads(file.read_text("utf-8"))
+                read = tomllib.loads(file.read_text("utf-8"))
             except (OSError, ValueError) as error:
-                raise StarcertError(f"{file}: cannot be read ({error}).") from error
-        given |= {name: value for name, value in options.items() if value is not None}
-        names = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in names:
-                raise InvalidParameterError(str(file), f"have keys among {', '.join(names)}", name)
-        return cls(**given)
+                hint = 'Give a file with settings, such as data = ["MUTAG"].'
+                raise StarcertError(f"{file}: cannot be read ({error}). {hint}") from error
+            for name in read:
+                if name not in names:
+                    hint = did_you_mean(name, names, f"There are {', '.join(names)}.")
+                    raise StarcertError(f"{file}: there is no setting {name!r}. {hint}")
+            for name in {"data", "methods"} & {*read}:
+                if isinstance(read[name], list):
+                    read[name] = [_beside(file, each) for each in read[name]]
+            given |= read
+        return cls(**given | {name: value for name, value in options.items() if value is not None})
 
     @staticmethod
     def reference(method: str) -> Reference:
         """A method of someone else's, in a Python file."""
         if ".py:" not in method:
-            raise InvalidParameterError("methods", f"be among {', '.join(METHODS)}, or file.py:Class", method)
+            hint = did_you_mean(method, METHODS)
+            raise InvalidParameterError("methods", f"be among {', '.join(METHODS)}, or file.py:Class", method, hint)
         return Reference.parse(method, Path.cwd(), "methods")
 
     def classes(self, group: str, name: str) -> tuple[type[Method], ...]:
         """The methods of a group for a data set: of graphs, or of nodes."""
-        return tuple(each for each in self._group(group) if each.of_nodes == is_of_nodes(name))
+        return tuple(each for each in self._group(group) if each.of_nodes == is_of_nodes(name, self.columns))
 
     def _group(self, group: str) -> tuple[type[Method], ...]:
         if group in METHODS:
@@ -103,31 +133,57 @@ class Benchmark(Work):
             raise InvalidParameterError("methods", "name a class that derives from Method", group)
         return (found,)
 
-    def parts(self) -> list[Part]:
-        """One for each data set, fold, group of methods, and network that it trains."""
-        made = []
+    def parts(self, kept: Path | None = None) -> list[Part]:
+        """One for each data set, fold, group of methods, and network that it trains; `kept` is for certificates."""
+        made, digests = [], self.digests()
         for group, name in product(self.methods, self.data):
             methods, word = self.classes(group, name), Path(group).name.replace(":", "-")
             models = self.models if any(each.trains for each in methods) else self.models[:1]
             for fold, model in product(range(self.folds if methods else 0), models):
-                arguments = self, name, fold, group, model
-                made.append(Part(f"{name}-{fold}-{word}-{model}", judge, arguments, WEIGHTS.get(group, 1)))
+                arguments = self, name, fold, group, model, digests[called(name)], kept
+                made.append(Part(f"{called(name)}-{fold}-{word}-{model}", judge, arguments, WEIGHTS.get(group, 1)))
         return made
 
     def record(self) -> dict[str, Any]:
         """All that a folder of results must agree on."""
         own = {name: self.reference(name).digest for name in self.methods if name not in METHODS}
-        return {"benchmark": 1, **asdict(self), "code": own}
+        return {
+            "benchmark": 1,
+            **asdict(self),
+            "data": [*map(called, self.data)],
+            "code": own,
+            "digests": self.digests(),
+        }
+
+    def digests(self) -> dict[str, str]:
+        """A digest of each data set; "" where it is drawn with a seed."""
+        return {called(name): digest_of(self, name) for name in self.data}
 
 
-def called(method: Method, setting: Benchmark) -> str:
+def _beside(file: Path, entry: object) -> object:
+    """An entry of a file; if it is a path from the folder of the file, then from here."""
+    if not isinstance(entry, str) or entry in (*METHODS, *DRAWN, *FILES, *local_names()):
+        return entry
+    place = file.parent / entry
+    return str(place) if os.path.exists(re.sub(r"(\.py):\w+$", r"\1", str(place))) else entry
+
+
+def title_of(method: Method, setting: Benchmark) -> str:
     """The name of a method in tables; with its network where several are compared."""
-    return f"{method.name}, {method.networks.model}" if method.trains and len(setting.models) > 1 else method.name
+    return f"{method.name}, {method.network}" if method.network and len(setting.models) > 1 else method.name
 
 
-def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> list[dict[str, Any]]:
-    """What the methods of a group found on a fold: a row for each method and threat, with its objects one by one."""
+def judge(
+    setting: Benchmark, name: str, fold: int, group: str, model: str, digest: str, kept: Path | None
+) -> list[dict[str, Any]]:
+    """What the methods of a group found on a fold: a row for each method and threat, with its objects one by one.
+
+    Certificates go into files in `kept`, before the rows are done.
+    """
     rows = []
+    if digest_of(setting, name) != digest:
+        hint = "Let its function return the same whenever it is called: fix its seed, and sort what has no order."
+        raise StarcertError(f"{name}: gives other data in another process. {hint}")
     with one_torch_thread():
         cut, networks = cut_of(setting, name, fold), Networks(setting, model)
         for made in (each(networks) for each in setting.classes(group, name) if each.fits(cut.taught)):
@@ -138,9 +194,13 @@ def judge(setting: Benchmark, name: str, fold: int, group: str, model: str) -> l
                 if len(found.outcomes) != len(cut.tested):
                     raise StarcertError(f"{made.name}: certify returned {len(found.outcomes)} outcomes for "
                                         f"{len(cut.tested)} objects. Return one for each.")  # fmt: skip
+                title = title_of(made, setting)
+                if kept is not None and found.certificates is not None:
+                    file = file_name(f"{called(name)}-{fold}-{title}-{threat.replace(':', '-')}")
+                    keep(kept / f"{file}.json", found.certificates, cut)
                 rows.append({
-                    "data": name, "fold": fold, "method": called(made, setting),
-                    "model": model if made.trains else "", "certifies": made.certifies, "threat": threat,
+                    "data": called(name), "objects": "nodes" if made.of_nodes else "graphs", "fold": fold,
+                    "method": title, "model": made.network, "certifies": made.certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
                     "edges": cut.edges, "outcomes": found.outcomes,
@@ -163,13 +223,18 @@ def run_benchmark(
         workers: worker processes. The results do not depend on them.
         progress: whether to draw a progress bar; None: on a terminal only.
     """
+    whole_number("workers", workers, 1)
     others: list[Theirs] = [read_theirs(path) for path in theirs]
+    notes = {called(name): notes_on(setting, name) for name in setting.data}
+    if not (work := setting.parts(out / "certificates" if setting.certificates else None)):
+        raise InvalidParameterError("methods", "fit the data: graphs, or nodes of a graph", ", ".join(setting.methods))
     claim(out, setting.record())
-    parts = StudyParts(out / "parts", workers=whole_number("workers", workers, 1), progress=progress)
-    found = parts.run(setting.parts(), "benchmark")
+    if setting.certificates:
+        (out / "certificates").mkdir(exist_ok=True)
+    found = StudyParts(out / "parts", workers=workers, progress=progress).run(work, "benchmark")
     rows = [row for each in found.values() for row in each]
     lines = lines_of(rows, SIZES)
-    about: Mapping[str, Any] = {"settings": setting.record(), "provenance": versions(),
+    about: Mapping[str, Any] = {"settings": setting.record(), "provenance": versions(), "notes": notes,
                                 "devices": sorted({row["device"] for row in rows})}  # fmt: skip
     write_outputs(out, lines, others, about)
     timings = [{name: row[name] for name in ("data", "fold", "method", "threat")} | row["seconds"] for row in rows]

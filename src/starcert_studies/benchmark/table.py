@@ -18,7 +18,7 @@ PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least 
 
 @dataclass(frozen=True)
 class Cell:
-    """All test graphs under attacks of at most a size, in shares of all of them; what is not right is counted apart."""
+    """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
 
     size: str  # the number of changes, or their share of the edges of each graph
     certified: float  # right and certified
@@ -39,6 +39,7 @@ class Line:
     """A method on a data set under a threat."""
 
     data: str
+    objects: str  # what is tested: graphs or nodes
     threat: str
     method: str
     model: str  # the network that it trains; "": none
@@ -66,11 +67,12 @@ class Line:
     def percents(self) -> list[str]:
         """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
         found = [f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–" for cell in self.cells[1:]]
-        return [f"{100 * self.right:.1f}", *found, str(self.cells[1])]
+        return [f"{100 * self.right:.1f}", *found, str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"]
 
     def speaks_of(self, cell: Cell) -> bool:
         """Whether the method was asked about attacks of this size."""
-        return self.asked is None or cell in self.relative or int(cell.size) <= self.asked
+        least = 1 if cell.size.endswith("%") else int(cell.size)
+        return self.asked is None or least <= self.asked
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size."""
@@ -120,8 +122,8 @@ def _line(
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
-        first["data"], first["threat"], first["method"], first["model"], first["certifies"], first["alpha"],
-        len(rows), len(found),
+        first["data"], first["objects"], first["threat"], first["method"], first["model"], first["certifies"],
+        first["alpha"], len(rows), len(found),
         max(Counter(truth).values()) / len(truth), float(right.mean()),
         float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
         len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,23 +34,24 @@ Made = TypeVar("Made")
 class Work:
     """How much work is done for each graph."""
 
-    graphs: int = 100  # tested in a fold, at most
+    graphs: int = 100  # that are tested in a fold, at most
     held: int = 60  # validation graphs that choose among tries, at most
     max_nodes: int = 40  # larger graphs are left out
     samples: int = 10_000  # votes on each test graph
-    own_samples: int = 10_000  # at attacked versions of it, at most
+    own_samples: int = 10_000  # votes at attacked versions of a test graph, at most
     choosing_samples: int = 2_000  # votes on each validation graph, and at attacked versions of it
-    max_attacks: int = 50_000  # that are tried on the plain model: pairs of flips only where there are fewer
-    steps: int = 2_200  # of training, about
-    max_epochs: int = 200  # however few graphs there are
+    max_attacks: int = 50_000  # tried on the plain model: pairs of flips only where there are fewer
+    steps: int = 2_200  # steps of training, about
+    max_epochs: int = 200  # epochs of training at most, however few graphs there are
     hidden: int = 32  # units of each layer
     drawn: int = 400  # training graphs of the data that are drawn
-    drawn_graphs: int = 40  # and test graphs
-    drawn_epochs: int = 40
+    drawn_graphs: int = 40  # and their test graphs
+    drawn_epochs: int = 40  # and epochs of training on them, at most
     of_a_class: int = 20  # nodes of a class to learn from, and as many that choose
-    nodes: int = 1_000  # tested in a split, at most
+    nodes: int = 1_000  # that are tested in a split, at most
     only: int = 0  # 1 to 3: the try that every method with several is held to; 0: validation chooses
     seed: int = 1  # of folds, weights, training and votes
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # which column of a table holds what
 
 
 LESS: dict[str, Any] = {

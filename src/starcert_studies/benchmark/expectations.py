@@ -1,0 +1,120 @@
+"""What was expected of methods before they were run, and how often it held: counted from the lines of a benchmark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from starcert_studies.benchmark.methods import ONE_WAY, VOTERS
+from starcert_studies.benchmark.table import BLIND, Cell, Line
+
+ONE_WAY_NOISE = "p_A, one-way"
+PAIRS = (("evidence", "p_A, sparsity-aware"), ("hashed, exact", "hashed, counting"),
+         (ONE_WAY_NOISE, "hashed, counting"), (ONE_WAY_NOISE, "hashed, exact"))  # fmt: skip
+"""The first of two methods is expected to certify at least as much as the second."""
+CONFIRMED, REFUTED, UNDECIDED = "confirmed", "refuted", "not decided"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Something that was expected, and what became of it."""
+
+    name: str
+    held: int  # in how many cells: of data, threat and size, or of data, threat and method
+    of: int  # cells that could tell
+    where: str  # the cell in which it failed worst; of gains, all where there is one
+    verdict: str
+
+    @property
+    def share(self) -> str:
+        """How often it held."""
+        return f"{self.held} of {self.of}" if self.of else "–"
+
+
+def expectations_of(lines: Sequence[Line], only: int = 0) -> list[Expectation]:
+    """What became of each expectation; `only` is the try that all methods were held to, 0: validation chose.
+
+    "At least" compares shares that are right and certified, at each size that both methods speak about. "No method
+    above" is refuted where an interval of the gain lies above zero, and not decided by a gain whose interval does not.
+    """
+    found = [at_least(lines, more, less, only) for more, less in PAIRS]
+    found += [none_above(data, lines) for data in dict.fromkeys(line.data for line in lines)]
+    return [each for each in (*found, gains_at_one(lines)) if each is not None]
+
+
+def at_least(lines: Sequence[Line], more: str, less: str, only: int) -> Expectation | None:
+    """Whether one method certifies at least what another does, wherever both were run; None: they never were."""
+    first, second = ({(line.data, line.threat, line.model): line for line in lines if base_name(line) == method}
+                     for method in (more, less))  # fmt: skip
+    common = [(first[key], second[key]) for key in first if key in second]
+    if not common:
+        return None
+    name = f"{more} ≥ {less}"
+    if more == ONE_WAY_NOISE:
+        name += ", at equal visibility"
+        if reason := unequal(only):
+            return Expectation(name, 0, 0, "", f"not compared: {reason}")
+    cells = [(one, a, b) for one, other in common
+             for a, b in zip(one.cells[1:], other.cells[1:], strict=True)
+             if one.speaks_of(a) and other.speaks_of(b)]  # fmt: skip
+    held = sum(a.certified >= b.certified for _, a, b in cells)
+    line, a, b = min(cells, key=lambda each: each[1].certified - each[2].certified)
+    where = f"{place(line, a)}: {100 * a.certified:.1f} against {100 * b.certified:.1f}%" if held < len(cells) else ""
+    return Expectation(name, held, len(cells), where, REFUTED if where else CONFIRMED)
+
+
+def unequal(only: int) -> str:
+    """Why one-way noise and hashed voters do not see equally many edges, if they do not."""
+    if not only:
+        return "settings were chosen, method by method"
+    seen, voter = 1 - ONE_WAY[only - 1][0], 1 / VOTERS[only - 1]
+    return "" if math.isclose(seen, voter) else f"a noisy copy keeps {seen:.0%} of the edges, a voter sees {voter:.0%}"
+
+
+def none_above(data: str, lines: Iterable[Line]) -> Expectation | None:
+    """Whether no method has more right and certified on a data set than the blind model has right, under attack."""
+    cells = list(chain.from_iterable(gains(line, line.cells[1:]) for line in lines if line.data == data))
+    if not cells:
+        return None
+    above = [each for each in cells if each[2] > 0]
+    proved = [each for each in above if (each[1].low or 0) > 0]
+    where = ""
+    if above:
+        line, cell, _ = max(proved or above, key=lambda each: each[2])
+        where = f"{base_name(line)}, {place(line, cell)}: {cell}"
+    verdict = REFUTED if proved else UNDECIDED if above else CONFIRMED
+    return Expectation(
+        f"no method is above the blind model on {data}", len(cells) - len(above), len(cells), where, verdict
+    )
+
+
+def gains_at_one(lines: Iterable[Line]) -> Expectation | None:
+    """Where the structure gain at attacks of size 1 is above zero, by its interval."""
+    cells = list(chain.from_iterable(gains(line, line.cells[1:2]) for line in lines))
+    if not cells:
+        return None
+    above = [f"{line.method}, {place(line, cell)}: {cell}" for line, cell, _ in cells if (cell.low or 0) > 0]
+    verdict = CONFIRMED if above else REFUTED
+    return Expectation(
+        "a structure gain above zero at size 1, somewhere", len(above), len(cells), "; ".join(above), verdict
+    )
+
+
+def gains(line: Line, cells: Iterable[Cell]) -> Iterable[tuple[Line, Cell, float]]:
+    """The cells of a line with a gain on the blind model, where the method speaks about them."""
+    if line.method != BLIND:
+        for cell in cells:
+            if cell.gain is not None and line.speaks_of(cell):
+                yield line, cell, cell.gain
+
+
+def base_name(line: Line) -> str:
+    """The name of a method without that of its network."""
+    return line.method.removesuffix(f", {line.model}")
+
+
+def place(line: Line, cell: Cell) -> str:
+    """A cell in words."""
+    return ", ".join(filter(None, [line.data, line.model, f"{line.kind} {cell.size}"]))

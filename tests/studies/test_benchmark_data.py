@@ -1,0 +1,340 @@
+"""Data of a benchmark from files and functions, certificates that it keeps, and results of others that are proved."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from json_schemas import faults
+from typer.testing import CliRunner
+
+import schemas
+import starcert as sc
+
+pytest.importorskip("torch_geometric")
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+import torch
+
+from starcert.cli import app
+from starcert.files import is_exact, verify, verify_exact
+from starcert_studies.benchmark import data as source
+from starcert_studies.benchmark import run
+from starcert_studies.benchmark.run import Benchmark, run_benchmark
+from starcert_studies.benchmark.theirs import read_theirs
+from starcert_studies.benchmark.work import Work
+
+OWN = """
+import starcert as sc
+
+def ring(n, kind):
+    edges = [(node, (node + 1) % n) for node in range(n - 1 + kind)]
+    return sc.Graph(n, edges, edge_types=["a"] * len(edges), type_names=("a", "b"))
+
+def rings():
+    kinds = [number % 2 for number in range(24)]
+    return [ring(5 + number % 4, kind) for number, kind in enumerate(kinds)], kinds
+
+def data():
+    graphs, kinds = rings()
+    return sc.datasets.Dataset(graphs, kinds, label_names=("path", "ring"))
+
+def large():
+    graphs, kinds = rings()
+    return [*graphs, ring(41, 1)], [*kinds, 1]
+
+def unknown():
+    graphs, kinds = rings()
+    return graphs, [None, *kinds[1:]]
+
+def few():
+    graphs, kinds = rings()
+    return graphs[:10], kinds[:10]
+
+def one_class():
+    return rings()[0], [0] * 24
+
+def mixed():
+    graphs, kinds = rings()
+    return [sc.Graph(3, [], directed=True), *graphs[1:]], kinds
+
+def widths():
+    graphs, kinds = rings()
+    return [sc.Graph(3, [], node_data={"x": [[1.0]] * 3}), *graphs[1:]], kinds
+
+def bits():
+    return [sc.Bits([0, 1, 1])] * 24, rings()[1]
+"""
+LITTLE = {
+    "data": ("own.py:rings",), "folds": 1, "graphs": 4, "held": 2, "samples": 200, "own_samples": 60,
+    "choosing_samples": 60, "max_attacks": 60, "max_epochs": 2, "hidden": 4, "threats": ("flips:3", "deletions:2"),
+    "methods": ("two-way", "one-way", "plain"), "certificates": True,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("data")
+    (made / "own.py").write_text(OWN)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+# Where data come from -----------------------------------------------------------------------------------------------
+
+
+def test_a_function_gives_graphs_without_types_of_edges():
+    found = source.data_of("own.py:rings")
+    assert (len(found), found.of_nodes, found.graphs[0].type_names) == (24, False, ())
+    assert source.notes_on(Work(), "own.py:rings") == [
+        "Types and other data of edges are left out: noise and attacks are on node pairs."]  # fmt: skip
+    assert source.data_of("own.py:data").labels.tolist() == found.labels.tolist()
+    cut = source.cut_of(Work(graphs=2), "own.py:rings", 3)
+    assert (len(cut.taught), len(cut.held), len(cut.tested)) == (19, 2, 2)
+    assert all(graph is found.graphs[number] for graph, number in zip(cut.objects, cut.numbers, strict=True))
+
+
+def test_large_graphs_are_left_out_and_counted():
+    assert source.notes_on(Work(), "own.py:large")[1:] == [
+        "1 of 25 graphs have more than 40 nodes (max_nodes): they are left out."]  # fmt: skip
+    with pytest.raises(sc.StarcertError, match="24 of 24 graphs have more than 4 nodes"):
+        source.notes_on(Work(max_nodes=4), "own.py:rings")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("unknown", "1 of 24 graphs have no class"),
+        ("few", "class '0' has 5 graphs; the folds need 10 of each"),
+        ("one_class", "its 24 graphs are of fewer than two classes"),
+        ("mixed", "be graphs of one kind"),
+        ("widths", "have one width of node data 'x'"),
+        ("bits", "be graphs of one kind"),
+    ],
+)
+def test_data_that_cannot_be_compared_on_are_refused_before_any_work(function, message, tmp_path):
+    setting = Benchmark(**LITTLE | {"data": (f"own.py:{function}",)})
+    with pytest.raises(sc.StarcertError, match=message):
+        run_benchmark(setting, tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_tables_tensors_and_arrays():
+    pytest.importorskip("rdkit")
+    lines = [("C" * (2 + n % 5) + ("N" if n % 2 else "O"), "yes" if n % 2 else "no") for n in range(24)]
+    Path("sub dir").mkdir()
+    Path("sub dir/mols.csv").write_text("mol,active\n" + "\n".join(map(",".join, lines)))
+    columns = {"smiles": "mol", "label": "active"}
+    setting = Benchmark(data=("sub dir/mols.csv", "MUTAG"), columns=columns)
+    assert source.data_of("sub dir/mols.csv", setting.columns).labels.tolist() == [n % 2 for n in range(24)]
+    assert hash(setting) == hash(Benchmark(data=("sub dir/mols.csv", "MUTAG"), columns=columns))
+    assert not source.is_of_nodes("sub dir/mols.csv", columns)
+    with pytest.raises(sc.InvalidParameterError, match="be left out: no data have any"):
+        Benchmark(data=("MUTAG", "own.py:rings"), columns=columns)
+
+    links = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graphs = [{"edge_index": links, "num_nodes": 3, "y": torch.tensor([n % 2])} for n in range(20)]
+    torch.save(graphs, "graphs.pt")
+    assert source.data_of("graphs.pt").labels.tolist() == [0, 1] * 10
+    classes = torch.tensor([0, 1, 1])
+    torch.save([{"edge_index": links, "num_nodes": 3, "target": classes}], "nodes.pt")
+    nodes = source.data_of("nodes.pt", {"label": "target"})
+    assert (nodes.of_nodes, nodes.labels.tolist(), list(nodes.graph.node_data)) == (True, [0, 1, 1], [])
+
+
+def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
+    n = 60
+    at = np.arange(n)
+    np.savez("cycle.npz", adj_data=np.ones(n), adj_indices=(at + 1) % n, adj_indptr=np.arange(n + 1), adj_shape=[n, n],
+             labels=at % 2)  # fmt: skip
+    assert source.is_of_nodes("cycle.npz")
+    cut = source.cut_of(Work(of_a_class=5), "cycle.npz", 0)
+    assert (len(cut.taught), len(cut.held), len(cut.tested)) == (10, 10, 40)
+    with pytest.raises(sc.StarcertError, match="class '0' has 30 nodes; the folds need 41 of each"):
+        source.notes_on(Work(), "cycle.npz")
+    with pytest.raises(sc.InvalidParameterError, match="fit the data"):
+        run_benchmark(Benchmark(data=("cycle.npz",), of_a_class=5, methods=("plain",)), Path("none"), progress=False)
+
+
+def test_names_are_those_of_data_sets_first_and_nearest():
+    assert source.source_of("MUTAG") == "MUTAG"
+    for wrong, near in (("mutag", "MUTAG"), ("motiv", "motif"), ("cora-ml", "Cora-ML"), ("own.py:", "file")):
+        with pytest.raises(sc.InvalidParameterError, match=near):
+            Benchmark(data=(wrong,))
+    with pytest.raises(sc.InvalidParameterError, match="names of their own"):
+        Benchmark(data=("own.py:rings", "./own.py:rings"))
+
+
+def test_paths_of_a_file_begin_at_its_folder(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "run.toml").write_text('data = ["mine.py:rings", "motif"]\nmethods = ["blind", "mine.py:ring"]')
+    setting = Benchmark.of(tmp_path / "run.toml", False)
+    assert setting.data == (str(tmp_path / "mine.py:rings"), "motif")
+    assert setting.methods == ("blind", str(tmp_path / "mine.py:ring"))
+    assert setting.record()["data"] == ["mine-rings", "motif"]
+
+
+def test_data_that_change_are_refused(tmp_path, monkeypatch):
+    shutil.copy("own.py", tmp_path / "own.py")
+    monkeypatch.chdir(tmp_path)
+    setting = Benchmark(**LITTLE | {"methods": ("blind",), "threats": ("flips:1",), "certificates": False})
+    run_benchmark(setting, Path("out"), progress=False)
+    with pytest.raises(sc.StarcertError, match="gives other data in another process"):
+        run.judge(setting, "own.py:rings", 0, "blind", "gin", "another", None)
+    (tmp_path / "own.py").write_text(OWN.replace("5 + number % 4", "6 + number % 4"))
+    source._data_of.cache_clear()
+    with pytest.raises(sc.InvalidParameterError, match="digests: there"):
+        run_benchmark(setting, Path("out"), progress=False)
+    source._data_of.cache_clear()
+
+
+# Certificates that are kept, and results of others -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def done(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return folder / "out", run_benchmark(Benchmark(**LITTLE), folder / "out", progress=False)
+
+
+def written(folder, **given):
+    path = folder / "theirs.json"
+    path.write_text(json.dumps({"method": "M", "data": "D", **given}))
+    return path
+
+
+def test_kept_certificates_are_proved_and_have_the_shares_of_the_table(done):
+    out, lines = done
+    files = sorted((out / "certificates").glob("*.json"))
+    assert len(files) == len(lines) == 2 * 5
+    for line in lines:
+        name = source.file_name(f"own-rings-0-{line.method}-{line.threat}".replace(":", "-"))
+        file = out / "certificates" / f"{name}.json"
+        assert is_exact(file) is (line.method == "plain")
+        assert (verify_exact(file) if is_exact(file) else verify(file)).verdict in ("proved", "consistent")
+        found = read_theirs(written(out, certificates=f"certificates/{file.name}", threat=line.kind))
+        assert (found.standing, found.objects, found.threat) == ("proved", line.graphs, line.kind)
+        ours = {int(cell.size): cell.certified for cell in line.cells if line.speaks_of(cell)}
+        ours[0] = line.right
+        assert {size: found.certified[size] for size in ours} == ours, line.method
+
+
+def test_a_page_shows_what_files_prove_and_what_is_stated(done, tmp_path):
+    out, lines = done
+    copy = shutil.copytree(out, tmp_path / "copy")
+    plain = next(line for line in lines if line.method == "plain")
+    names = [f"{out}/certificates/own-rings-0-plain-flips-3.json"] * 2  # of two folds, say
+    proved, stated = written(tmp_path, certificates=names, note="N"), tmp_path / "stated.json"
+    stated.write_text(json.dumps({"method": "S", "data": "D", "objects": 9, "certified": {"1": 0.5}}))
+    run_benchmark(Benchmark(**LITTLE), copy, theirs=[proved, stated], progress=False)
+    page = (copy / "index.html").read_text()
+    assert f"1: {100 * plain.cells[1].certified:.1f}%" in page
+    assert page.count(">proved</td>") == page.count(">as stated</td>") == 1
+    found = json.loads((copy / "benchmark.json").read_text())
+    assert [each["objects"] for each in found["theirs"]] == [2 * plain.graphs, 9]
+    schema = json.loads((schemas.FOLDER / "benchmark.schema.json").read_text())
+    assert faults(schema, found) == []
+    assert faults(schema, found | {"lines": [{}]}) != []
+
+
+def test_a_part_that_is_made_again_writes_the_same_bytes(done, tmp_path):
+    out, _ = done
+    copy = shutil.copytree(out, tmp_path / "copy")
+    shutil.rmtree(copy / "certificates")
+    for part in (copy / "parts").glob("*plain*"):
+        part.unlink()
+    run_benchmark(Benchmark(**LITTLE), copy, progress=False)
+    made = list((copy / "certificates").iterdir())
+    assert [each.name for each in made if "plain" not in each.name] == []
+    assert all(each.read_bytes() == (out / "certificates" / each.name).read_bytes() for each in made)
+
+
+def test_false_and_unfit_files_are_refused(done, tmp_path):
+    file = tmp_path / "plain.json"
+    kept = (done[0] / "certificates" / "own-rings-0-plain-flips-3.json").read_text()
+    file.write_text(kept)
+    with pytest.raises(sc.StarcertError, match=r'is about flips:2, not about deletions. Say "threat": "flips"'):
+        read_theirs(written(tmp_path, certificates="plain.json", threat="deletions"))
+    file.write_text(kept.replace('"certified_size": 0', '"certified_size": 1').replace(
+        '"certified_size": 1', '"certified_size": 2'))  # fmt: skip
+    with pytest.raises(sc.StarcertError, match="of its claims are false"):
+        read_theirs(written(tmp_path, certificates=["plain.json"]))
+    for wrong in ({"certificates": "nothing.json"}, {"certificates": []}, {"certificates": "plain.json", "thread": 1}):
+        with pytest.raises(sc.StarcertError):
+            read_theirs(written(tmp_path, **wrong))
+
+
+def test_voters_are_counted_with_ties_against_the_method(tmp_path):
+    votes = [[10, 0, 0], [6, 4, 0], [5, 5, 0], [4, 3, 3], [0, 10, 0]]
+    given = {"voters": 10, "votes": votes, "labels": [0, 0, 0, 0, 0]}
+    found = read_theirs(written(tmp_path, **given))
+    # leads 10, 2, 0, 1: n_A − n_B > 2R for R up to 4 and 0; a tie is not right
+    assert [found.certified[size] for size in (0, 1, 2, 3, 5)] == [0.6, 0.2, 0.2, 0.2, 0]
+    assert found.standing == "proved"
+    assert read_theirs(written(tmp_path, **given, certified={"4": 0.2})).certified == {4: 0.2}
+    moved = read_theirs(written(tmp_path, **given, threat="rewire", certified={"2": 0.2}))  # two pairs for each edge
+    assert moved.certified == {2: 0.2}
+    for more in ({"certified": {"5": 0.2}}, {"certified": {"3": 0.2}, "threat": "rewire"}, {"voters": 11},
+                 {"labels": [0]}, {"votes": [[10]] * 5}, {"labels": [3] * 5}, {"votes": [[11, -1]] * 5}):  # fmt: skip
+        with pytest.raises(sc.StarcertError):
+            read_theirs(written(tmp_path, **given | more))
+
+
+def test_counting_never_certifies_what_turned_voters_can_change():
+    rng = np.random.default_rng(3)
+    for row in rng.integers(0, 3, size=(40, 5)):
+        counts = np.bincount(row, minlength=3)
+        answer = int(counts.argmax())
+        given = {"voters": 5, "votes": [counts.tolist()], "labels": [answer]}
+        found = read_theirs(written(Path(), **given, certified={"0": 0, "1": 0, "2": 0}))
+        for size in (1, 2):
+            safe = all(
+                np.bincount(turned, minlength=3).argmax() == answer
+                and (np.sort(np.bincount(turned, minlength=3))[-2:] @ [-1, 1]) > 0
+                for turned in turned_by(row, size)
+            )
+            assert (found.certified[size] == 1) is safe
+
+
+def turned_by(row, size):
+    """The votes after any changes of at most `size` voters."""
+    found = [row]
+    for _ in range(size):
+        found = [np.where(np.arange(5) == voter, to, each) for each in found for voter in range(5) for to in range(3)]
+    return found
+
+
+def test_limits_of_attacks_may_differ_between_graphs():
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 9), n_classes=2)
+    graphs = [sc.Graph(4, [(0, 1)]), sc.Graph(5, [])]
+    found = sc.ExactClassifier(base).certify(graphs, threat="flips:2", max_attacks=[6, 55])
+    assert (found.limits, found.certified_sizes.tolist()) == ((6, 55), [1, 2])
+    with pytest.raises(sc.InvalidParameterError, match="one for each of 2 graphs"):
+        sc.ExactClassifier(base).certify(graphs, threat="flips:2", max_attacks=[6])
+
+
+def test_the_command_takes_models_threats_and_columns(tmp_path):
+    Path("little.toml").write_text(
+        "\n".join(
+            f"{key} = {json.dumps(value)}"
+            for key, value in LITTLE.items()
+            if key not in ("threats", "methods", "graphs")
+        )
+    )
+    words = ["benchmark", "little.toml", "--method", "plain", "--model", "gcn", "--threat", "flips:1", "--graphs", "2",
+             "--max-nodes", "20", "--out", str(tmp_path / "out"), "--workers", "1"]  # fmt: skip
+    found = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text())
+    assert (settings["models"], settings["threats"], settings["max_nodes"]) == (["gcn"], ["flips:1"], 20)
+    assert len(list((tmp_path / "out" / "certificates").iterdir())) == 1
+    Path("wrong.toml").write_text("fold = 1")
+    with pytest.raises(sc.StarcertError, match=r"no setting 'fold'. Did you mean folds\?"):
+        CliRunner().invoke(app, ["benchmark", "wrong.toml"], catch_exceptions=False)

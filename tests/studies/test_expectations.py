@@ -1,0 +1,93 @@
+"""What was expected of methods: confirmed, refuted and not decided, on lines made by hand."""
+
+import pytest
+
+pytest.importorskip("torch_geometric")
+
+from starcert_studies.benchmark.expectations import CONFIRMED, REFUTED, UNDECIDED, expectations_of
+from starcert_studies.benchmark.table import Cell, Line
+
+BLIND = 0.7
+
+
+def line(method, *certified, threat="flips:3", data="D", model="", asked=None, wide=0.1):
+    """A method with shares that are right and certified at sizes 0, 1, 2 and 3; gains have intervals of a width."""
+    cells = [Cell(str(size), share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide)
+             for size, share in enumerate(certified)]  # fmt: skip
+    name = f"{method}, {model}" if model else method
+    return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, "a (1)", 1, 1,
+                tuple(cells), (), asked)  # fmt: skip
+
+
+def found(lines, only=0):
+    return {each.name: each for each in expectations_of(lines, only)}
+
+
+def test_what_holds_in_every_cell_is_confirmed():
+    lines = [line("blind", 0.7, 0.7, 0.7, 0.7), line("evidence", 0.6, 0.6, 0.5, 0.1),
+             line("p_A, sparsity-aware", 0.6, 0.5, 0.5, 0.1), line("hashed, exact", 0.6, 0.6, 0.5, 0.4),
+             line("hashed, counting", 0.6, 0.6, 0.5, 0.1)]  # fmt: skip
+    every = found(lines)
+    for name in ("evidence ≥ p_A, sparsity-aware", "hashed, exact ≥ hashed, counting"):
+        assert (every[name].share, every[name].where, every[name].verdict) == ("3 of 3", "", CONFIRMED)
+    blind = every["no method is above the blind model on D"]
+    assert (blind.held, blind.of, blind.verdict) == (12, 12, CONFIRMED)
+    gain = every["a structure gain above zero at size 1, somewhere"]
+    assert (gain.held, gain.of, gain.where, gain.verdict) == (0, 4, "", REFUTED)
+
+
+def test_one_cell_refutes_and_the_worst_is_named():
+    lines = [line("evidence", 0.6, 0.6, 0.5, 0.1), line("p_A, sparsity-aware", 0.6, 0.6, 0.52, 0.4),
+             line("evidence", 0.6, 0.6, threat="rewire:1"), line("p_A, sparsity-aware", 0.6, 0.5, threat="rewire:1"),
+             line("hashed, exact", 0.6, 0.5), line("hashed, counting", 0.6, 0.6)]  # fmt: skip
+    every = found(lines)
+    evidence = every["evidence ≥ p_A, sparsity-aware"]
+    assert (evidence.share, evidence.verdict) == ("2 of 4", REFUTED)
+    assert evidence.where == "D, flips 3: 10.0 against 40.0%"
+    assert every["hashed, exact ≥ hashed, counting"].verdict == REFUTED
+
+
+def test_lines_of_one_network_are_compared_with_each_other():
+    lines = [line("hashed, exact", 0.6, 0.5, model="gin"), line("hashed, counting", 0.6, 0.4, model="gin"),
+             line("hashed, exact", 0.6, 0.2, model="gcn"), line("hashed, counting", 0.6, 0.3, model="gcn")]  # fmt: skip
+    exact = found(lines)["hashed, exact ≥ hashed, counting"]
+    assert (exact.share, exact.where) == ("1 of 2", "D, gcn, flips 1: 20.0 against 30.0%")
+
+
+def test_sizes_that_a_method_does_not_speak_about_are_left_out():
+    lines = [line("hashed, exact", 0.6, 0.5, 0.0, 0.0, asked=1), line("hashed, counting", 0.6, 0.4, 0.3, 0.2)]
+    assert found(lines)["hashed, exact ≥ hashed, counting"].share == "1 of 1"
+
+
+def test_one_way_noise_is_compared_at_equal_visibility_only():
+    lines = [line("p_A, one-way", 0.6, 0.6, 0.5, 0.2), line("hashed, counting", 0.6, 0.5, 0.5, 0.1),
+             line("hashed, exact", 0.6, 0.6, 0.5, 0.4)]  # fmt: skip
+    names = [f"p_A, one-way ≥ hashed, {rule}, at equal visibility" for rule in ("counting", "exact")]
+    for only, reason in ((0, "settings were chosen"), (3, "a noisy copy keeps 3% of the edges, a voter sees 5%")):
+        for name in names:
+            each = found(lines, only)[name]
+            assert (each.share, each.where) == ("–", "")
+            assert each.verdict.startswith(f"not compared: {reason}")
+    for only in (1, 2):
+        counting, exact = (found(lines, only)[name] for name in names)
+        assert (counting.share, counting.verdict) == ("3 of 3", CONFIRMED)
+        assert (exact.share, exact.verdict) == ("2 of 3", REFUTED)
+
+
+def test_only_an_interval_above_zero_refutes_that_blind_wins():
+    name = "no method is above the blind model on D"
+    every = found([line("plain", 0.9, 0.75, 0.7, 0.2), line("blind", 0.7, 0.7, 0.7, 0.7)])
+    assert (every[name].share, every[name].verdict) == ("2 of 3", UNDECIDED)
+    assert every[name].where.startswith("plain, D, flips 1: +5.0")
+    every = found([line("plain", 0.9, 0.85, 0.9, 0.2), line("evidence", 0.9, 0.72, 0.2, 0.1, wide=0.01),
+                   line("plain", 0.5, 0.5, data="E")])  # fmt: skip
+    assert every[name].verdict == REFUTED
+    assert every[name].where.startswith("plain, D, flips 2: +20.0")
+    assert every["no method is above the blind model on E"].verdict == CONFIRMED
+    gain = every["a structure gain above zero at size 1, somewhere"]
+    assert (gain.share, gain.verdict) == ("2 of 3", CONFIRMED)
+    assert gain.where == "plain, D, flips 1: +15.0 (+5.0 to +25.0); evidence, D, flips 1: +2.0 (+1.0 to +3.0)"
+
+
+def test_nothing_is_expected_of_methods_that_were_not_run():
+    assert expectations_of([line("blind", 0.7, 0.7)]) == []
