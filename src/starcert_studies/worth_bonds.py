@@ -9,7 +9,7 @@ such networks are trained at once, side by side in one batch of matrices; the me
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,9 @@ ATTACKED, TRIED, ALONE, FIRST_KEPT, KEEP_EVERY = 0.5, 0.5, 0.1, 0.3, 3
 from which share of epochs on, and how often, validation molecules decide which weights are kept."""
 TREES, CROSS, MAX_PROBABILITY = 400, 5, 0.97
 AT_ONCE = 8_192  # attacked molecules that are evaluated at once
+
+LogitsOf = Callable[[Sequence[Graph]], npt.NDArray[np.float64]]
+"""The blind logits of molecules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,20 +177,25 @@ class Tried:
         return float((clean.scatter_reduce(0, self.owners, attacked, "amin") > 0).double().mean())
 
 
-def cross_fitted(taught: Split, others: Sequence[Split], seed: int) -> list[npt.NDArray[np.float64]]:
-    """Logits of a forest on the counts of atoms: of molecules to learn from by forests that have not seen them."""
+def cross_fitted(taught: Split, seed: int) -> tuple[npt.NDArray[np.float64], LogitsOf]:
+    """Logits of a forest on the counts of atoms: of molecules to learn from by forests that have not seen them.
+
+    And a function that gives those of other molecules, by a forest that has seen all of the first.
+    """
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
     from sklearn.model_selection import cross_val_predict  # noqa: PLC0415
 
-    def counts(some: Split) -> npt.NDArray[np.float64]:
-        return np.array([np.asarray(graph.node_data["x"]).sum(axis=0) for graph in some.graphs], dtype=np.float64)
+    def counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float64]:
+        return np.array([np.asarray(graph.node_data["x"]).sum(axis=0) for graph in graphs], dtype=np.float64)
+
+    def logits(found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        kept = np.clip(np.asarray(found)[:, 1], 1 - MAX_PROBABILITY, MAX_PROBABILITY)
+        return np.asarray(np.log(kept / (1 - kept)))
 
     forest = RandomForestClassifier(TREES, min_samples_leaf=2, random_state=seed)
-    unseen = cross_val_predict(forest, counts(taught), taught.labels, cv=CROSS, method="predict_proba")
-    forest.fit(counts(taught), taught.labels)
-    found = [np.asarray(each)[:, 1] for each in (unseen, *(forest.predict_proba(counts(some)) for some in others))]
-    kept = [np.clip(each, 1 - MAX_PROBABILITY, MAX_PROBABILITY) for each in found]
-    return [np.log(each / (1 - each)) for each in kept]
+    unseen = cross_val_predict(forest, counts(taught.graphs), taught.labels, cv=CROSS, method="predict_proba")
+    forest.fit(counts(taught.graphs), taught.labels)
+    return logits(unseen), lambda graphs: logits(forest.predict_proba(counts(graphs)))
 
 
 def train_corrections(taught: Molecules, held: Molecules, kinds: int, *, epochs: int, seed: int) -> Corrections:

@@ -46,7 +46,8 @@ def correct_blind(setting: FoldOfGraphs) -> dict[str, Any]:
     with one_torch_thread():
         taught, held, tested, numbers = setting.splits()
         start = time.perf_counter()
-        logits = cross_fitted(taught, (held, tested), setting.seed)
+        unseen, logits_of = cross_fitted(taught, setting.seed)
+        logits = unseen, logits_of(held.graphs), logits_of(tested.graphs)
         model = blind(taught, noise=PAIRS, seed=setting.seed)
         answers = {"forest": (logits[1] > 0, logits[2] > 0), model.description: (
             model.predict(held.graphs), model.predict(tested.graphs))}  # fmt: skip

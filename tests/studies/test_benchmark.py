@@ -19,12 +19,14 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from starcert.cli import app
-from starcert_studies.benchmark import outcomes, run
+from starcert_studies.benchmark import methods, outcomes, run
+from starcert_studies.benchmark.corrected import Corrected
 from starcert_studies.benchmark.methods import METHODS
 from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
 from starcert_studies.benchmark.table import lines_of
 from starcert_studies.benchmark.theirs import read_theirs
+from starcert_studies.benchmark.work import DRAWN, Networks, Timed, Work
 
 LITTLE = {
     "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,
@@ -194,13 +196,73 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
 
 
+@pytest.mark.parametrize("core", [0.1, sc.Flip(delete=0.4, add=0.1)])
+def test_changes_in_several_regions_are_certified_however_they_are_divided(core):
+    noise = sc.Noise(core=core, rest=0.3)
+    (one,) = sc.certify(sc.Bounds.certain([0.97]), noise, capacity=[(6, 9, 12)[: len(noise.axes)]])
+    fits = {kind: np.array([not axis.endswith(other) for axis in noise.axes])
+            for kind, other in (("flips", "?"), ("deletions", ".add"), ("additions", ".delete"))}  # fmt: skip
+    levels = list(np.ndindex(*(5,) * len(noise.axes)))
+    for kind, axes in fits.items():
+        failing = [sum(level) for level in levels if not np.any(np.array(level)[~axes]) and not one.certified(level)]
+        assert 0 < min(failing) <= 4
+        assert outcomes.outcome_of(one, f"{kind}:4") == (0, min(failing) - 1, None)
+    single = np.eye(len(noise.axes), dtype=int)
+    moved = [
+        one.certified(tuple(map(int, a + b))) for a in single[fits["deletions"]] for b in single[fits["additions"]]
+    ]
+    assert outcomes.outcome_of(one, "rewire:1").certified == int(all(moved))
+
+
+def test_regions_follow_from_labels_alone_and_hold_every_pair():
+    x = np.eye(3, dtype=int)[[0, 1, 1, 2, 1]]
+    graphs = [sc.Graph(5, edges, node_data={"x": x}) for edges in ([(0, 1)], [(1, 2), (2, 4)], [])]
+    rule = methods.CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
+    assert rule.label == 1
+    noise = sc.Noise(core=0.1, rest=0.2)
+    for graph in graphs:
+        problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+            [graph]
+        )
+        assert problem.anchored == ("",)
+        assert problem.capacities == ((3, 7),)
+    alone = sc.Graph(2, [], node_data={"x": np.eye(3, dtype=int)[[0, 1]]})
+    assert sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+        [alone]
+    ).capacities == ((0, 1),)
+    motif, arcs = (DRAWN[name](1, train=4, validation=2, test=2) for name in ("motif", "arcs"))
+    assert methods.ByRegions.fits(motif.train)
+    assert not methods.ByRegions.fits(arcs.train)
+    rule, graph = methods.CoreAndRest.of(motif.train), motif.train.graphs[0]
+    assert sum(map(len, (part.pairs for _, part in rule(graph).parts))) == graph.n_nodes * (graph.n_nodes - 1) // 2
+
+
+def test_a_blind_head_with_a_correction_tries_every_attack():
+    rng = np.random.default_rng(0)
+    atoms = np.eye(3, dtype=int)[rng.integers(0, 3, (20, 5))]
+    graphs = [sc.Graph(5, [(0, 1), (1, 2), (3, 4)][: 1 + k % 3], node_data={"x": x}) for k, x in enumerate(atoms)]
+    data = sc.datasets.Dataset(graphs, np.arange(20) % 2)
+    made = Corrected(Networks(Work(max_epochs=2, steps=10)))
+    fitted = made.fit(data, data, "deletions:1")
+    assert (len(fitted.tries), fitted.chosen in fitted.tries) == (3, True)
+    found = made.certify(graphs[:4], "deletions:15")
+    assert (found.alpha, found.asked, len(found.outcomes)) == (None, 2, 4)
+    network, logits_of = made.fitted
+    assert made.words(network.chosen) == fitted.chosen
+    bare = [sc.Graph(5, [], node_data=graph.node_data) for graph in graphs]
+    assert np.array_equal(logits_of(graphs), logits_of(bare))  # the head is blind
+    assert Corrected.fits(data)
+    assert not Corrected.fits(sc.datasets.Dataset(graphs, np.arange(20) % 3))
+    assert not Corrected.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
+
+
 def test_settings_come_from_a_file_and_options(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('data = ["motif", "arcs"]\nfolds = 2\nsamples = 500\n')
     setting = Benchmark.of(file, False, folds=3, seed=None)
     assert (setting.data, setting.folds, setting.samples, setting.seed) == (("motif", "arcs"), 3, 500, 1)
     assert Benchmark.of(None, True, data=["motif"]).folds == 1
-    assert len({part.name for part in setting.parts()}) == 2 * 3 * len(METHODS)
+    assert len({part.name for part in setting.parts()}) == 2 * 3 * (len(METHODS) + 1)  # and the corrected head
     file.write_text("sampels = 5")
     with pytest.raises(sc.InvalidParameterError, match="sampels"):
         Benchmark.of(file, False)
@@ -214,6 +276,34 @@ def test_settings_come_from_a_file_and_options(tmp_path):
     ):
         with pytest.raises(sc.InvalidParameterError):
             Benchmark.of(None, False, **wrong)
+
+
+class Fixed(methods.Tried):
+    """A method whose third try is best."""
+
+    settings = ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))
+
+    def model(self, setting, train, validation):
+        return Timed(setting, 1.0)
+
+    def judge(self, model, objects, threat, *, choosing=False):
+        return outcomes.Result(threat, (outcomes.Outcome(int(model[0] > 0.25), 1),) * len(objects), None)
+
+
+def test_methods_are_held_to_one_try_or_validation_chooses():
+    data = sc.datasets.Dataset([sc.Graph(2, [])] * 3, [1, 1, 1])
+
+    def fitted(only):
+        found = Fixed(Networks(Work(only=only))).fit(data, data, "flips:1")
+        return found.chosen, dict(found.tries), found.train_seconds
+
+    assert fitted(0) == ("0.3/0.3", {"0.1/0.1": 0, "0.2/0.2": 0, "0.3/0.3": 1}, 3)
+    assert [fitted(only) for only in (1, 3)] == [("0.1/0.1", {"0.1/0.1": 0}, 1), ("0.3/0.3", {"0.3/0.3": 1}, 1)]
+    for voters, (delete, _) in zip(methods.VOTERS, methods.ONE_WAY, strict=True):
+        assert 1 / voters == pytest.approx(1 - delete, rel=0.12)  # the same number of edges is seen, about
+    for wrong in (4, -1):
+        with pytest.raises(sc.InvalidParameterError, match="only"):
+            Benchmark(only=wrong)
 
 
 # Results of others --------------------------------------------------------------------------------------------------

@@ -117,6 +117,15 @@ def test_exact_certifies_all_that_counting_does_and_more():
     assert (exact.certified_sizes > counting.certified_sizes).any()
 
 
+@pytest.mark.parametrize("threat", ["flips:6", "deletions:6", "additions:6", "rewire:3"])
+def test_exact_certifies_what_counting_does_on_every_graph_at_every_size(threat):
+    for base in [*tables(2, 3, seed=11), *tables(3, 3, seed=11)]:
+        voting = HashedVotes(base, 5, seed=1)
+        exact, counting = (voting.certify(GRAPHS, threat=threat, rule=rule) for rule in ("exact", "counting"))
+        assert np.array_equal(exact.labels, counting.labels)
+        assert (exact.certified_sizes >= counting.certified_sizes).all()
+
+
 def test_deletions_and_additions_have_budgets_of_their_own():
     (base,) = tables(3, 1, seed=8)
     voting = HashedVotes(base, 3, seed=1)
@@ -127,6 +136,23 @@ def test_deletions_and_additions_have_budgets_of_their_own():
     less = voting.certify(GRAPHS, threat="deletions:2 + additions:1", tried=1)
     assert (less.certified_sizes < truth).all()
     assert (less.broken_sizes >= truth)[less.broken_sizes > 0].all()
+
+
+def test_attacks_that_are_tried_once_decide_every_threat_as_if_tried_for_it():
+    for n_classes, tried in ((2, 2), (3, 6)):
+        (base,) = tables(n_classes, 1, seed=tried)
+        voting = HashedVotes(base, 2, seed=1)
+        reached = voting.reach(GRAPHS, most=tried, tried=tried)
+        for threat in ("flips:6", "deletions:6", "additions:4", "deletions:2 + additions:1", "rewire:2"):
+            for rule in ("exact", "counting"):
+                alone, shared = (voting.certify(GRAPHS, threat=threat, tried=tried, rule=rule, reached=each)
+                                 for each in (None, reached))  # fmt: skip
+                for name in ("labels", "votes", "broken", "certified"):
+                    assert np.array_equal(getattr(alone, name), getattr(shared, name)), (threat, rule, name)
+        with pytest.raises(sc.InvalidParameterError, match="reached"):
+            voting.certify(GRAPHS[:3], threat="flips:1", reached=reached)
+        with pytest.raises(sc.InvalidParameterError, match="reached"):
+            voting.certify(GRAPHS, threat="local:3,per_node=1", reached=reached)
 
 
 @pytest.mark.parametrize("threat", ["rewire:2", "swap:1", "local:3,per_node=1"])

@@ -37,8 +37,10 @@ class Budget(NamedTuple):
     relaxed: str = ""  # what is certified in place of the threat, which is part of it; "": the threat itself
 
 
-def budget_of(threat: Threat, *, typed: bool) -> Budget:
+def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
     """The budget of a threat on graphs, of typed edges or not; others are refused.
+
+    `apart`: flips, deletions and additions are counted as deletions and additions, like all that is tried once.
 
     A rewired edge deletes one and adds one, two that exchange ends two each; of typed edges, one site may see both.
 
@@ -46,6 +48,9 @@ def budget_of(threat: Threat, *, typed: bool) -> Budget:
         >>> budget_of(Rewire(2), typed=False).cells(2), budget_of(Deletions(1) + Additions(2), typed=False).cells(2)
         ([(2, 2)], [(0, 2), (1, 1)])
     """
+    apart_of = {AnyFlips: (threat.most, threat.most), Deletions: (threat.most, 0), Additions: (0, threat.most)}
+    if apart and type(threat) in apart_of:
+        return Budget(_shared(*apart_of[type(threat)]))
     if type(threat) in SINGLE:
         return Budget(lambda size: [(size, 0)], threat)
     if type(threat) in (Rewire, Swap):

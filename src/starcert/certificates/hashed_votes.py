@@ -14,12 +14,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import product
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
+from typing_extensions import Unpack
 
 from starcert.certificates.estimator import GraphLike, as_objects
-from starcert.certificates.exact import MAX_ATTACKS, ExactClassifier, any_changes
+from starcert.certificates.exact import ExactClassifier, any_changes
 from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.group_budgets import Cell, budget_of, grid_budget
 from starcert.certificates.hashed_certificates import HashedCertificates
@@ -38,6 +39,15 @@ from starcert.voting.plans import Job
 
 MAX_ROWS = 16  # groups of the smaller region of a grid: all sets of them are tried
 MAX_TRIED = 16
+
+
+class Trying(TypedDict, total=False):
+    """How attacks are tried, as in `ExactClassifier.certify`."""
+
+    max_attacks: int
+    executor: Executor | None
+    batch_size: int | None
+    progress: bool | str | None
 
 
 class HashedVotes:
@@ -98,10 +108,8 @@ class HashedVotes:
         threat: Threat | str,
         tried: int = 2,
         rule: Literal["counting", "exact"] = "exact",
-        max_attacks: int = MAX_ATTACKS,
-        executor: Executor | None = None,
-        batch_size: int | None = None,
-        progress: bool | str | None = None,
+        reached: Reached | None = None,
+        **how: Unpack[Trying],
     ) -> HashedCertificates:
         """Decides for each size of a threat whether the answer can change.
 
@@ -112,35 +120,26 @@ class HashedVotes:
                 flips, or a box of flips by region.
             tried: up to how many changes inside a group all attacks are tried by the exact rule; on a grid none are.
             rule: "exact", or "counting": every change costs two votes, as in GNNCert.
-            max_attacks: how many are tried on each voter of a graph, at most.
-            executor: where to try: any `concurrent.futures.Executor`, or None for this process.
-            batch_size: the most graphs that the classifier sees at once; by default as many as it wants.
-            progress: whether to draw a progress bar, by default on a terminal only; a text is its title there.
+            reached: what `reach` found on these graphs, in place of trying attacks again.
+            how: `max_attacks` that are tried on each voter of a graph for one sort of changes, at most; `executor`,
+                `batch_size` and `progress` as in `ExactClassifier.certify`.
         """
         begun, asked, problem = time.perf_counter(), read_threat(threat), self._problem(graphs)
         if rule not in ("counting", "exact"):
             raise InvalidParameterError("rule", "be 'counting' or 'exact'", rule)
         depth, grid = whole_number("tried", tried, 0, MAX_TRIED), self.regions is not None
         typed = any(each.graph.type_names for each in problem.sites)
-        budget = grid_budget(asked, tuple(self.groups)) if grid else budget_of(asked, typed=typed)
+        known_apart = reached is not None and rule == "exact"
+        budget = grid_budget(asked, tuple(self.groups)) if grid else budget_of(asked, typed=typed, apart=known_apart)
         depth = 0 if grid or rule == "counting" else depth
-        voters = [each for sites in problem.sites for each in self._voters(sites, attacked=depth > 0)]
-        exact = ExactClassifier(EachClass(self.base))
-
-        def ask(about: Problem, within: Threat) -> ExactCertificates:
-            return exact.certify(
-                about,
-                threat=within,
-                max_attacks=max_attacks,
-                executor=executor,
-                batch_size=batch_size,
-                progress=progress,
-            )
-
-        found = Reached.of(ask, self.base.n_classes, voters, self.n_voters, budget.single, depth)
-        answers, needed = votes.winners(found.votes, self.base.n_classes)
         cells = [budget.cells(size) for size in range(1, asked.most + 1)]
         most = max(i for each in cells for i, _ in each), max(j for each in cells for _, j in each)
+        if reached is None:
+            reached = self._reached(problem, budget.single, depth, most, how)
+        elif reached.graphs != tuple(each.clean.key for each in problem.sites) or (known_apart and budget.single):
+            raise InvalidParameterError("reached", "be what was tried on these graphs, and for such threats", threat)
+        found = reached
+        answers, needed = votes.winners(found.votes, self.base.n_classes)
         full, known = votes.largest_gains(found.votes, answers, self.base.n_classes), None
         if rule == "counting":
             lost = np.broadcast_to(2 * self._n_touched(most), (*needed.shape, most[0] + 1, most[1] + 1))
@@ -165,7 +164,7 @@ class HashedVotes:
             found.votes,
             np.logical_and.accumulate(at_most, axis=1).sum(axis=1),
             np.where(changed.any(axis=1), changed.argmax(axis=1) + 1, 0),
-            depth,
+            found.depth if rule == "exact" else 0,
             found.attacks,
             found.forward_passes,
             self.base.n_classes,
@@ -175,6 +174,26 @@ class HashedVotes:
             problem.anchored,
             time.perf_counter() - begun,
         )
+
+    def reach(self, graphs: Sequence[GraphLike], *, most: int = 2, tried: int = 2, **how: Unpack[Trying]) -> Reached:
+        """Tries attacks once for several threats: in a group `most` deletions and `most` additions, `tried` in all.
+
+        What it finds serves flips, deletions, additions, both together, and rewired edges, of any size and by both
+        rules: `certify(graphs, threat=…, reached=…)`. It is about the classifier as it is now.
+        """
+        problem, depth = self._problem(graphs), whole_number("tried", tried, 1, MAX_TRIED)
+        if self.regions is not None or any(each.graph.type_names for each in problem.sites):
+            raise InvalidParameterError("graphs", "be attacked in one region, and have edges of one type", graphs)
+        return self._reached(problem, None, depth, (whole_number("most", most, 1, MAX_TRIED),) * 2, how)
+
+    def _reached(self, problem: Problem, single: Threat | None, depth: int, most: Cell, how: Trying) -> Reached:
+        voters = [each for sites in problem.sites for each in self._voters(sites, attacked=depth > 0)]
+        exact = ExactClassifier(EachClass(self.base))
+
+        def ask(about: Problem, within: Threat) -> ExactCertificates:
+            return exact.certify(about, threat=within, **how)
+
+        return Reached.of(ask, self.base.n_classes, voters, problem.sites, single, depth, most)
 
     def _problem(self, graphs: Sequence[GraphLike]) -> Problem:
         problem = any_changes(as_objects(graphs), self.regions)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from starcert.classifiers.torch.inputs import join_inputs
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import clean_copy
 
 if TYPE_CHECKING:
     from starcert.classifiers.torch import TorchClassifier
@@ -31,13 +32,15 @@ class TrainingCopies:
     ) -> None:
         self.problem = problem if noise is None else problem.under(noise)
         self._base, self._seed, self._block = base, seed, block
+        laws = [self.problem.noise[region] for region in self.problem.noise]
+        self._unchanged = not any(law.change(value) for law in laws for value in range(law.alphabet))
+        self._clean: dict[int, Inputs] = {}
         self._samplers: dict[int, Sampler] = {}
-        self._keys = [each.clean.key for each in self.problem.sites]
         self._drawn: dict[int, tuple[int, NoisyGraphs]] = {}
         self._ready: dict[int, tuple[NoisyGraphs, list[Inputs]]] = {}
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self.problem)
 
     def block(self, graph: int, number: int) -> tuple[NoisyGraphs, int]:
         """The block that holds the copy of this number, and the place of the copy in it."""
@@ -49,12 +52,17 @@ class TrainingCopies:
     def _draw(self, graph: int, block: int) -> NoisyGraphs:
         if graph not in self._samplers:
             self._samplers[graph] = self._base.sampler(self.problem.sites[graph], self.problem.noise)
-        stream = WordStream.of_chunk(self._seed, self._keys[graph], "training", block)
+        stream = WordStream.of_chunk(self._seed, self.problem.sites[graph].clean.key, "training", block)
         copies: NoisyGraphs = self._samplers[graph].draw(stream, self._block)
         return copies
 
     def copy(self, graph: int, number: int) -> Inputs:
-        """What the module is given of one copy; made ready for its whole block at once."""
+        """What the module is given of one copy; made ready for its whole block at once, and without noise for all."""
+        if self._unchanged:
+            if graph not in self._clean:
+                alone: Any = clean_copy(self.problem.sites[graph])
+                self._clean[graph] = self._base.inputs(alone)
+            return self._clean[graph]
         copies, place = self.block(graph, number)
         if graph not in self._ready or self._ready[graph][0] is not copies:
             self._ready[graph] = copies, _split(self._base.inputs(copies), len(copies), copies.frame.n_nodes)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
+from starcert.math.frontier import levels_of
 from starcert.objects import Partition
 from starcert.objects.threats import read_threat
 from starcert.system.errors import InvalidParameterError
@@ -17,7 +19,7 @@ from starcert.system.errors import InvalidParameterError
 ANY = -1  # certified against attacks of any size
 KINDS = ("flips", "deletions", "additions", "rewire")
 """Threats of a benchmark: k node pairs that flip, k deleted edges, k added ones, k edges that move."""
-DELETE, ADD, PAIRS = "pairs.delete", "pairs.add", "pairs"
+DELETE, ADD = ".delete", ".add"  # how the names of axes end
 
 State = Literal["certified", "broken", "open"]
 Labels = npt.NDArray[np.int64]
@@ -84,21 +86,42 @@ def kind_of(threat: str) -> tuple[str, int]:
 
 
 def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
-    """What a certificate under noise on all node pairs says; edges that move are deletions and as many additions."""
+    """What a certificate under noise on all node pairs says, in one region or several.
+
+    All ways to divide changes over regions are certified; edges that move are deletions and as many additions.
+    """
     if one.abstained:
         return Outcome(None, 0)
     (kind, most), axes = kind_of(threat), one.noise.axes
     if kind == "flips":
         return Outcome(one.label, one.any_flips_to(most), min(map(sum, one.broken), default=None))
-    wanted = {"deletions": (DELETE,), "additions": (ADD,), "rewire": (DELETE, ADD)}[kind]
-    places = [axes.index(axis if axis in axes else PAIRS) for axis in wanted]  # noise may not tell them apart
+    sorts = [sort for sort in (DELETE, ADD) if kind in ("rewire", "deletions" if sort == DELETE else "additions")]
+    # Axes of all regions on which such a change counts: noise may not tell deletions from additions.
+    places = [[place for place, axis in enumerate(axes) if axis.endswith(sort) or "." not in axis] for sort in sorts]
 
     def withstands(size: int) -> bool:
-        return one.certified(tuple(size * places.count(place) for place in range(len(axes))))
+        return all(map(one.certified, levels_within(size, places, len(axes))))
 
     certified = next((size for size in range(1, most + 1) if not withstands(size)), most + 1) - 1
-    alone = [level[places[0]] for level in one.broken if len(wanted) == 1 and sum(level) == level[places[0]]]
-    return Outcome(one.label, certified, min(alone, default=None) if wanted[0] in axes else None)
+    sure = {place for place, axis in enumerate(axes) if axis.endswith(sorts[0])} if len(sorts) == 1 else set()
+    alone = [sum(level) for level in one.broken if sure.issuperset(np.flatnonzero(level).tolist())]
+    return Outcome(one.label, certified, min(alone, default=None))
+
+
+def levels_within(size: int, places: Sequence[Sequence[int]], n_axes: int) -> Iterator[tuple[int, ...]]:
+    """Every way to divide this many changes of each sort over the axes that they count on.
+
+    Example:
+        >>> list(levels_within(1, [[0, 2], [1]], 3))
+        [(1, 1, 0), (0, 1, 1)]
+    """
+    ways = [list(levels_of(size, (size,) * len(each))) for each in places]
+    for chosen in product(*ways):
+        level = [0] * n_axes
+        for some, changes in zip(places, chosen, strict=True):
+            for place, number in zip(some, changes, strict=True):
+                level[place] += number
+        yield tuple(level)
 
 
 def exact_result(

@@ -18,6 +18,7 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
 from starcert.system.files import versions, write_whole
 from starcert.system.processes import one_torch_thread
+from starcert_studies.benchmark.corrected import Corrected
 from starcert_studies.benchmark.data import (
     FILES,
     FOLDS,
@@ -42,12 +43,13 @@ from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
 METHODS = {group: OF_GRAPHS.get(group, ()) + OF_NODES.get(group, ()) for group in OF_GRAPHS | OF_NODES}
+METHODS["corrected"] = (Corrected,)
 """Methods by groups that share what is trained, of graphs and of nodes; those of graphs that take longest first."""
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
 """Settings of a first look."""
-WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "one-way": 2}  # how long groups take, about
+WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "regions": 3, "one-way": 2}  # how long groups take, about
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Benchmark(Work):
             elif isinstance(field.default, bool):
                 as_flag(value, Path(), field.name)
             elif isinstance(field.default, int):
-                whole_number(field.name, value, 0 if field.name in ("seed", "own_samples") else 1)
+                whole_number(field.name, value, 0 if field.name in ("seed", "own_samples", "only") else 1)
+        whole_number("only", self.only, 0, 3)
         whole_number("folds", self.folds, 1, FOLDS)
         object.__setattr__(self, "columns", as_columns(self.columns, Path(), "columns"))
         check_data(self.data, self.columns)
@@ -183,7 +186,7 @@ def judge(
         raise StarcertError(f"{name}: gives other data in another process. {hint}")
     with one_torch_thread():
         cut, networks = cut_of(setting, name, fold), Networks(setting, model)
-        for made in (method(networks) for method in setting.classes(group, name)):
+        for made in (each(networks) for each in setting.classes(group, name) if each.fits(cut.taught)):
             for threat in setting.threats:
                 kind, most = kind_of(threat)
                 fitted = made.fit(cut.taught, cut.held, f"{kind}:{min(setting.chosen_for, most)}")

@@ -15,6 +15,7 @@ from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset, arcs, motif
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
+from starcert.objects.binding import Regions
 from starcert.system.errors import StarcertWarning
 from starcert_studies.small_noise import here
 from starcert_studies.voted import ALPHA
@@ -48,6 +49,7 @@ class Work:
     drawn_epochs: int = 40  # and epochs of training on them, at most
     of_a_class: int = 20  # nodes of a class to learn from, and as many that choose
     nodes: int = 1_000  # that are tested in a split, at most
+    only: int = 0  # 1 to 3: the try that every method with several is held to; 0: validation chooses
     seed: int = 1  # of folds, weights, training and votes
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # which column of a table holds what
 
@@ -85,14 +87,30 @@ class Networks:
             self._made[key] = Timed(value, time.perf_counter() - start), about
         return self._made[key][0]
 
+    def tries(self, settings: Sequence[Made]) -> Sequence[Made]:
+        """The settings that a method tries: all of them, or the one that methods are held to."""
+        place = min(self.work.only, len(settings)) - 1
+        return settings if place < 0 else settings[place : place + 1]
+
     def choosing(self, validation: Dataset) -> Dataset:
         """The validation graphs that choose among tries."""
         return validation.limited(self.work.held, self.work.seed)
 
-    def network(self, train: Dataset, validation: Dataset, rates: Rates = (0.0, 0.0), layers: int = 3) -> Timed:
-        """A smoothed network, trained with its noise, or without any."""
-        made = lambda: train_network(self.work, self.model, train, validation, rates, layers)  # noqa: E731
-        return self.once(made, "network", id(train), rates, layers, about=train)
+    def network(
+        self,
+        train: Dataset,
+        validation: Dataset,
+        rates: Rates = (0.0, 0.0),
+        layers: int = 3,
+        regions: Regions | None = None,
+    ) -> Timed:
+        """A smoothed network, trained with its noise, or without any; rates are those of two regions, if there are."""
+        noise = pairs_noise(*rates) if regions is None else sc.Noise(core=rates[0], rest=rates[1])
+
+        def made() -> sc.SmoothedClassifier:
+            return train_network(self.work, self.model, train, validation, noise, layers, regions)
+
+        return self.once(made, "network", id(train), noise, layers, about=train)
 
     def certificates(
         self,
@@ -110,7 +128,13 @@ class Networks:
 
 
 def train_network(
-    work: Work, model: str, train: Dataset, validation: Dataset, rates: Rates, layers: int
+    work: Work,
+    model: str,
+    train: Dataset,
+    validation: Dataset,
+    noise: sc.Noise,
+    layers: int,
+    regions: Regions | None = None,
 ) -> sc.SmoothedClassifier:
     """A network trained with noise; graphs without node data show it degrees."""
     (device, _), graph = here(), train.graphs[0]
@@ -123,7 +147,7 @@ def train_network(
     with own_generator(work.seed, "cpu"):
         module = MODELS[model](columns, n_classes, hidden=work.hidden, layers=layers)
     base = from_pyg(module.to(device), n_classes=n_classes, features=seen)
-    smoothed = sc.SmoothedClassifier(base, pairs_noise(*rates), alpha=ALPHA)
+    smoothed = sc.SmoothedClassifier(base, noise, regions, alpha=ALPHA)
     most = work.drawn_epochs if train.name in DRAWN else work.max_epochs
     epochs = max(1, min(most, work.steps * BATCH // len(train)))
     with warnings.catch_warnings():
