@@ -264,7 +264,7 @@ def test_settings_come_from_a_file_and_options(tmp_path):
     assert Benchmark.of(None, True, data=["motif"]).folds == 1
     assert len({part.name for part in setting.parts()}) == 2 * 3 * (len(METHODS) + 1)  # and the corrected head
     file.write_text("sampels = 5")
-    with pytest.raises(sc.InvalidParameterError, match="sampels"):
+    with pytest.raises(sc.StarcertError, match="no setting 'sampels'"):
         Benchmark.of(file, False)
     for wrong in (
         {"data": ["motiv"]},
@@ -337,11 +337,11 @@ def test_what_a_bound_from_outside_states_is_not_proved(theirs, monkeypatch):
     monkeypatch.setattr(sc.archive.Archive, "stated_by", "a bound")
     found = read_theirs(theirs(certificates="certificates.json", note="N"))
     assert found.standing == "as stated"
-    assert found.note == "N Flips are those in pairs. It follows from what a bound states, which is not proved."
+    assert found.note == "N Changes are those in pairs. It follows from what a bound states, which is not proved."
 
 
 def test_false_or_overstated_results_are_refused(theirs, tmp_path):
-    with pytest.raises(sc.StarcertError, match=r"proves 0\.5000 at 0 flips, and 0\.9000 is stated"):
+    with pytest.raises(sc.StarcertError, match=r"0\.5000 is proved at size 0, and 0\.9000 is stated"):
         read_theirs(theirs(certificates="certificates.json", certified={"0": 0.9}))
     for wrong in ({}, {"certified": {"1": 2}, "objects": 1}, {"method": 3}, {"certified": {"1": 0.5}}):
         with pytest.raises(sc.StarcertError, match="cannot be read"):

@@ -230,7 +230,8 @@ def test_a_page_shows_what_files_prove_and_what_is_stated(done, tmp_path):
     out, lines = done
     copy = shutil.copytree(out, tmp_path / "copy")
     plain = next(line for line in lines if line.method == "plain")
-    names = [f"{out}/certificates/own-rings-0-plain-flips-3.json"] * 2  # of two folds, say
+    names = [f"{out}/certificates/own-rings-0-plain-flips-3.json", "again.json"]  # of two folds, say
+    shutil.copy(names[0], tmp_path / "again.json")
     proved, stated = written(tmp_path, certificates=names, note="N"), tmp_path / "stated.json"
     stated.write_text(json.dumps({"method": "S", "data": "D", "objects": 9, "certified": {"1": 0.5}}))
     run_benchmark(Benchmark(**LITTLE), copy, theirs=[proved, stated], progress=False)
@@ -266,9 +267,12 @@ def test_false_and_unfit_files_are_refused(done, tmp_path):
         '"certified_size": 1', '"certified_size": 2'))  # fmt: skip
     with pytest.raises(sc.StarcertError, match="of its claims are false"):
         read_theirs(written(tmp_path, certificates=["plain.json"]))
-    for wrong in ({"certificates": "nothing.json"}, {"certificates": []}, {"certificates": "plain.json", "thread": 1}):
-        with pytest.raises(sc.StarcertError):
-            read_theirs(written(tmp_path, **wrong))
+    twice = ["plain.json", "plain.json"]
+    for wrong, why in (("nothing.json", "nothing.json"), ([], "must name files"), (twice, "each of them once")):
+        with pytest.raises(sc.StarcertError, match=why):
+            read_theirs(written(tmp_path, certificates=wrong))
+    with pytest.raises(sc.StarcertError, match="'thread' is none of"):
+        read_theirs(written(tmp_path, certificates="plain.json", thread="flips"))
 
 
 def test_voters_are_counted_with_ties_against_the_method(tmp_path):

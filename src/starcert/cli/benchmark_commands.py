@@ -38,10 +38,14 @@ def benchmark(
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="A group of methods, or file.py:Class; may be repeated.", show_default="all"),
+        typer.Option(
+            help="two-way, isotropic, one-way, hashed, plain, blind, or one of your own; may be repeated.",
+            metavar="GROUP|FILE.PY:CLASS",
+            show_default="all",
+        ),
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option(help="A network, gin or gcn; may be repeated.", show_default="gin")
+        list[str] | None, typer.Option(help="A network; may be repeated.", metavar="gin|gcn", show_default="gin")
     ] = None,
     threat: Annotated[
         list[str] | None,
@@ -65,7 +69,11 @@ def benchmark(
     ] = False,
     theirs: Annotated[
         list[Path] | None,
-        typer.Option("--with", help="Results of another method, proved or marked as stated; may be repeated."),
+        typer.Option(
+            "--with",
+            help="Results of another method, proved or marked as stated; may be repeated.",
+            metavar="THEIRS.JSON",
+        ),
     ] = None,
 ) -> None:
     """Compare methods on the same folds: what is right and certified, beside a model that sees no edge.

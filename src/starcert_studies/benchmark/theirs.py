@@ -79,6 +79,8 @@ def read_theirs(path: Path) -> Theirs:
         raise StarcertError(f"{path}: cannot be read as results of a method ({what}). {hint}") from error
     if "certificates" in given:
         files = given["certificates"] if isinstance(given["certificates"], list) else [given["certificates"]]
+        if not files or len({*map(str, files)}) < len(files):
+            raise StarcertError(f"{path}: 'certificates' must name files, each of them once.")
         found = _together([_proved(path.parent / str(file), kind, max([*stated, SIZES[-1]])) for file in files])
     if found is None:
         return Theirs(given["method"], given["data"], kind, stated, objects, proved=False, note=note)
@@ -95,8 +97,6 @@ def read_theirs(path: Path) -> Theirs:
 
 def _together(parts: Sequence[Proved]) -> Proved:
     """What several files show, such as one for each fold."""
-    if not parts:
-        raise InvalidParameterError("certificates", "name a file", [])
     known = [each.most for each in parts if each.most is not None]
     notes = dict.fromkeys(note for each in parts for note in each.notes)
     by = dict.fromkeys(each.stated_by for each in parts if each.stated_by)
