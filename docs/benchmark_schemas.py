@@ -39,7 +39,7 @@ def settings_schema() -> Schema:
         if isinstance(each.default, tuple):
             found[each.name]["minItems"] = 1
         elif type(each.default) is int:
-            found[each.name]["minimum"] = 0 if each.name in ("seed", "own_samples") else 1
+            found[each.name]["minimum"] = 0 if each.name in ("seed", "own_samples", "only") else 1
     found["folds"]["maximum"] = 10
     found["models"]["items"] = {"enum": list(MODELS)}
     found["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
@@ -50,7 +50,8 @@ def settings_schema() -> Schema:
 
 def results_schema() -> Schema:
     """The schema of `benchmark.json`."""
-    from starcert_studies.benchmark.run import Benchmark  # noqa: PLC0415  (torch)
+    from starcert_studies.benchmark.expectations import Expectation  # noqa: PLC0415  (torch)
+    from starcert_studies.benchmark.run import Benchmark  # noqa: PLC0415
     from starcert_studies.benchmark.table import Line  # noqa: PLC0415
     from starcert_studies.benchmark.theirs import Theirs  # noqa: PLC0415
 
@@ -63,6 +64,7 @@ def results_schema() -> Schema:
         "devices": texts | described("What computed."),
         "lines": {"type": "array", "items": _record(Line)} | described(Line.__doc__),
         "theirs": {"type": "array", "items": _record(Theirs)} | described(Theirs.__doc__),
+        "expectations": {"type": "array", "items": _record(Expectation)} | described(Expectation.__doc__),
         "published": {"type": "array", "items": by_name} | described("Figures of others, and their sources."),
     }
     return {"$schema": DIALECT, "title": "Results of starcert benchmark", **object_of(top, tuple(top))}

@@ -62,7 +62,7 @@ def test_molecules_are_numbered_as_in_the_data_and_tested_only():
     for number, graph, label in zip(cut.numbers, cut.tested.graphs, cut.tested.labels, strict=True):
         assert (every.graphs[number].key, every.labels[number]) == (graph.key, label)
     small = [graph for graph in every.graphs if graph.n_nodes <= 20]
-    untested = {id(graph) for graph in cut.untested.graphs}
+    untested = {id(graph) for part in (cut.taught, cut.held) for graph in part.graphs}
     assert len(untested) == len(cut.taught) + len(cut.held) == len(small) - len(small) // 10 - (len(small) % 10 > 3)
     assert untested.isdisjoint(map(id, cut.tested.graphs))
 

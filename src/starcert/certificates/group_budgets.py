@@ -48,7 +48,11 @@ def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
         >>> budget_of(Rewire(2), typed=False).cells(2), budget_of(Deletions(1) + Additions(2), typed=False).cells(2)
         ([(2, 2)], [(0, 2), (1, 1)])
     """
-    apart_of = {AnyFlips: (threat.most, threat.most), Deletions: (threat.most, 0), Additions: (0, threat.most)}
+    apart_of: dict[type[Threat], Cell] = {
+        AnyFlips: (threat.most, threat.most),
+        Deletions: (threat.most, 0),
+        Additions: (0, threat.most),
+    }
     if apart and type(threat) in apart_of:
         return Budget(_shared(*apart_of[type(threat)]))
     if type(threat) in SINGLE:
