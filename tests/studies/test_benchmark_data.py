@@ -22,8 +22,9 @@ from starcert.cli import app
 from starcert.files import is_exact, verify, verify_exact
 from starcert_studies.benchmark import data as source
 from starcert_studies.benchmark import run
+from starcert_studies.benchmark.outcomes import KINDS, outcome_of
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
-from starcert_studies.benchmark.theirs import read_theirs
+from starcert_studies.benchmark.theirs import _reach, read_theirs
 from starcert_studies.benchmark.work import Work
 
 OWN = """
@@ -273,6 +274,32 @@ def test_false_and_unfit_files_are_refused(done, tmp_path):
             read_theirs(written(tmp_path, certificates=wrong))
     with pytest.raises(sc.StarcertError, match="'thread' is none of"):
         read_theirs(written(tmp_path, certificates="plain.json", thread="flips"))
+
+
+@pytest.mark.parametrize("law", [sc.Flip(0.2), sc.Flip(delete=0.4, add=0.1), sc.Flip(delete=0.9, add=0)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_reaches_as_far_as_the_certificate_itself(law, kind):
+    noise = sc.Noise(pairs=law)
+    n_axes = len(noise.axes)
+    bounds = sc.Bounds.certain([0.999, 0.95, 0.75])
+    for ours, theirs in zip(
+        sc.certify(bounds, noise, capacity=[(100,) * n_axes] * 3),
+        sc.certify(bounds, noise, max_radius=(20,) * n_axes),  # how many sites there are is not known
+        strict=True,
+    ):
+        assert _reach(theirs, kind, 9) == outcome_of(ours, f"{kind}:9").certified
+
+
+def test_files_of_several_regions_count_changes_anywhere():
+    bounds = sc.Bounds.certain([0.99])
+    (one,) = sc.certify(bounds, sc.Noise({"a": sc.Flip(0.2), "b": sc.Flip(delete=0.3, add=0.05)}), max_radius=(20,) * 3)
+    for kind, allowed in (("flips", (1, 1, 1)), ("deletions", (1, 1, 0)), ("additions", (1, 0, 1))):
+        reach = _reach(one, kind, 9)
+        every = [level for level in np.ndindex(4, 4, 4) if sum(level) == reach + 1]
+        inside = [level for level in every if all(ok or not n for n, ok in zip(level, allowed, strict=True))]
+        assert reach < 3
+        assert not all(one.certified(level) for level in inside)
+        assert all(one.certified(tuple(np.eye(3, dtype=int)[axis] * reach)) for axis in range(3) if allowed[axis])
 
 
 def test_voters_are_counted_with_ties_against_the_method(tmp_path):

@@ -101,9 +101,7 @@ def source_of(entry: str) -> str | Path | Reference:
     if entry in DRAWN or entry in local_names():
         return entry
     if entry in FILES:
-        if file_of(entry) is None:
-            hint = f"Give the folder of its file {Path(FILES[entry]).name} in the environment variable STARCERT_DATA."
-            raise InvalidParameterError("data", "be there", entry, hint)
+        _found_file(entry)
         return entry
     found = as_data(entry, Path.cwd(), "data")
     own = {each.lower(): each for each in (*local_names(), *FILES, *DRAWN)}
@@ -137,6 +135,19 @@ def file_of(name: str) -> Path | None:
     return next((place / file for place in places if (place / file).is_file()), None)
 
 
+@lru_cache(maxsize=1)
+def nodes_of(name: str) -> Dataset:
+    """The largest connected component of a graph that is known by name."""
+    return npz(_found_file(name), largest_component=True)
+
+
+def _found_file(name: str) -> Path:
+    if (file := file_of(name)) is None:
+        hint = f"Give the folder of its file {Path(FILES[name]).name} in the environment variable STARCERT_DATA."
+        raise InvalidParameterError("data", "be there", name, hint)
+    return file
+
+
 def has_columns(entry: str) -> bool:
     """Whether the setting `columns` can say something about data: about a table, or tensors by their names."""
     source = source_of(entry)
@@ -152,9 +163,7 @@ def data_of(entry: str, columns: Mapping[str, str] | None = None) -> Dataset:
 def _data_of(entry: str, columns: Columns) -> Dataset:
     source, names = source_of(entry), dict(columns)
     if isinstance(source, str) and source in FILES:
-        file = file_of(source)
-        assert file is not None
-        return npz(file, largest_component=True)
+        return nodes_of(source)
     data = load_graphs(source, of_nodes=True, columns=names, quiet=True)
     if len(data) == 1 and not data.of_nodes and "y" in data.graph.node_data:  # the classes of its nodes
         hidden = names.get("label", "y")  # the same classes again, which no model may see
