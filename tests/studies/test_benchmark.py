@@ -196,9 +196,9 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
 
 
-@pytest.mark.parametrize("core", [0.1, sc.Flip(delete=0.4, add=0.1)])
+@pytest.mark.parametrize("core", [0.1, 0.45, sc.Flip(delete=0.4, add=0.1)])
 def test_changes_in_several_regions_are_certified_however_they_are_divided(core):
-    noise = sc.Noise(core=core, rest=0.3)
+    noise = sc.Noise(core=core, rest=0.15)
     (one,) = sc.certify(sc.Bounds.certain([0.97]), noise, capacity=[(6, 9, 12)[: len(noise.axes)]])
     fits = {kind: np.array([not axis.endswith(other) for axis in noise.axes])
             for kind, other in (("flips", "?"), ("deletions", ".add"), ("additions", ".delete"))}  # fmt: skip

@@ -108,4 +108,4 @@ def test_table_counts_what_is_right_and_certified_of_all_folds():
 
 
 def test_settings_are_json():
-    assert np.all([isinstance(value, int | tuple) for value in asdict(worth.GraphRows()).values()])
+    assert np.all([isinstance(value, int | tuple | dict) for value in asdict(worth.GraphRows()).values()])
