@@ -40,7 +40,7 @@ WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "one-way": 2}  # how long 
 class Benchmark(Work):
     """What is compared: each field is a key of the file that `starcert benchmark` reads."""
 
-    data: tuple[str, ...] = ("MUTAG",)  # names of TU data sets, motif or arcs
+    data: tuple[str, ...] = ("MUTAG",)  # names of TU data sets, motif or arcs, Cora-ML or Citeseer
     folds: int = 5  # of ten stratified folds; of the data that are drawn, how many draws
     methods: tuple[str, ...] = tuple(METHODS)  # groups of methods; file.py:Class for one of your own
     models: tuple[str, ...] = ("gin",)  # networks: gin, gcn
