@@ -15,8 +15,9 @@ import numpy as np
 from starcert.system.processes import one_torch_thread
 from starcert_studies.benchmark.data import Nodes, data_of
 from starcert_studies.benchmark.methods import Fitted, Method
-from starcert_studies.benchmark.node_methods import BlindNodes, OneWayNodes, OverLinks, VotesOfLinks
+from starcert_studies.benchmark.node_methods import BlindNodes, OverLinks, VotesOfLinks
 from starcert_studies.benchmark.node_networks import node_certificates, weights_of
+from starcert_studies.benchmark.node_smoothing import OneWayNodes
 from starcert_studies.benchmark.outcomes import Result
 from starcert_studies.benchmark.work import Networks, Work
 from starcert_studies.small_noise import here

@@ -209,7 +209,7 @@ def test_the_page_of_several_studies(done):
 
 def test_every_study_is_there():
     names = ["synthetic", "samples", "kernels", "mutag", "evidence", "threats", "digits", "bonds", "arcs", "cora"]
-    names += ["regression", "tight", "worth"]
+    names += ["regression", "tight", "worth", "controls"]
     assert [name for name in STUDIES if name != "tiny"] == names
     for name in names:
         assert STUDIES[name].name == name

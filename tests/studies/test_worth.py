@@ -15,7 +15,7 @@ import torch
 
 from starcert.classifiers import from_pyg
 from starcert_studies import worth, worth_bonds, worth_methods, worth_nodes
-from starcert_studies.benchmark import node_methods
+from starcert_studies.benchmark import node_methods, node_smoothing
 
 
 def molecules(n: int = 12) -> sc.datasets.Dataset:
@@ -87,7 +87,9 @@ def test_gains_are_paired_and_count_a_node_once():
 
 
 def test_every_method_has_three_tries():
-    assert len(worth_bonds.TRIES) == len(node_methods.OneWayNodes.settings) == len(node_methods.OverLinks.settings) == 3
+    assert (
+        len(worth_bonds.TRIES) == len(node_smoothing.OneWayNodes.settings) == len(node_methods.OverLinks.settings) == 3
+    )
     assert all(len(node_methods.weights_and_bonuses(asked)) == 3 for asked in worth_nodes.ASKED)
 
 

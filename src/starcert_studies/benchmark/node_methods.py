@@ -3,6 +3,8 @@
     BlindNodes       does not look at links: certified against any number of changes
     PlainNodes       a network without noise, every deleted link tried
     NodeSmoothing    votes under noise on all links, by p_A: isotropic, sparsity-aware, or one-way
+    EvidenceNodes    the same votes and votes at attacked graphs, for single deleted links
+    FallbackNodes    that one, with the blind answer where no other class is likely enough
     NodesHashed…     one voter for each group of node pairs, certified by counting voters or exactly
     VotesOfLinks     blind scores and one vote of every linked node, certified exactly
     OverLinks        blind scores propagated over links, certified exactly against one link
@@ -33,39 +35,25 @@ from starcert.objects.neighbours import nearest_neighbours
 from starcert.objects.threats import read_threat
 from starcert.voting.counting import answers_on
 from starcert_studies.benchmark import methods
-from starcert_studies.benchmark.methods import Fitted, Held, Method, Tried
-from starcert_studies.benchmark.node_networks import (
-    NODE_MODELS,
-    Whole,
-    blind_start,
-    node_certificates,
-    node_network,
-    validation_weights,
+from starcert_studies.benchmark.methods import Fitted, Method
+from starcert_studies.benchmark.node_networks import Whole, blind_start, node_network
+from starcert_studies.benchmark.node_smoothing import (
+    EvidenceNodes,
+    FallbackNodes,
+    IsotropicNodes,
+    NodeMethod,
+    NodeSmoothing,
+    OneWayNodes,
+    TriedNodes,
 )
-from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, kind_of, outcome_of
-from starcert_studies.benchmark.work import Rates, Timed
-from starcert_studies.voted import ALPHA
+from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, kind_of
+from starcert_studies.benchmark.work import Timed
 
 Truths = npt.NDArray[np.bool_]
 
-# Of 2,810 nodes, an absent link is added at a rate of 0.002 about as often as there are links.
-ISOTROPIC = ((0.002, 0.002), (0.005, 0.005), (0.01, 0.01))
-TWO_WAY = ((0.4, 0.0005), (0.6, 0.001), (0.8, 0.002))
-ONE_WAY = ((0.7, 0.0), (0.8, 0.0), (0.9, 0.0))
 PLAIN: dict[str, tuple[str, tuple[float, ...]]] = {"gin": ("link_weight", (0.5, 1, 2)), "gcn": ("hidden", (16, 32, 64))}
 """What is tried of a plain network."""
 OWN = (0.1, 0.2, 0.3)  # what scores count that are not propagated
-
-
-class NodeMethod(Method):
-    """A method whose objects are `Nodes`, with all that it finds about all nodes of the graph."""
-
-    of_nodes = True
-
-    @property
-    @override
-    def network(self) -> str:
-        return NODE_MODELS[self.networks.model] if self.trains else ""
 
 
 class BlindNodes(NodeMethod):
@@ -82,50 +70,6 @@ class BlindNodes(NodeMethod):
     def certify(self, objects: Any, threat: str) -> Result:
         answers = self.start.logits.argmax(axis=1)[objects.numbers]
         return Result(threat, tuple(Outcome(int(each), ANY) for each in answers), None, 0, 1)
-
-
-class TriedNodes(NodeMethod, Tried):
-    """A method with several settings, of which validation nodes choose one."""
-
-    @override
-    def held(self, train: Any, validation: Any) -> Held:
-        return Held(validation, validation.labels, validation_weights(self.networks, train, validation))
-
-
-class NodeSmoothing(TriedNodes):
-    """A network trained with noise on links and certified by its votes on noisy copies, at three levels of noise.
-
-    Votes that choose are not those that certify: copies of the graph are the same for all its nodes, and a choice that
-    has seen them would spend more than alpha.
-    """
-
-    name, certifies = methods.Smoothing.name, methods.Smoothing.certifies
-    settings: Sequence[Any] = TWO_WAY
-
-    @override
-    def model(self, setting: Rates, train: Any, validation: Any) -> Timed:
-        return node_network(self.networks, train, validation, setting)
-
-    @override
-    def judge(self, model: sc.SmoothedClassifier, objects: Any, threat: str, *, choosing: bool = False) -> Result:
-        work = self.networks.work
-        samples, seed = (work.choosing_samples, work.seed + 1) if choosing else (work.samples, work.seed)
-        found, seconds = node_certificates(self.networks, model, objects.graph, samples, seed)
-        passes = int(found.votes.counts[0].sum() + found.votes.selection[0].sum())
-        outcomes = tuple(outcome_of(found[node], threat) for node in objects.numbers.tolist())
-        return Result(threat, outcomes, ALPHA, passes * len(objects), passes, seconds)
-
-
-class IsotropicNodes(NodeSmoothing):
-    """One rate for present and absent links."""
-
-    name, settings = methods.Isotropic.name, ISOTROPIC
-
-
-class OneWayNodes(NodeSmoothing):
-    """Links are deleted and never added (randomised ablation)."""
-
-    name, settings = methods.OneWay.name, ONE_WAY
 
 
 class DecidedNodes(TriedNodes):
@@ -326,7 +270,7 @@ def largest_sizes(survives: Callable[[int], Truths], most: int, n: int) -> Whole
 
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
-    "two-way": (NodeSmoothing,),
+    "two-way": (NodeSmoothing, EvidenceNodes, FallbackNodes),
     "isotropic": (IsotropicNodes,),
     "one-way": (OneWayNodes,),
     "hashed": (NodesHashedByCounting, NodesHashedExactly),

@@ -28,6 +28,7 @@ Real = npt.NDArray[np.float64]
 
 NODE_MODELS = {"gin": "propagation", "gcn": "gcn"}
 """What classifies nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
+ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
 RATE, DECAY, CHECK_EVERY = 1e-2, 5e-4, 10
 
 
@@ -151,9 +152,19 @@ def train_node_network(
 
 
 def node_certificates(
-    networks: Networks, smoothed: sc.SmoothedClassifier, graph: sc.Graph, samples: int, seed: int
+    networks: Networks,
+    smoothed: sc.SmoothedClassifier,
+    graph: sc.Graph,
+    samples: int,
+    seed: int,
+    own: int | None = None,
 ) -> Timed:
-    """Certificates of all nodes, by votes that are counted once for all threats."""
+    """Certificates of all nodes, by votes that are counted once for all threats.
+
+    With `own`, single deleted links are decided by evidence, from at most that many votes at attacked graphs.
+    """
     how: dict[str, Any] = {"samples": samples, "seed": seed, "voting": sc.Voting(progress=False)}
+    if own is not None:
+        how |= {"threat": ONE_LINK, "evidence": sc.Evidence(own_samples=own)}
     made = lambda: smoothed.certify([graph], **how)  # noqa: E731
-    return networks.once(made, id(smoothed), id(graph), samples, seed, about=(smoothed, graph))
+    return networks.once(made, id(smoothed), id(graph), samples, seed, own, about=(smoothed, graph))
