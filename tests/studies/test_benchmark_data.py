@@ -153,6 +153,7 @@ def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
     n = 60
     at = np.arange(n)
     np.savez("cycle.npz", adj_data=np.ones(n), adj_indices=(at + 1) % n, adj_indptr=np.arange(n + 1), adj_shape=[n, n],
+             attr_data=np.ones(n), attr_indices=at, attr_indptr=np.arange(n + 1), attr_shape=[n, n],
              labels=at % 2)  # fmt: skip
     assert source.is_of_nodes("cycle.npz")
     cut = source.cut_of(Work(of_a_class=5), "cycle.npz", 0)
@@ -160,7 +161,10 @@ def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
     with pytest.raises(sc.StarcertError, match="class '0' has 30 nodes; the folds need 41 of each"):
         source.notes_on(Work(), "cycle.npz")
     with pytest.raises(sc.InvalidParameterError, match="fit the data"):
-        run_benchmark(Benchmark(data=("cycle.npz",), of_a_class=5, methods=("plain",)), Path("none"), progress=False)
+        run_benchmark(Benchmark(data=("cycle.npz",), of_a_class=5, methods=("regions",)), Path("none"), progress=False)
+    np.savez("bare.npz", **{name: each for name, each in np.load("cycle.npz").items() if "attr" not in name})
+    with pytest.raises(sc.StarcertError, match="its nodes have no data x"):
+        run_benchmark(Benchmark(data=("bare.npz",), of_a_class=5), Path("none"), progress=False)
 
 
 def test_names_are_those_of_data_sets_first_and_nearest():

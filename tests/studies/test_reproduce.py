@@ -214,4 +214,4 @@ def test_every_study_is_there():
     for name in names:
         assert STUDIES[name].name == name
         assert STUDIES[name].load().texts["about"]
-    assert [name for name in names if STUDIES[name].alone] == ["cora", "tight", "worth"]
+    assert [name for name in names if STUDIES[name].alone] == ["cora", "tight", "worth", "controls"]

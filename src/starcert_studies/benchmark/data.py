@@ -214,6 +214,9 @@ def notes_on(work: Work, name: str) -> list[str]:
         return []
     data, place = data_of(name, work.columns), f"{name}: "
     if data.of_nodes:
+        if "x" not in data.graph.node_data:
+            hint = "Methods of nodes learn from node data x, such as words: give each node a row of numbers."
+            raise StarcertError(f"{place}its nodes have no data x. {hint}")
         _check_classes(place, data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class.")
         return list(data.said)
     fits = fitting(work, data)
