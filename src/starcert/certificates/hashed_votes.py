@@ -95,7 +95,7 @@ class HashedVotes:
 
     def copies(self, graphs: Sequence[GraphLike]) -> list[list[Graph]]:
         """What each voter sees of each graph: the graphs to train it on, all of one graph with its label."""
-        return [[voter.graph for voter in self._voters(sites)] for sites in self._problem(graphs).sites]
+        return [list(self._seen(sites)) for sites in self._problem(graphs).sites]
 
     def predict(self, graphs: Sequence[GraphLike]) -> Whole:
         """The answer to each graph, or target of a graph."""
@@ -204,15 +204,19 @@ class HashedVotes:
                 raise InvalidParameterError("regions", f"be {' and '.join(self.groups)}", ", ".join(sites.regions))
         return problem
 
+    def _seen(self, sites: Sites) -> Iterator[Graph]:
+        """What each voter sees."""
+        home, group = self._groups_of(sites, *sites.graph.edges.T)
+        for voter in product(*map(range, self.groups.values())):
+            yield sites.graph.with_some_edges((home < 0) | (group == np.array(voter)[home]))
+
     def _voters(self, sites: Sites, *, attacked: bool = False) -> Iterator[Sites]:
         """What each voter sees, and the pairs of its group, if they are attacked."""
-        graph, numbers = sites.graph, list(self.groups.values())
-        home, group = self._groups_of(sites, *graph.edges.T)
+        graph, rows = sites.graph, next(iter(self.groups.values()))
         u, v = sites.coordinates(np.arange(sites.n_sites if attacked else 0))
-        pairs = self.hash.groups(graph, u, v, numbers[0])  # only those of one region are attacked
-        for voter in product(*map(range, numbers)):
-            seen = graph.with_some_edges((home < 0) | (group == np.array(voter)[home]))
-            mine = pairs == voter[0]
+        pairs = self.hash.groups(graph, u, v, rows)  # only those of one region are attacked
+        for number, seen in enumerate(self._seen(sites)):
+            mine = pairs == number * rows // self.n_voters
             yield Sites(seen, ("all",), (listed(u[mine], v[mine], directed=graph.directed),))
 
     def _groups_of(self, sites: Sites, u: Indices, v: Indices) -> tuple[Indices, Indices]:

@@ -37,6 +37,7 @@ TWO_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05))
 REGIONS = ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05))
 ONE_WAY = ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
 LAYERS, THRESHOLDS, VOTERS = (1, 2, 3), (0.6, 0.75, 0.9), (5, 10, 30)
+COPIES = 5  # of a training graph, at most, that hashed voters learn from
 TRIED = 2  # the most changes of a graph that are tried, or asked evidence about
 
 
@@ -336,8 +337,9 @@ def first_class(_graph: object) -> int:
 
 
 def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
-    """What each voter sees of each graph, with its label."""
-    copies = voting.copies(data.graphs)
+    """What some voters see of each graph, with its label: others of the next graph, so that all voters are there."""
+    apart = -(-voting.n_voters // COPIES)
+    copies = [some[number % apart :: apart] for number, some in enumerate(voting.copies(data.graphs))]
     labels = [label for label, some in zip(data.labels.tolist(), copies, strict=True) for _ in some]
     return Dataset([each for some in copies for each in some], labels, name=data.name)
 
