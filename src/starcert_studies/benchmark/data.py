@@ -267,7 +267,7 @@ def cut_of(work: Work, name: str, fold: int) -> Cut:
 
 def cut_of_nodes(work: Work, data: Dataset, fold: int) -> Cut:
     """A split of the nodes of a graph: some of each class to learn from, as many that choose, the others tested."""
-    parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 1 + fold, work.of_a_class)
+    parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 2 + fold, work.of_a_class)
     taught, held, tested = (Nodes(data, numbers) for numbers in parts)
     tested = tested.limited(work.nodes, work.seed)
     return Cut(taught, held, tested, tested.numbers.tolist())
