@@ -25,7 +25,7 @@ from starcert.datasets.tu_files import local_names
 from starcert.models import GIN
 from starcert.objects import Partition
 from starcert.system.processes import one_torch_thread
-from starcert_studies.benchmark.data import together
+from starcert_studies.benchmark.folds import together
 from starcert_studies.benchmark.work import pairs_noise
 from starcert_studies.cora import LINKS, WORDS
 from starcert_studies.outcome import Report

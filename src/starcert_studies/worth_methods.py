@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starcert.system.processes import one_torch_thread
-from starcert_studies.benchmark.data import Cut, cut_of
+from starcert_studies.benchmark.folds import Cut, cut_of
 from starcert_studies.benchmark.methods import Blind, ByEvidence, Fitted, Method, OneWay, Plain, Smoothing, WithFallback
 from starcert_studies.benchmark.outcomes import Result
 from starcert_studies.benchmark.work import DRAWN, LESS, Networks, Work

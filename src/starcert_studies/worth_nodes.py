@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from starcert.system.processes import one_torch_thread
-from starcert_studies.benchmark.data import Nodes, data_of
+from starcert_studies.benchmark.data import data_of
+from starcert_studies.benchmark.folds import Nodes
 from starcert_studies.benchmark.methods import Fitted, Method
 from starcert_studies.benchmark.node_methods import BlindNodes, OverLinks, VotesOfLinks
 from starcert_studies.benchmark.node_networks import node_certificates, weights_of
@@ -86,7 +87,10 @@ def judge_nodes(setting: SplitOfNodes) -> dict[str, Any]:
 
 
 def smooth_nodes(setting: SplitOfNodes) -> dict[str, Any]:
-    """Smoothing with noise that only deletes links, by p_A: the noise with most validation nodes at one added link."""
+    """Smoothing with noise that only deletes links, by p_A: the noise with most validation nodes at one added link.
+
+    The votes that choose among the noises certify, too: alpha is that of all tries together.
+    """
     (train, validation, test), start = setting.parts, time.perf_counter()
     labels, networks = np.asarray(test.data.labels), setting.networks
     method, best, kept = OneWayNodes(networks), -1.0, None
@@ -101,6 +105,7 @@ def smooth_nodes(setting: SplitOfNodes) -> dict[str, Any]:
             tested = {name: mask[test.numbers] for name, mask in safe.items()}
             best, kept = share, (right[test.numbers], tested, rates[0])
     assert kept is not None
-    row = row_of("one-way noise, p_A", kept[0], kept[1], tries=len(method.settings), alpha=ALPHA,
-                 choice=f"delete {kept[2]}", seconds=time.perf_counter() - start)  # fmt: skip
+    row = row_of("one-way noise, p_A", kept[0], kept[1], tries=len(method.settings),
+                 alpha=len(method.settings) * ALPHA, choice=f"delete {kept[2]}",
+                 seconds=time.perf_counter() - start)  # fmt: skip
     return {"rows": [row], "numbers": test.numbers.tolist(), "device": here()[1]}

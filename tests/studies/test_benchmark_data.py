@@ -22,6 +22,7 @@ from starcert.cli import app
 from starcert.files import is_exact, verify, verify_exact
 from starcert_studies.benchmark import data as source
 from starcert_studies.benchmark import run
+from starcert_studies.benchmark.folds import cut_of
 from starcert_studies.benchmark.outcomes import KINDS, outcome_of
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
 from starcert_studies.benchmark.theirs import _reach, read_theirs
@@ -96,7 +97,7 @@ def test_a_function_gives_graphs_without_types_of_edges():
     assert source.notes_on(Work(), "own.py:rings") == [
         "Types and other data of edges are left out: noise and attacks are on node pairs."]  # fmt: skip
     assert source.data_of("own.py:data").labels.tolist() == found.labels.tolist()
-    cut = source.cut_of(Work(graphs=2), "own.py:rings", 3)
+    cut = cut_of(Work(graphs=2), "own.py:rings", 3)
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (19, 2, 2)
     assert all(graph is found.graphs[number] for graph, number in zip(cut.objects, cut.numbers, strict=True))
 
@@ -156,7 +157,7 @@ def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
              attr_data=np.ones(n), attr_indices=at, attr_indptr=np.arange(n + 1), attr_shape=[n, n],
              labels=at % 2)  # fmt: skip
     assert source.is_of_nodes("cycle.npz")
-    cut = source.cut_of(Work(of_a_class=5), "cycle.npz", 0)
+    cut = cut_of(Work(of_a_class=5), "cycle.npz", 0)
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (10, 10, 40)
     with pytest.raises(sc.StarcertError, match="class '0' has 30 nodes; the folds need 41 of each"):
         source.notes_on(Work(), "cycle.npz")

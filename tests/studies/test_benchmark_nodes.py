@@ -16,7 +16,8 @@ pytest.importorskip("matplotlib")
 from starcert.classifiers import from_node_function
 from starcert.models import LinkPropagation, LinkVotes
 from starcert_studies.benchmark import node_methods, node_networks, node_smoothing
-from starcert_studies.benchmark.data import Nodes, nodes_of
+from starcert_studies.benchmark.data import nodes_of
+from starcert_studies.benchmark.folds import Nodes
 from starcert_studies.benchmark.methods import Held
 from starcert_studies.benchmark.outcomes import KINDS, Outcome, Result
 from starcert_studies.benchmark.run import Benchmark, run_benchmark

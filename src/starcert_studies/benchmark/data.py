@@ -1,4 +1,4 @@
-"""The data of a benchmark, from names, files and functions, and the folds of them that all methods share."""
+"""The data of a benchmark, from names, files and functions: graphs with classes, or one graph with its nodes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,68 +21,12 @@ from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference, TuName
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert_studies.benchmark.work import DRAWN, Work
-from starcert_studies.study import fold_splits, split_nodes
 
 FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 """Graphs whose nodes are classified, by name."""
 FOLDS = 10  # of graphs; each of them is the test part of one
 
 Columns = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Some nodes of a graph, with their classes."""
-
-    data: Dataset  # the graph, with the classes of all its nodes
-    numbers: npt.NDArray[np.int64]  # of these nodes, ascending
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def graph(self) -> sc.Graph:
-        """The graph, as every part of its nodes has it."""
-        graph: sc.Graph = self.data.graph
-        return graph
-
-    @property
-    def labels(self) -> npt.NDArray[np.int64]:
-        """The class of each of these nodes."""
-        return np.asarray(self.data.labels, dtype=np.int64)[self.numbers]
-
-    def limited(self, n: int, seed: int) -> Nodes:
-        """At most n of them, drawn with a seed."""
-        drawn = np.random.default_rng(seed).permutation(self.numbers)[:n]
-        return replace(self, numbers=np.sort(drawn))
-
-
-class Cut(NamedTuple):
-    """A fold: what is learned from, what chooses, what is tested; and the numbers of that in the data."""
-
-    taught: Any  # a `Dataset` of graphs, or `Nodes`
-    held: Any
-    tested: Any
-    numbers: list[int]
-
-    @property
-    def objects(self) -> Any:  # noqa: ANN401  (graphs, or `Nodes`)
-        """What is tested, without a look at its classes: graphs, or nodes of a graph."""
-        return self.tested if isinstance(self.tested, Nodes) else self.tested.graphs
-
-    @property
-    def edges(self) -> list[int]:
-        """How many edges the graph of each of these has."""
-        graphs = [self.tested.graph] * len(self.tested) if isinstance(self.tested, Nodes) else self.tested.graphs
-        return [graph.n_edges for graph in graphs]
-
-
-def together(one: Dataset, other: Dataset) -> Dataset:
-    """All graphs of two parts of a data set."""
-    return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
-
-
-# Where data come from ------------------------------------------------------------------------------------------------
 
 
 def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
@@ -240,34 +183,6 @@ def _check_classes(place: str, data: Dataset, least: int, what: str, hint: str) 
         )
 
 
-# Folds ---------------------------------------------------------------------------------------------------------------
-
-
 def fitting(work: Work, data: Dataset) -> npt.NDArray[np.bool_]:
     """Which graphs are small enough."""
     return np.array([graph.n_nodes <= work.max_nodes for graph in data.graphs], dtype=np.bool_)
-
-
-@lru_cache(maxsize=2)
-def cut_of(work: Work, name: str, fold: int) -> Cut:
-    """The fold of a data set, without graphs that are too large."""
-    if name in DRAWN:
-        sizes = {"train": work.drawn, "validation": max(work.held, work.drawn // 4), "test": work.drawn_graphs}
-        data = DRAWN[name](1_000 * work.seed + fold, **sizes)
-        return Cut(data.train, data.validation, data.test, list(range(len(data.test))))
-    every = data_of(name, work.columns)
-    if every.of_nodes:
-        return cut_of_nodes(work, every, fold)
-    fits = fitting(work, every)
-    taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
-    places = np.flatnonzero(fits)[numbers]
-    named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)
-    return Cut(taught, held, named, [int(each) for each in named.names])
-
-
-def cut_of_nodes(work: Work, data: Dataset, fold: int) -> Cut:
-    """A split of the nodes of a graph: some of each class to learn from, as many that choose, the others tested."""
-    parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 2 + fold, work.of_a_class)
-    taught, held, tested = (Nodes(data, numbers) for numbers in parts)
-    tested = tested.limited(work.nodes, work.seed)
-    return Cut(taught, held, tested, tested.numbers.tolist())

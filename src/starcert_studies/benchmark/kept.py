@@ -6,7 +6,7 @@ from pathlib import Path
 
 import starcert as sc
 from starcert.files import Archive, ExactArchive, write, write_exact
-from starcert_studies.benchmark.data import Cut
+from starcert_studies.benchmark.folds import Cut
 
 
 def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Cut) -> None:

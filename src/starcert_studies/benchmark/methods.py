@@ -27,7 +27,7 @@ import starcert as sc
 from starcert.baselines import blind
 from starcert.datasets import Dataset
 from starcert_studies.benchmark.core_regions import CoreAndRest
-from starcert_studies.benchmark.data import together
+from starcert_studies.benchmark.folds import together
 from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of
 from starcert_studies.benchmark.work import Networks, Rates, Timed, pairs_noise
 from starcert_studies.voted import ALPHA

@@ -18,7 +18,7 @@ from starcert.classifiers.features import sparse
 from starcert.models import NodeGCN, NodePropagation
 from starcert.models.fitting import own_generator
 from starcert.system.errors import StarcertWarning
-from starcert_studies.benchmark.data import Nodes
+from starcert_studies.benchmark.folds import Nodes
 from starcert_studies.benchmark.work import Networks, Rates, Timed, Work, pairs_noise
 from starcert_studies.small_noise import here
 from starcert_studies.voted import ALPHA

@@ -99,7 +99,7 @@ def _methods(lines: Sequence[Line]) -> list[Line]:
 
 
 def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:
-    name, kind = f"{data}-{lines[0].kind}", lines[0].kind
+    name, kind = f"{data}-{threat.replace(':', '-')}", lines[0].kind
     drawn = draw(lines)
     for ending, content in drawn.items():
         write_whole(out / "figures" / f"{name}.{ending}", [content])

@@ -24,12 +24,12 @@ from starcert_studies.benchmark.data import (
     FOLDS,
     called,
     check_data,
-    cut_of,
     digest_of,
     file_name,
     is_of_nodes,
     notes_on,
 )
+from starcert_studies.benchmark.folds import cut_of
 from starcert_studies.benchmark.kept import keep
 from starcert_studies.benchmark.methods import METHODS as OF_GRAPHS
 from starcert_studies.benchmark.methods import Method
@@ -42,14 +42,16 @@ from starcert_studies.benchmark.work import DRAWN, LESS, MODELS, Networks, Work
 from starcert_studies.reproduce import Part, StudyParts, claim
 from starcert_studies.small_noise import here
 
-METHODS = {group: OF_GRAPHS.get(group, ()) + OF_NODES.get(group, ()) for group in OF_GRAPHS | OF_NODES}
-METHODS["corrected"] = (Corrected,)
+METHODS = {group: OF_GRAPHS.get(group, ()) + OF_NODES.get(group, ()) for group in OF_GRAPHS | OF_NODES} | {
+    "corrected": (Corrected,)
+}
 """Methods by groups that share what is trained, of graphs and of nodes; those of graphs that take longest first."""
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
 """Settings of a first look."""
-WEIGHTS = {"two-way": 6, "hashed": 5, "isotropic": 3, "regions": 3, "one-way": 2}  # how long groups take, about
+WEIGHTS = {"two-way": 6, "corrected": 6, "hashed": 5, "isotropic": 3, "regions": 3, "one-way": 2}
+"""How long groups take, about."""
 
 
 @dataclass(frozen=True)

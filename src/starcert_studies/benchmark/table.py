@@ -75,10 +75,11 @@ class Line:
         return self.asked is None or least <= self.asked
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Rows of a CSV file, one for each size."""
+        """Rows of a CSV file, one for each size; empty where the method was not asked."""
         about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
         for cell in (*self.cells, *self.relative):
-            yield {**about, "alpha": "" if self.alpha is None else self.alpha, **asdict(cell)}
+            found = asdict(cell) if self.speaks_of(cell) else dict.fromkeys(asdict(cell), "") | {"size": cell.size}
+            yield {**about, "alpha": "" if self.alpha is None else self.alpha, **found}
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
