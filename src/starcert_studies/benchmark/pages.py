@@ -170,8 +170,14 @@ def markdown_tables(shown: Sequence[Shown]) -> str:
     """The same tables for a README: one for each data set and threat, with the sentence above it."""
     made = []
     for each in shown:
-        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1"]
-        rows = [[line.method, *line.percents()] for line in each.lines]
-        made += [f"## {each.data}: {each.words}", "", each.sentence, ""]
-        made += [f"| {' | '.join(row)} |" for row in (heads, ["---", *["--:"] * (len(heads) - 1)], *rows)] + [""]
+        heads = ["method", "right", "abstained", *each.sizes[1:], "gain at 1"]
+        made += [f"## {each.data}: {each.words}", "", each.sentence, "", f"| {' | '.join(heads)} |",
+                 f"| --- |{' --: |' * (len(heads) - 1)}"]  # fmt: skip
+        for line in each.lines:
+            right, *certified, gain = line.percents()
+            more = [line.percent(cell) for cell in line.relative]
+            made.append(
+                f"| {' | '.join([line.method, right, f'{100 * line.abstained:.1f}', *certified, *more, gain])} |"
+            )
+        made.append("")
     return "\n".join(made)

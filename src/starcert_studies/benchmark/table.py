@@ -24,7 +24,7 @@ class Cell:
     certified: float  # right and certified
     broken: float  # right, and an attack is known
     open: float  # right, and neither
-    gain: float | None  # what is certified less what the blind model has right; None: no blind model was run
+    gain: float | None  # what is certified less what the blind model has right; None: it is that, or was not run
     low: float | None  # its 95% interval, paired graph by graph
     high: float | None
 
@@ -66,8 +66,12 @@ class Line:
 
     def percents(self) -> list[str]:
         """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
-        found = [f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–" for cell in self.cells[1:]]
-        return [f"{100 * self.right:.1f}", *found, str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"]
+        gain = str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"
+        return [f"{100 * self.right:.1f}", *map(self.percent, self.cells[1:]), gain]
+
+    def percent(self, cell: Cell) -> str:
+        """What is right and certified at a size; a dash where the method was not asked."""
+        return f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–"
 
     def speaks_of(self, cell: Cell) -> bool:
         """Whether the method was asked about attacks of this size."""
@@ -113,7 +117,7 @@ def _line(
         states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
         safe = right & (states == "certified")
         gain: list[float | None] = [None] * 3
-        if blind is not None:
+        if blind is not None and first["method"] != BLIND:
             each = StructureGain.of(first["threat"], safe, blind, np.ones_like(blind))
             gain = [each.gain, each.low, each.high]
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
