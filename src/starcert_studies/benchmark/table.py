@@ -87,7 +87,7 @@ class Line:
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
-    """The rows of all folds, as one line for each data set, threat and method, in their first order."""
+    """The rows of all folds, as one line for each data set, threat and method: the blind model, then in their order."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows, key=lambda each: int(each["fold"])):
         groups.setdefault((row["data"], row["threat"], row["method"]), []).append(row)
@@ -95,7 +95,7 @@ def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Li
     order = list(dict.fromkeys((row["data"], row["threat"], row["method"]) for row in rows))
     found = [_line(groups[key], wise, sizes) for key in order]
     places = {key: number for number, key in enumerate(dict.fromkeys((each.data, each.threat) for each in found))}
-    return sorted(found, key=lambda each: places[each.data, each.threat])
+    return sorted(found, key=lambda each: (places[each.data, each.threat], each.method != BLIND))
 
 
 def _right(row: Mapping[str, Any]) -> list[bool]:
