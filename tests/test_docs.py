@@ -42,6 +42,7 @@ NEEDS = {
     "api-objects": (),
     "arcs-results": (),
     "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
+    "benchmark-results": (),
     "blind": ("sklearn",),
     "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),

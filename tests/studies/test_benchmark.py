@@ -148,6 +148,10 @@ def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
     assert line.cells[1].low < -0.25 < line.cells[1].high
     (plain,) = lines_of([row("plain", 0, found)], (0, 1, 2, 3))
     assert plain.percents() == ["50.0", "25.0", "25.0", "–", ""]
+    assert [plain.percent(cell) for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
+    assert [each["certified"] for each in plain.rows()][3:5] == ["", 0.25]
+    (large,) = lines_of([row("plain", 0, found) | {"edges": [25] * 19 + [30]}], (0, 1))
+    assert [large.percent(cell) for cell in large.relative] == ["25.0", "25.0", "–"]  # three changes were not tried
 
 
 def test_trying_attacks_on_a_plain_model_within_a_budget():

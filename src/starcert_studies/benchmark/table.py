@@ -21,6 +21,7 @@ class Cell:
     """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
 
     size: str  # the number of changes, or their share of the edges of each graph
+    changes: int  # that number; where it is a share, the largest of all graphs
     certified: float  # right and certified
     broken: float  # right, and an attack is known
     open: float  # right, and neither
@@ -75,14 +76,15 @@ class Line:
 
     def speaks_of(self, cell: Cell) -> bool:
         """Whether the method was asked about attacks of this size."""
-        least = 1 if cell.size.endswith("%") else int(cell.size)
-        return self.asked is None or least <= self.asked
+        return self.asked is None or cell.changes <= self.asked
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size; empty where the method was not asked."""
         about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
         for cell in (*self.cells, *self.relative):
-            found = asdict(cell) if self.speaks_of(cell) else dict.fromkeys(asdict(cell), "") | {"size": cell.size}
+            found = asdict(cell)
+            if not self.speaks_of(cell):
+                found |= dict.fromkeys(("certified", "broken", "open", "gain", "low", "high"), "")
             yield {**about, "alpha": "" if self.alpha is None else self.alpha, **found}
 
 
@@ -121,7 +123,7 @@ def _line(
             each = StructureGain.of(first["threat"], safe, blind, np.ones_like(blind))
             gain = [each.gain, each.low, each.high]
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
-        return Cell(size, float(safe.mean()), *shares, *gain)
+        return Cell(size, max(changes), float(safe.mean()), *shares, *gain)
 
     edges = [number for row in rows for number in row["edges"]]
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
