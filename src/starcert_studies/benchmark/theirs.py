@@ -1,6 +1,6 @@
-"""Results of another method, in a file of their own: on the page if they are proved, or marked as stated.
+"""Results of another method, in a file of their own: proved, consistent, or marked as stated.
 
-{"method": …, "data": …, "threat": "flips", "certificates": "one.json"}     archives that `starcert verify` proves,
+{"method": …, "data": …, "threat": "flips", "certificates": "one.json"}     archives that `starcert verify` accepts,
                                                                             also a list, such as one for each fold
 {"method": …, "data": …, "voters": 10, "votes": [[9, 1], …], "labels": […]} votes of which a change reaches one
 {"method": …, "data": …, "objects": 188, "certified": {"1": 0.82}}          figures, marked as stated
@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from starcert.certificates.certificate import Certificate
 from starcert.files import is_exact, verify, verify_exact
@@ -22,6 +22,8 @@ from starcert_studies.benchmark.outcomes import KINDS
 
 KEYS = ("method", "data", "threat", "certificates", "voters", "votes", "labels", "objects", "certified", "note")
 SIZES = (0, 1, 2, 3, 5, 10, 15)
+
+Standing = Literal["proved", "consistent", "as stated"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,8 @@ class Theirs:
     threat: str  # flips, deletions, additions or rewire
     certified: dict[int, float]  # shares of all objects, by size
     objects: int
-    proved: bool  # whether the figures were computed here, from certificates that were proved or from votes
+    standing: Standing  # as `starcert verify` has it; or nothing was checked
     note: str  # what was done, or is stated
-
-    @property
-    def standing(self) -> str:
-        """Whether a reader has to believe it."""
-        return "proved" if self.proved else "as stated"
 
 
 class Proved(NamedTuple):
@@ -49,6 +46,12 @@ class Proved(NamedTuple):
     most: int | None  # the largest size that they can speak about; None: any
     notes: tuple[str, ...]
     stated_by: str = ""  # what it follows from, if that is not proved
+    believed: bool = False  # whether a model's answers are taken as stated: then it is consistent, and no more
+
+    @property
+    def standing(self) -> Standing:
+        """Whether a reader has to believe it."""
+        return "as stated" if self.stated_by else "consistent" if self.believed else "proved"
 
 
 def read_theirs(path: Path) -> Theirs:
@@ -83,7 +86,7 @@ def read_theirs(path: Path) -> Theirs:
             raise StarcertError(f"{path}: 'certificates' must name files, each of them once.")
         found = _together([_proved(path.parent / str(file), kind, max([*stated, SIZES[-1]])) for file in files])
     if found is None:
-        return Theirs(given["method"], given["data"], kind, stated, objects, proved=False, note=note)
+        return Theirs(given["method"], given["data"], kind, stated, objects, "as stated", note)
     sizes = sorted(stated) or [size for size in SIZES if found.most is None or size <= found.most]
     shares = {size: sum(reach >= size for reach in found.reach) / len(found.reach) for size in sizes}
     for size, share in stated.items():
@@ -92,7 +95,7 @@ def read_theirs(path: Path) -> Theirs:
                                 "Correct it.")  # fmt: skip
     by = f"It follows from what {found.stated_by} states, which is not proved." if found.stated_by else ""
     notes = " ".join(filter(None, [note, *found.notes, by]))
-    return Theirs(given["method"], given["data"], kind, shares, len(found.reach), proved=not by, note=notes)
+    return Theirs(given["method"], given["data"], kind, shares, len(found.reach), found.standing, notes)
 
 
 def _together(parts: Sequence[Proved]) -> Proved:
@@ -101,7 +104,8 @@ def _together(parts: Sequence[Proved]) -> Proved:
     notes = dict.fromkeys(note for each in parts for note in each.notes)
     by = dict.fromkeys(each.stated_by for each in parts if each.stated_by)
     reach = [one for each in parts for one in each.reach]
-    return Proved(reach, max(known) if len(known) == len(parts) else None, tuple(notes), " and ".join(by))
+    most = max(known) if len(known) == len(parts) else None
+    return Proved(reach, most, tuple(notes), " and ".join(by), any(each.believed for each in parts))
 
 
 def _proved(file: Path, kind: str, most: int) -> Proved:
@@ -124,7 +128,8 @@ def _proved(file: Path, kind: str, most: int) -> Proved:
         right = [one.label == label for one, label in zip(result, archive.labels, strict=True)]
         reach = [one.certified_size if fine else -1 for one, fine in zip(result, right, strict=True)]
         said = "The answers of the model to attacks that were tried are taken as stated."
-        return Proved(reach, result.threat.most, (f"Changes are those in {', '.join(result.axes)}.", said, *anchored))
+        notes = f"Changes are those in {', '.join(result.axes)}.", said, *anchored
+        return Proved(reach, result.threat.most, notes, believed=True)
     every = list(archive.certificates)
     right = [not one.abstained and one.label == label for one, label in zip(every, archive.labels, strict=True)]
     reach = [_reach(one, kind, most) if fine else -1 for one, fine in zip(every, right, strict=True)]
