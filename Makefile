@@ -28,7 +28,7 @@ demo: $(READY)   ## the paper's synthetic study, quick: noise, votes, certificat
 	$(BIN)/starcert reproduce synthetic --quick --out build/demo
 
 test: $(READY)   ## all tests but the slow studies
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(READY) ## the slow studies: more noises, more classifiers, more repetitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow
