@@ -26,6 +26,13 @@ from starcert.objects.threats import (
 from starcert.system.errors import InvalidParameterError
 
 Cell = tuple[int, int]
+FLIPS_OF: dict[type[Threat], int] = {
+    AnyFlips: 1,
+    Deletions: 1,
+    Additions: 1,
+    Rewire: 2,
+    Swap: 4,
+}  # pairs a unit changes
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
 
@@ -74,14 +81,24 @@ def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
 
 
 def grid_budget(threat: Threat, regions: Sequence[str]) -> Budget:
-    """The budget of a threat on a grid of two regions: any flips, or some in each region."""
-    if type(threat) is AnyFlips:
-        return Budget(_shared(threat.most, threat.most))
+    """The budget of a threat on a grid of two regions: some flips in each region, or flips anywhere.
+
+    Deleted, added and rewired edges and exchanged ends are flips; they are certified as part of any flips.
+
+    Example:
+        >>> budget = grid_budget(Rewire(1), ("core", "rest"))
+        >>> budget.cells(1), budget.relaxed
+        ([(0, 2), (1, 1), (2, 0)], 'flips:2')
+    """
     if isinstance(threat, Box) and set(threat.axes) <= set(regions):
         counts = dict(zip(threat.axes, threat.radius, strict=True))
         return Budget(_shared(counts.get(regions[0], 0), counts.get(regions[1], 0)))
-    hint = f"Write flips:2, or box:{regions[0]}=1,{regions[1]}=2."
-    raise InvalidParameterError("threat", "be any flips, or a box of flips in the regions of the grid", threat, hint)
+    if each := FLIPS_OF.get(type(threat)):
+        most = each * threat.most
+        anywhere = _shared(most, most)
+        return Budget(lambda size: anywhere(each * size), None, "" if type(threat) is AnyFlips else f"flips:{most}")
+    hint = f"Write flips:2, deletions:2, additions:2, rewire:1, swap:1, or box:{regions[0]}=1,{regions[1]}=2."
+    raise InvalidParameterError("threat", "be part of any flips, or a box of flips in the grid's regions", threat, hint)
 
 
 def _shared(first: int, second: int) -> Callable[[int], Sequence[Cell]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,16 @@ from starcert.datasets import Dataset
 class CoreAndRest:
     """A rule for two regions, which reads nodes and their labels and no edge."""
 
+    names: ClassVar = ("core", "rest")
+
     label: int  # of nodes in the core; −1: the core is made of `nodes`
     nodes: frozenset[Any] = frozenset()
+
+    @staticmethod
+    def fits(train: Dataset) -> bool:
+        """Whether graphs can be divided so: undirected ones with node labels, or with regions of their own."""
+        graph = train.graphs[0]
+        return not graph.directed and (train.partition is not None or "x" in graph.node_data)
 
     @classmethod
     def of(cls, train: Dataset) -> CoreAndRest:
@@ -34,7 +42,7 @@ class CoreAndRest:
         if self.label >= 0:
             inside = np.argmax(np.asarray(graph.node_data["x"]), axis=1) == self.label
             nodes = frozenset(node for node, there in zip(graph.nodes, inside.tolist(), strict=True) if there)
-        pairs: dict[str, list[tuple[Any, Any]]] = {"core": [], "rest": []}
+        pairs: dict[str, list[tuple[Any, Any]]] = {name: [] for name in self.names}
         for u, v in combinations(graph.nodes, 2):
-            pairs["core" if u in nodes and v in nodes else "rest"].append((u, v))
+            pairs[self.names[not {u, v} <= nodes]].append((u, v))
         return sc.Partition.from_pairs(pairs)

@@ -7,6 +7,7 @@
     WithFallback     that one, with the blind answer where no other class is likely enough
     ByRegions        votes under noise with one rate for pairs of the most frequent node label, and one for all others
     Hashed           one voter for each group of node pairs, certified by counting voters or exactly
+    HashedByRegions  one voter for each pair of groups, one group from either region
 
 A method has three tries, of which validation graphs choose one, by what is right and certified under the threat that
 it is fitted for; the blind model chooses by cross-validation among its own. `Work.only` holds all of them to one try:
@@ -37,6 +38,7 @@ TWO_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05))
 REGIONS = ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05))
 ONE_WAY = ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
 LAYERS, THRESHOLDS, VOTERS = (1, 2, 3), (0.6, 0.75, 0.9), (5, 10, 30)
+GRIDS = ((3, 3), (5, 5), (10, 10))  # voters by the groups of two regions
 COPIES = 5  # of a training graph, at most, that hashed voters learn from
 TRIED = 2  # the most changes of a graph that are tried, or asked evidence about
 
@@ -233,13 +235,11 @@ class ByRegions(Smoothing):
     @override
     @classmethod
     def fits(cls, train: Dataset) -> bool:
-        graph = train.graphs[0]
-        return not graph.directed and (train.partition is not None or "x" in graph.node_data)
+        return CoreAndRest.fits(train)
 
     @override
     def model(self, setting: Rates, train: Dataset, validation: Dataset) -> Timed:
-        rule = self.networks.once(lambda: CoreAndRest.of(train), "regions", id(train), about=train).value
-        return self.networks.network(train, validation, setting, regions=rule)
+        return self.networks.network(train, validation, setting, regions=CoreAndRest.of(train))
 
 
 class ByEvidence(Smoothing):
@@ -301,13 +301,17 @@ class HashedExactly(Tried):
 
     @override
     def model(self, setting: int, train: Dataset, validation: Dataset) -> Timed:
-        return self.networks.once(lambda: self._trained(setting, train, validation), "hashed", id(train), setting)
+        made = lambda: self._trained(setting, train, validation)  # noqa: E731
+        return self.networks.once(made, "hashed", id(train), setting, about=train)
 
-    def _trained(self, groups: int, train: Dataset, validation: Dataset) -> sc.HashedVotes:
-        seed = self.networks.work.seed
-        untrained = sc.HashedVotes(sc.classifiers.from_callable(first_class), groups, seed)
+    def _trained(self, setting: Any, train: Dataset, validation: Dataset) -> sc.HashedVotes:  # noqa: ANN401
+        untrained = self.voting(sc.classifiers.from_callable(first_class), setting, train)
         network = self.networks.network(copies_of(untrained, train), copies_of(untrained, validation))
-        return sc.HashedVotes(network.value.classifier, groups, seed)
+        return self.voting(network.value.classifier, setting, train)
+
+    def voting(self, base: sc.Classifier, setting: Any, train: Dataset) -> sc.HashedVotes:  # noqa: ANN401
+        """The voters of a setting."""
+        return sc.HashedVotes(base, setting, self.networks.work.seed)
 
     @override
     def judge(
@@ -331,6 +335,37 @@ class HashedByCounting(HashedExactly):
     name, rule = "hashed, counting", "counting"
 
 
+class HashedByRegions(HashedExactly):
+    """A grid of voters: each sees one group of pairs of either region, `CoreAndRest`; threats are part of any flips.
+
+    No attack is tried. The worst rows and columns are found from what each voter answers.
+    """
+
+    name, settings = "hashed, by regions", GRIDS
+
+    @override
+    @classmethod
+    def fits(cls, train: Dataset) -> bool:
+        return CoreAndRest.fits(train)
+
+    @override
+    def words(self, setting: Any) -> str:
+        return "{} × {} voters".format(*setting)
+
+    @override
+    def voting(self, base: sc.Classifier, setting: Any, train: Dataset) -> sc.HashedVotes:
+        groups = dict(zip(CoreAndRest.names, setting, strict=True))
+        return sc.HashedVotes(base, groups, self.networks.work.seed, regions=CoreAndRest.of(train))
+
+    @override
+    def judge(
+        self, model: sc.HashedVotes, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
+    ) -> Result:
+        found = model.certify(objects, threat=threat, progress=False)
+        outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
+        return Result(threat, outcomes, None, found.votes.size, found.forward_passes, found.seconds)
+
+
 def first_class(_graph: object) -> int:
     """A voter that has not learned yet."""
     return 0
@@ -350,6 +385,7 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "regions": (ByRegions,),
     "one-way": (OneWay,),
     "hashed": (HashedByCounting, HashedExactly),
+    "grid": (HashedByRegions,),
     "plain": (Plain,),
     "blind": (Blind,),
 }
