@@ -21,6 +21,7 @@ pytest.importorskip("matplotlib")
 from starcert.cli import app
 from starcert_studies.benchmark import methods, outcomes, run
 from starcert_studies.benchmark.corrected import Corrected
+from starcert_studies.benchmark.data import Classes
 from starcert_studies.benchmark.methods import METHODS
 from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
@@ -336,10 +337,19 @@ def theirs(tmp_path):
     return write
 
 
+D = {"D": Classes((0, 0, 1), (), ("one", "two", "three"))}
+
+
 def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
-    proved = read_theirs(theirs(certificates="certificates.json"))
+    proved = read_theirs(theirs(certificates="certificates.json"), D)
     assert (proved.standing, proved.objects, proved.certified[0]) == ("proved", 2, 0.5)
-    stated = read_theirs(theirs(certified={"1": 0.9}, objects=7))
+    assert proved.note.startswith(
+        "2 of 3 objects of D, of the classes that they have there. Changes are those in pairs"
+    )
+    unknown = read_theirs(theirs(certificates="certificates.json"), {})
+    assert (unknown.standing, unknown.certified) == ("as stated", proved.certified)
+    assert unknown.note.endswith("as stated: this benchmark has no data D to compare them with.")
+    stated = read_theirs(theirs(certified={"1": 0.9}, objects=7), D)
     assert (stated.standing, stated.certified) == ("as stated", {1: 0.9})
     folder = shutil.copytree(done[0], tmp_path / "copy")
     run_benchmark(TINY, folder, theirs=[theirs(certified={"1": 0.9}, objects=7)], progress=False)
@@ -348,24 +358,25 @@ def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
 
 def test_what_a_bound_from_outside_states_is_not_proved(theirs, monkeypatch):
     monkeypatch.setattr(sc.archive.Archive, "stated_by", "a bound")
-    found = read_theirs(theirs(certificates="certificates.json", note="N"))
+    found = read_theirs(theirs(certificates="certificates.json", note="N"), D)
     assert found.standing == "as stated"
-    assert found.note == "N Changes are those in pairs. It follows from what a bound states, which is not proved."
+    assert found.note.startswith("N 2 of 3 objects")
+    assert found.note.endswith("as stated. It follows from what a bound states, which is not proved.")
 
 
 def test_false_or_overstated_results_are_refused(theirs, tmp_path):
     with pytest.raises(sc.StarcertError, match=r"0\.5000 is proved at size 0, and 0\.9000 is stated"):
-        read_theirs(theirs(certificates="certificates.json", certified={"0": 0.9}))
+        read_theirs(theirs(certificates="certificates.json", certified={"0": 0.9}), D)
     for wrong in ({}, {"certified": {"1": 2}, "objects": 1}, {"method": 3}, {"certified": {"1": 0.5}}):
         with pytest.raises(sc.StarcertError, match="cannot be read"):
-            read_theirs(theirs(**wrong))
+            read_theirs(theirs(**wrong), D)
     kept = json.loads((tmp_path / "certificates.json").read_text())
     claims = json.dumps(kept)
     larger = re.sub(r'"frontier": \[\[(\d+)\]\]', lambda found: f'"frontier": [[{int(found[1]) + 1}]]', claims)
     assert larger != claims
     (tmp_path / "certificates.json").write_text(larger)
     with pytest.raises(sc.StarcertError, match="false"):
-        read_theirs(theirs(certificates="certificates.json"))
+        read_theirs(theirs(certificates="certificates.json"), D)
 
 
 # A method of one's own ----------------------------------------------------------------------------------------------

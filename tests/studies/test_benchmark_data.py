@@ -212,8 +212,14 @@ def done(folder):
 
 def written(folder, **given):
     path = folder / "theirs.json"
-    path.write_text(json.dumps({"method": "M", "data": "D", **given}))
+    path.write_text(json.dumps({"method": "M", "data": "own-rings", **given}))
     return path
+
+
+def read(folder, **given):
+    """What a file comes to on a page about the rings, and about `votes` of its own."""
+    known = {"own-rings": source.classes_of(Work(), "own.py:rings"), "votes": source.Classes((0,) * 5, (), ())}
+    return read_theirs(written(folder, **given), known)
 
 
 def test_kept_certificates_are_proved_and_have_the_shares_of_the_table(done):
@@ -226,7 +232,7 @@ def test_kept_certificates_are_proved_and_have_the_shares_of_the_table(done):
         assert is_exact(file) is (line.method == "plain")
         verdict = "consistent" if is_exact(file) else "proved"
         assert (verify_exact(file) if is_exact(file) else verify(file)).verdict == verdict
-        found = read_theirs(written(out, certificates=f"certificates/{file.name}", threat=line.kind))
+        found = read(out, certificates=f"certificates/{file.name}", threat=line.kind)
         assert (found.standing, found.objects, found.threat) == (verdict, line.graphs, line.kind)
         ours = {int(cell.size): cell.certified for cell in line.cells if line.speaks_of(cell)}
         ours[0] = line.right
@@ -237,8 +243,7 @@ def test_a_page_shows_what_files_prove_and_what_is_stated(done, tmp_path):
     out, lines = done
     copy = shutil.copytree(out, tmp_path / "copy")
     plain = next(line for line in lines if line.method == "plain")
-    names = [f"{out}/certificates/own-rings-0-plain-flips-3.json", "again.json"]  # of two folds, say
-    shutil.copy(names[0], tmp_path / "again.json")
+    names = f"{out}/certificates/own-rings-0-plain-flips-3.json"
     proved, stated = written(tmp_path, certificates=names, note="N"), tmp_path / "stated.json"
     stated.write_text(json.dumps({"method": "S", "data": "D", "objects": 9, "certified": {"1": 0.5}}))
     run_benchmark(Benchmark(**LITTLE), copy, theirs=[proved, stated], progress=False)
@@ -247,7 +252,7 @@ def test_a_page_shows_what_files_prove_and_what_is_stated(done, tmp_path):
     assert page.count(">consistent</td>") == page.count(">as stated</td>") == 1
     assert ">proved</td>" not in page
     found = json.loads((copy / "benchmark.json").read_text())
-    assert [each["objects"] for each in found["theirs"]] == [2 * plain.graphs, 9]
+    assert [each["objects"] for each in found["theirs"]] == [plain.graphs, 9]
     schema = json.loads((schemas.FOLDER / "benchmark.schema.json").read_text())
     assert faults(schema, found) == []
     assert faults(schema, found | {"lines": [{}]}) != []
@@ -270,17 +275,17 @@ def test_false_and_unfit_files_are_refused(done, tmp_path):
     kept = (done[0] / "certificates" / "own-rings-0-plain-flips-3.json").read_text()
     file.write_text(kept)
     with pytest.raises(sc.StarcertError, match=r'is about flips:2, not about deletions. Say "threat": "flips"'):
-        read_theirs(written(tmp_path, certificates="plain.json", threat="deletions"))
+        read(tmp_path, certificates="plain.json", threat="deletions")
     file.write_text(kept.replace('"certified_size": 0', '"certified_size": 1').replace(
         '"certified_size": 1', '"certified_size": 2'))  # fmt: skip
     with pytest.raises(sc.StarcertError, match="of its claims are false"):
-        read_theirs(written(tmp_path, certificates=["plain.json"]))
+        read(tmp_path, certificates=["plain.json"])
     twice = ["plain.json", "plain.json"]
     for wrong, why in (("nothing.json", "nothing.json"), ([], "must name files"), (twice, "each of them once")):
         with pytest.raises(sc.StarcertError, match=why):
-            read_theirs(written(tmp_path, certificates=wrong))
+            read(tmp_path, certificates=wrong)
     with pytest.raises(sc.StarcertError, match="'thread' is none of"):
-        read_theirs(written(tmp_path, certificates="plain.json", thread="flips"))
+        read(tmp_path, certificates="plain.json", thread="flips")
 
 
 @pytest.mark.parametrize("law", [sc.Flip(0.2), sc.Flip(delete=0.4, add=0.1), sc.Flip(delete=0.9, add=0)])
@@ -311,18 +316,53 @@ def test_files_of_several_regions_count_changes_anywhere():
 
 def test_voters_are_counted_with_ties_against_the_method(tmp_path):
     votes = [[10, 0, 0], [6, 4, 0], [5, 5, 0], [4, 3, 3], [0, 10, 0]]
-    given = {"voters": 10, "votes": votes, "labels": [0, 0, 0, 0, 0]}
-    found = read_theirs(written(tmp_path, **given))
+    given = {"data": "votes", "voters": 10, "votes": votes, "labels": [0, 0, 0, 0, 0], "names": [*"01234"]}
+    found = read(tmp_path, **given)
     # leads 10, 2, 0, 1: n_A − n_B > 2R for R up to 4 and 0; a tie is not right
     assert [found.certified[size] for size in (0, 1, 2, 3, 5)] == [0.6, 0.2, 0.2, 0.2, 0]
     assert found.standing == "proved"
-    assert read_theirs(written(tmp_path, **given, certified={"4": 0.2})).certified == {4: 0.2}
-    moved = read_theirs(written(tmp_path, **given, threat="rewire", certified={"2": 0.2}))  # two pairs for each edge
+    assert read(tmp_path, **given, certified={"4": 0.2}).certified == {4: 0.2}
+    moved = read(tmp_path, **given, threat="rewire", certified={"2": 0.2})  # two pairs for each edge
     assert moved.certified == {2: 0.2}
     for more in ({"certified": {"5": 0.2}}, {"certified": {"3": 0.2}, "threat": "rewire"}, {"voters": 11},
-                 {"labels": [0]}, {"votes": [[10]] * 5}, {"labels": [3] * 5}, {"votes": [[11, -1]] * 5}):  # fmt: skip
+                 {"labels": [0]}, {"names": ["0"]}, {"votes": [[10]] * 5}, {"labels": [3] * 5},
+                 {"votes": [[11, -1]] * 5}):  # fmt: skip
         with pytest.raises(sc.StarcertError):
-            read_theirs(written(tmp_path, **given | more))
+            read(tmp_path, **given | more)
+
+
+def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
+    """Whoever chooses the objects and their classes chooses the share: these are those of the data, or as stated."""
+    given = {"data": "rings", "voters": 5, "votes": [[5, 0], [1, 4]], "labels": [0, 1], "names": ["3", "ring 1"]}
+    known = {"rings": source.Classes((1, 1, 0, 0), ("-1", "1"), ("path 0", "ring 1", "path 2", "path 3"))}
+
+    def standing(**more):
+        found = read_theirs(written(tmp_path, **given | more), known)
+        assert found.certified[0] == 1
+        return found.standing
+
+    assert standing() == "proved"
+    assert standing(names=None) == standing(data="others") == "as stated"
+    for more, message in (
+        ({"labels": [0, 0]}, "object 'ring 1' is of class '1' in rings, and of class '0' in the file"),
+        ({"names": ["3", "3"], "labels": [0, 0]}, "counts object '3' of rings 2 times"),
+        ({"names": ["1", "ring 1"], "labels": [1, 1]}, "counts object '1' of rings 2 times"),
+        ({"names": ["3", "4"]}, "rings has no object '4'. Call it by its number there, from 0 to 3"),
+    ):
+        with pytest.raises(sc.StarcertError, match=message):
+            standing(**more)
+
+
+def test_classes_are_compared_by_name_where_they_have_one():
+    swapped = source.Classes((0, 1), ("1", "0"), ())
+    assert [swapped.is_class(0, 0, "1"), swapped.is_class(0, 0, "0"), swapped.is_class(0, 1, "1")] == [
+        True,
+        False,
+        True,
+    ]
+    named = source.Classes((0, 1), ("path", "ring"), ())
+    assert [named.is_class(1, 1, name) for name in ("ring", "path", "1", "0")] == [True, False, True, False]
+    assert not named.is_class(1, 0, "1")  # a number must be that of the class in the file, too
 
 
 def test_counting_never_certifies_what_turned_voters_can_change():
@@ -330,8 +370,8 @@ def test_counting_never_certifies_what_turned_voters_can_change():
     for row in rng.integers(0, 3, size=(40, 5)):
         counts = np.bincount(row, minlength=3)
         answer = int(counts.argmax())
-        given = {"voters": 5, "votes": [counts.tolist()], "labels": [answer]}
-        found = read_theirs(written(Path(), **given, certified={"0": 0, "1": 0, "2": 0}))
+        given = {"voters": 5, "votes": [counts.tolist()], "labels": [answer], "certified": {"0": 0, "1": 0, "2": 0}}
+        found = read(Path(), data="unknown", **given)
         for size in (1, 2):
             safe = all(
                 np.bincount(turned, minlength=3).argmax() == answer

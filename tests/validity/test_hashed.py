@@ -177,6 +177,25 @@ def test_threats_that_are_part_of_others_are_certified_and_never_broken(threat):
     assert certified
 
 
+@pytest.mark.parametrize("kind", ["flips", "deletions", "additions", "rewire"])
+def test_changes_anywhere_on_a_grid_are_part_of_flips(kind):
+    """Of four groups in either region, so that flips of a whole row still leave most voters."""
+    base = Table((np.random.default_rng(5).random(64) < 0.1).astype(int), 2)
+    voting = HashedVotes(base, {"one": 5, "two": 5}, seed=2, regions=REGIONS)
+    answers = brute_answers(base, masks_of(voting))
+    apart = {
+        "flips": FLIPS,
+        "deletions": np.where(ADDED == 0, DELETED, 99),
+        "additions": np.where(DELETED == 0, ADDED, 99),
+        "rewire": np.where(DELETED == ADDED, DELETED, 99),
+    }[kind]  # moved edges keep their number: more than allowed
+    found = voting.certify(GRAPHS, threat=f"{kind}:2")
+    assert (found.certified_sizes < nearest(answers, apart)).all()
+    assert found.certified_sizes.any() or kind == "rewire"
+    assert not found.broken_sizes.any()
+    assert found.relaxed == {"flips": "", "rewire": "flips:4"}.get(kind, "flips:2")
+
+
 @pytest.mark.parametrize("rule", ["exact", "counting"])
 def test_a_grid_of_regions_is_sound(rule):
     certified, changed = 0, ROWS[:, None] != ROWS[None]
@@ -278,7 +297,7 @@ def test_ties_that_count_for_the_answer_claim_what_is_false(monkeypatch):
 
 @pytest.mark.parametrize("reads", ["edges", "nodes with an edge"])
 def test_a_hash_that_reads_the_graph_claims_what_is_false(reads):
-    """It is refused as a function; hidden in a number that was read off each graph, its claims are false."""
+    """It is refused as a function; hidden in a number that was read off each graph, it is marked, and claims falsely."""
 
     def read(row):
         ends = [pair[1] + 1 for pair, there in zip(PAIRS, row, strict=True) if there]
@@ -296,4 +315,8 @@ def test_a_hash_that_reads_the_graph_claims_what_is_false(reads):
             mine = np.array([read(row) == n for row in ROWS])
             found = voting.certify([graph for graph, here in zip(GRAPHS, mine, strict=True) if here], threat="flips:3")
             wrong |= (found.certified_sizes >= truth[mine]).any()
+            assert all("given by a function" in each for each in found.anchored)
+            assert "anchored: Groups are given" in found[0].verdict(1).why
+            assert repr(found).endswith("anchored)")
     assert wrong
+    assert not any(HashedVotes(base, 3).certify(GRAPHS[:2], threat="flips:1").anchored)

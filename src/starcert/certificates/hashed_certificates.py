@@ -43,7 +43,8 @@ class HashedCertificates(Decided, Sequence["HashedCertificate"]):
 
     def __repr__(self) -> str:
         says = f"{quantity(self.votes.shape[1], 'voter')}, {self.rule} rule, alpha = 0"
-        return f"HashedCertificates({quantity(len(self), 'row')}, threat={str(self.threat)!r}: {says})"
+        anchor = ", anchored" if any(self.anchored) else ""
+        return f"HashedCertificates({quantity(len(self), 'row')}, threat={str(self.threat)!r}: {says}{anchor})"
 
     @overload
     def __getitem__(self, index: int) -> HashedCertificate: ...
@@ -101,11 +102,13 @@ class HashedCertificate(NamedTuple):
         """Whether the threat of `certify`, or the same with fewer units, is certified, broken or open, and why."""
         known, size = self.certificates, self.certificates.size_of(threat)
         instead = f", as part of {known.relaxed}" if known.relaxed else ""
+        anchor = known.anchored[known.objects[self.row]] if known.anchored else ""
+        anchored = f"; anchored: {anchor}" if anchor else ""
         if size <= self.certified_size:
             why = "by counting voters" if known.rule == "counting" else "by the worst division over groups"
-            return Verdict("certified", why + instead)
+            return Verdict("certified", why + instead + anchored)
         if self.broken_size is not None and self.broken_size <= size:
-            return Verdict("broken", f"by an attack of size {self.broken_size}, at most {known.tried} in each group")
-        return Verdict(
-            "open", f"{'assuming the worst' if known.rule == 'exact' else 'counting voters'} it could change{instead}"
-        )
+            why = f"by an attack of size {self.broken_size}, at most {known.tried} in each group"
+            return Verdict("broken", why + anchored)
+        how = "assuming the worst" if known.rule == "exact" else "counting voters"
+        return Verdict("open", f"{how} it could change{instead}{anchored}")

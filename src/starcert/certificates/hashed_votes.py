@@ -57,7 +57,8 @@ class HashedVotes:
         base: the classifier of all voters; train it on `copies` of the training graphs.
         groups: how many groups, T. Of two regions by name, how many groups of each: then voters are a grid.
         seed: of the hash.
-        hash: a hash of your own, a function of the names of two nodes alone; see `PairHash`.
+        hash: a hash of your own, a function of the names of two nodes alone; see `PairHash`. What is certified is then
+            marked as anchored: nobody can see whether a function has read the graph.
         regions: where the regions of a grid are; edges in neither are seen by all voters, and not attacked.
 
     Example:
@@ -171,7 +172,7 @@ class HashedVotes:
             self.base.description,
             self.base.class_labels or self.base.class_names,
             Job.of(self.base, problem, 0).target_nodes,
-            problem.anchored,
+            tuple(" ".join(filter(None, (each, self.hash.anchored))) for each in problem.anchored),
             time.perf_counter() - begun,
         )
 

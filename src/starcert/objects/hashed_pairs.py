@@ -32,6 +32,7 @@ class PairHash:
     Args:
         seed: the key.
         function: a hash of your own in its place, a function of two names alone; the rest of a division is the group.
+            Whether it has read edges off a graph elsewhere cannot be known, so groups are `anchored`.
 
     Example:
         >>> PairHash(1).groups(Graph(4, [(0, 1)]), np.array([0, 0, 2]), np.array([1, 2, 3]), 10)
@@ -57,6 +58,11 @@ class PairHash:
         for name, value in {**seen.globals, **seen.nonlocals}.items():
             if isinstance(value, CleanObject):
                 raise InvalidParameterError("hash", "look at no graph, only at two node names", name)
+
+    @property
+    def anchored(self) -> str:
+        """Why groups are those of the clean graph, and may not be those of an attacked one; "" if they always are."""
+        return "" if self.function is None else "Groups are given by a function, which may have read the clean graph."
 
     def groups(self, graph: Graph, u: Indices, v: Indices, n_groups: int) -> Indices:
         """The groups of pairs, or arcs, of node indices."""

@@ -6,8 +6,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,42 @@ FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 FOLDS = 10  # of graphs; each of them is the test part of one
 
 Columns = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The class of every object of some data, graphs or nodes, for what others say about them."""
+
+    labels: tuple[int, ...]
+    class_names: tuple[str, ...]  # empty: classes are numbers
+    names: tuple[str, ...]  # of objects, beside their numbers; empty: they have none
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        named = {name: place for place, name in enumerate(self.names)}
+        return {str(place): place for place in range(len(self))} | named
+
+    def place(self, name: str) -> int | None:
+        """The number of an object that is called so; None: there is none."""
+        return self._places.get(name)
+
+    def called(self, place: int) -> str:
+        """What the class of an object is called."""
+        return self.class_names[self.labels[place]] if self.class_names else str(self.labels[place])
+
+    def is_class(self, place: int, label: int, name: str) -> bool:
+        """Whether an object has this class; a name that no class has must be the number of the class."""
+        return name == self.called(place) if name in self.class_names else name == str(label) == str(self.labels[place])
+
+
+def classes_of(work: Work, entry: str) -> Classes:
+    """The classes of data that are not drawn."""
+    data = data_of(entry, work.columns)
+    names = () if data.of_nodes else data.names
+    return Classes(tuple(map(int, data.labels)), data.class_names, names)
 
 
 def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:

@@ -292,7 +292,7 @@ class HashedExactly(Tried):
     """Voters that see one group of node pairs each; all changes of two pairs inside a group are tried."""
 
     name, certifies = "hashed, exact", "the vote of hashed groups; certain"
-    settings = VOTERS
+    settings: Sequence[Any] = VOTERS
     rule: ClassVar[Literal["counting", "exact"]] = "exact"
 
     @override

@@ -101,6 +101,7 @@ class Decided(NamedTuple):
     asked: int | None = None  # the largest size that the method could speak about; None: all
     votes: int = 0  # on each node
     forward_passes: int = 1  # of the whole graph
+    certificates: sc.ExactCertificates | None = None  # of all nodes, that can be kept; None: there are none
 
     def result(self, nodes: Whole, threat: str, seconds: float) -> Result:
         """The record of some nodes, up to the size of a threat."""
@@ -110,7 +111,8 @@ class Decided(NamedTuple):
             for answer, certified, broken in np.stack([self.answers, self.certified, self.broken]).T[nodes].tolist()
         )
         asked = None if self.asked is None or self.asked >= size else self.asked
-        return Result(threat, outcomes, None, self.votes * len(nodes), self.forward_passes, seconds, asked)
+        votes = self.votes * len(nodes)
+        return Result(threat, outcomes, None, votes, self.forward_passes, seconds, asked, self.certificates)
 
 
 class PlainNodes(DecidedNodes):
@@ -139,7 +141,8 @@ class PlainNodes(DecidedNodes):
             answers, none = answers_on(model.classifier, sites).reshape(-1), np.zeros(graph.n_nodes, dtype=np.int64)
             return Decided(answers, none, none, asked=0)
         tried = sc.ExactClassifier(model.classifier).certify([graph], threat=asked, max_attacks=most, progress=False)
-        return Decided(tried.labels, tried.certified_sizes, tried.broken_sizes, 1, 0, tried.forward_passes)
+        sizes = tried.certified_sizes, tried.broken_sizes
+        return Decided(tried.labels, *sizes, 1, 0, tried.forward_passes, tried)
 
 
 class NodesHashedExactly(DecidedNodes):

@@ -73,7 +73,8 @@ class NodeSmoothing(TriedNodes):
         passes = int(found.votes.counts[0].sum() + found.votes.selection[0].sum())
         attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(_outcome(found[node], threat, own is not None) for node in objects.numbers.tolist())
-        return Result(threat, outcomes, ALPHA, passes * len(objects) + attacked, passes + attacked, seconds)
+        votes = passes * len(objects) + attacked
+        return Result(threat, outcomes, ALPHA, votes, passes + attacked, seconds, certificates=found)
 
 
 def _outcome(one: sc.Certificate, threat: str, evidence: bool) -> Outcome:
@@ -108,7 +109,8 @@ class EvidenceNodes(NodeSmoothing):
         found = super().judge(model, objects, threat, choosing=choosing)
         if kind_of(threat)[0] == "deletions":
             return found
-        return replace(found, outcomes=tuple(Outcome(one.answer, 0) for one in found.outcomes), asked=0)
+        silent = tuple(Outcome(one.answer, 0) for one in found.outcomes)
+        return replace(found, outcomes=silent, asked=0, certificates=None)
 
 
 class FallbackNodes(NodeSmoothing):

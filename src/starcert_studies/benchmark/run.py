@@ -24,6 +24,7 @@ from starcert_studies.benchmark.data import (
     FOLDS,
     called,
     check_data,
+    classes_of,
     digest_of,
     file_name,
     is_of_nodes,
@@ -226,7 +227,8 @@ def run_benchmark(
         progress: whether to draw a progress bar; None: on a terminal only.
     """
     whole_number("workers", workers, 1)
-    others: list[Theirs] = [read_theirs(path) for path in theirs]
+    known = {called(name): classes_of(setting, name) for name in setting.data if name not in DRAWN} if theirs else {}
+    others: list[Theirs] = [read_theirs(path, known) for path in theirs]
     notes = {called(name): notes_on(setting, name) for name in setting.data}
     if not (work := setting.parts(out / "certificates" if setting.certificates else None)):
         raise InvalidParameterError("methods", "fit the data: graphs, or nodes of a graph", ", ".join(setting.methods))

@@ -2,14 +2,19 @@
 
 {"method": …, "data": …, "threat": "flips", "certificates": "one.json"}     archives that `starcert verify` accepts,
                                                                             also a list, such as one for each fold
-{"method": …, "data": …, "voters": 10, "votes": [[9, 1], …], "labels": […]} votes of which a change reaches one
+{"method": …, "data": …, "voters": 10, "votes": [[9, 1], …],                votes of which a change reaches one
+                         "labels": [0, …], "names": ["17", …]}
 {"method": …, "data": …, "objects": 188, "certified": {"1": 0.82}}          figures, marked as stated
+
+A share is proved only if its claims are, and if every object is one of the data of this benchmark, has the class that
+it has there, and is counted once. Otherwise whoever wrote the file chose what "right" means.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -18,9 +23,22 @@ from starcert.certificates.certificate import Certificate
 from starcert.files import is_exact, verify, verify_exact
 from starcert.math.frontier import levels_of
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
+from starcert_studies.benchmark.data import Classes
 from starcert_studies.benchmark.outcomes import KINDS
 
-KEYS = ("method", "data", "threat", "certificates", "voters", "votes", "labels", "objects", "certified", "note")
+KEYS = (
+    "method",
+    "data",
+    "threat",
+    "certificates",
+    "voters",
+    "votes",
+    "labels",
+    "names",
+    "objects",
+    "certified",
+    "note",
+)
 SIZES = (0, 1, 2, 3, 5, 10, 15)
 
 Standing = Literal["proved", "consistent", "as stated"]
@@ -39,26 +57,39 @@ class Theirs:
     note: str  # what was done, or is stated
 
 
+class Named(NamedTuple):
+    """An object in a file: what it is called, its class there by number and in words; and how far it is certified."""
+
+    name: str | None  # None: it is not said which one it is
+    label: int
+    class_name: str
+    reach: int  # the largest certified size; −1: it is not answered right
+
+
 class Proved(NamedTuple):
     """What certificates or votes show."""
 
-    reach: list[int]  # of each object the largest certified size; −1: it is not answered right
+    objects: list[Named]
     most: int | None  # the largest size that they can speak about; None: any
     notes: tuple[str, ...]
-    stated_by: str = ""  # what it follows from, if that is not proved
+    unproved: tuple[str, ...] = ()  # what a reader has to believe, in sentences; then it is as stated
     believed: bool = False  # whether a model's answers are taken as stated: then it is consistent, and no more
 
     @property
     def standing(self) -> Standing:
         """Whether a reader has to believe it."""
-        return "as stated" if self.stated_by else "consistent" if self.believed else "proved"
+        return "as stated" if self.unproved else "consistent" if self.believed else "proved"
 
 
-def read_theirs(path: Path) -> Theirs:
+def read_theirs(path: Path, known: Mapping[str, Classes]) -> Theirs:
     """The results in a JSON file: `method`, `data`, and `certificates`, `votes` or figures; see the module.
 
-    Where certificates or votes are given, the figures are computed from them. A file with a false claim is refused, and
-    one whose figures are larger than what is proved.
+    Where certificates or votes are given, the figures are computed from them. A file with a false claim is refused, one
+    whose figures are larger than what is proved, and one whose objects are not those of the data that it names.
+
+    Args:
+        path: the file.
+        known: the classes of data by what they are called; of others, objects and classes are as stated.
     """
     try:
         given = json.loads(path.read_text("utf-8"))
@@ -87,25 +118,46 @@ def read_theirs(path: Path) -> Theirs:
         found = _together([_proved(path.parent / str(file), kind, max([*stated, SIZES[-1]])) for file in files])
     if found is None:
         return Theirs(given["method"], given["data"], kind, stated, objects, "as stated", note)
+    found = _compared(path, given["data"], found, known.get(given["data"]))
     sizes = sorted(stated) or [size for size in SIZES if found.most is None or size <= found.most]
-    shares = {size: sum(reach >= size for reach in found.reach) / len(found.reach) for size in sizes}
+    shares = {size: sum(one.reach >= size for one in found.objects) / len(found.objects) for size in sizes}
     for size, share in stated.items():
         if share > shares[size] + 1e-9:
             raise StarcertError(f"{path}: {shares[size]:.4f} is proved at size {size}, and {share:.4f} is stated. "
                                 "Correct it.")  # fmt: skip
-    by = f"It follows from what {found.stated_by} states, which is not proved." if found.stated_by else ""
-    notes = " ".join(filter(None, [note, *found.notes, by]))
-    return Theirs(given["method"], given["data"], kind, shares, len(found.reach), found.standing, notes)
+    notes = " ".join(filter(None, [note, *found.notes, *found.unproved]))
+    return Theirs(given["method"], given["data"], kind, shares, len(found.objects), found.standing, notes)
+
+
+def _compared(path: Path, data: str, found: Proved, known: Classes | None) -> Proved:
+    """The same if its objects are some of the data, with their classes; of data that are not known, as stated."""
+    unnamed = any(one.name is None for one in found.objects)
+    if known is None or unnamed:
+        what = "they have no names" if unnamed else f"this benchmark has no data {data} to compare them with"
+        return found._replace(unproved=(*found.unproved, f"Its objects and their classes are as stated: {what}."))
+    places = Counter(known.place(str(one.name)) for one in found.objects)
+    for one in found.objects:
+        place = known.place(str(one.name))
+        if place is None:
+            hint = f"Call it by its number there, from 0 to {len(known) - 1}."
+            raise StarcertError(f"{path}: {data} has no object {one.name!r}. {hint}")
+        if places[place] > 1:
+            raise StarcertError(f"{path}: counts object {one.name!r} of {data} {places[place]} times. Count it once.")
+        if not known.is_class(place, one.label, one.class_name):
+            raise StarcertError(f"{path}: object {one.name!r} is of class {known.called(place)!r} in {data}, "
+                                f"and of class {one.class_name!r} in the file. Correct it.")  # fmt: skip
+    note = f"{len(found.objects):,} of {len(known):,} objects of {data}, of the classes that they have there."
+    return found._replace(notes=(note, *found.notes))
 
 
 def _together(parts: Sequence[Proved]) -> Proved:
     """What several files show, such as one for each fold."""
     known = [each.most for each in parts if each.most is not None]
     notes = dict.fromkeys(note for each in parts for note in each.notes)
-    by = dict.fromkeys(each.stated_by for each in parts if each.stated_by)
-    reach = [one for each in parts for one in each.reach]
+    unproved = dict.fromkeys(said for each in parts for said in each.unproved)
+    objects = [one for each in parts for one in each.objects]
     most = max(known) if len(known) == len(parts) else None
-    return Proved(reach, most, tuple(notes), " and ".join(by), any(each.believed for each in parts))
+    return Proved(objects, most, tuple(notes), tuple(unproved), any(each.believed for each in parts))
 
 
 def _proved(file: Path, kind: str, most: int) -> Proved:
@@ -115,8 +167,13 @@ def _proved(file: Path, kind: str, most: int) -> Proved:
     if found.refuted:
         raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
     archive = found.archive
-    if any(label is None for label in archive.labels):
-        raise StarcertError(f"{file}: does not say the class of every object, so that no share can be computed.")
+    if all(label is None for label in archive.labels):
+        raise StarcertError(f"{file}: says the class of no object, so that no share can be computed.")
+
+    def named(reach: Sequence[int]) -> list[Named]:  # nodes that were not tested have no class
+        rows = zip(archive.names, archive.labels, reach, strict=True)
+        return [Named(name, label, archive.class_names[label], far) for name, label, far in rows if label is not None]
+
     anchored = tuple(f"Anchored: {reason}." for reason in dict.fromkeys(archive.anchored) if reason)
     if exact:
         result = archive.result
@@ -128,13 +185,18 @@ def _proved(file: Path, kind: str, most: int) -> Proved:
         right = [one.label == label for one, label in zip(result, archive.labels, strict=True)]
         reach = [one.certified_size if fine else -1 for one, fine in zip(result, right, strict=True)]
         said = "The answers of the model to attacks that were tried are taken as stated."
-        notes = f"Changes are those in {', '.join(result.axes)}.", said, *anchored
-        return Proved(reach, result.threat.most, notes, believed=True)
+        notes = _changes(result.axes), said, *anchored
+        return Proved(named(reach), result.threat.most, notes, believed=True)
     every = list(archive.certificates)
     right = [not one.abstained and one.label == label for one, label in zip(every, archive.labels, strict=True)]
     reach = [_reach(one, kind, most) if fine else -1 for one, fine in zip(every, right, strict=True)]
-    where = f"Changes are those in {', '.join(archive.noise.axes)}."
-    return Proved(reach, None, tuple(filter(None, (where, found.premise, *anchored))), archive.stated_by)
+    notes = tuple(filter(None, (_changes(archive.noise.axes), found.premise, *anchored)))
+    by = f"It follows from what {archive.stated_by} states, which is not proved."
+    return Proved(named(reach), None, notes, (by,) if archive.stated_by else ())
+
+
+def _changes(axes: Sequence[str]) -> str:
+    return f"Changes are those in {', '.join(axes)}; what these cover is as stated."
 
 
 def _reach(one: Certificate, kind: str, most: int) -> int:
@@ -168,17 +230,20 @@ def _levels(one: Certificate, kind: str, size: int) -> Iterator[tuple[int, ...]]
 def _counted(given: dict[str, Any], kind: str) -> Proved:
     """What counting shows where each changed pair reaches one voter: n_A − n_B > 2R, ties against the method."""
     voters, votes, labels = whole_number("voters", given["voters"], 1), given["votes"], given["labels"]
-    if not votes or len(votes) != len(labels) or len({len(row) for row in votes}) != 1:
-        raise ValueError("'votes' must be a row for each of 'labels', with a number for each class")
-    reach, pairs = [], 2 if kind == "rewire" else 1  # how many pairs an attack of size 1 changes
-    for row, label in zip(votes, labels, strict=True):
+    names = given.get("names") or [None] * len(labels)
+    if not votes or not len(votes) == len(labels) == len(names) or len({len(row) for row in votes}) != 1:
+        raise ValueError("'votes' must be a row for each of 'labels' and 'names', with a number for each class")
+    objects, pairs = [], 2 if kind == "rewire" else 1  # how many pairs an attack of size 1 changes
+    for name, row, label in zip(names, votes, labels, strict=True):
         counts = [whole_number("votes", each, 0) for each in row]
         if sum(counts) != voters or len(counts) < 2:
             raise ValueError(f"each row of 'votes' must add up to the {voters} voters, of two classes or more")
         own = counts.pop(whole_number("labels", label, 0, len(counts) - 1))
         lead = own - max(counts)
-        reach.append((lead - 1) // (2 * pairs) if lead > 0 else -1)
+        objects.append(
+            Named(None if name is None else str(name), label, str(label), (lead - 1) // (2 * pairs) if lead > 0 else -1)
+        )
     said = (
         f"By counting {voters} voters, of which a changed pair reaches one: that, and the votes, are taken as stated."
     )
-    return Proved(reach, None, (said,))
+    return Proved(objects, None, (said,))
