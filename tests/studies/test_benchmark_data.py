@@ -413,6 +413,8 @@ def test_the_command_takes_models_threats_and_columns(tmp_path):
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())
     assert (settings["models"], settings["threats"], settings["max_nodes"]) == (["gcn"], ["flips:1"], 20)
     assert len(list((tmp_path / "out" / "certificates").iterdir())) == 1
+    shown = CliRunner().invoke(app, ["benchmark", "--help"]).output
+    assert [group for group in run.METHODS if group not in shown] == []
     Path("wrong.toml").write_text("fold = 1")
     with pytest.raises(sc.StarcertError, match=r"no setting 'fold'. Did you mean folds\?"):
         CliRunner().invoke(app, ["benchmark", "wrong.toml"], catch_exceptions=False)

@@ -297,7 +297,7 @@ def test_ties_that_count_for_the_answer_claim_what_is_false(monkeypatch):
 
 @pytest.mark.parametrize("reads", ["edges", "nodes with an edge"])
 def test_a_hash_that_reads_the_graph_claims_what_is_false(reads):
-    """It is refused as a function; hidden in a number that was read off each graph, it is marked, and claims falsely."""
+    """It is refused as a function; hidden in a number that was read off each graph, it is marked and claims falsely."""
 
     def read(row):
         ends = [pair[1] + 1 for pair, there in zip(PAIRS, row, strict=True) if there]

@@ -18,6 +18,10 @@ _DATA = (
     "A TU data set, motif, arcs, Cora-ML or Citeseer; a folder of graphs, a file of SMILES, PyG data or an .npz file; "
     "or a function that returns graphs and their classes. May be repeated."
 )
+_GROUPS = (
+    "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, grid (hashed by "
+    "regions), corrected (blind with a correction by edges), links (of nodes)"
+)
 
 
 @app.command()
@@ -39,7 +43,7 @@ def benchmark(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="two-way, isotropic, one-way, hashed, plain, blind, or one of your own; may be repeated.",
+            help=f"{_GROUPS}; or one of your own. May be repeated.",
             metavar="GROUP|FILE.PY:CLASS",
             show_default="all",
         ),
