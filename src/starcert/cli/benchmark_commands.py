@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ _DATA = (
     "A TU data set, motif, arcs, Cora-ML or Citeseer; a folder of graphs, a file of SMILES, PyG data or an .npz file; "
     "or a function that returns graphs and their classes. May be repeated."
 )
+MAX_ROWS = 40  # of a table in the terminal
 _GROUPS = (
     "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, grid (hashed by "
     "regions), corrected (blind with a correction by edges), links (of nodes)"
@@ -104,15 +106,16 @@ def benchmark(
             say(f"Note: {name}: {sentence}")
     n_workers = available_cores() if workers is None else workers
     lines = run_benchmark(setting, out, theirs=theirs or (), workers=n_workers)
-    seconds = _seconds(out)
+    seconds, rows_of = _seconds(out), partial(table, most=MAX_ROWS, more="benchmark.csv has all")
     for about in dict.fromkeys((line.data, line.threat) for line in lines):
         some = [line for line in lines if (line.data, line.threat) == about]
         heads = ("method", "right", *(f"≤ {cell.size}" for cell in some[0].cells[1:]), "gain at 1")
         rows = [(line.method, *line.percents()[:-1], str(line.cells[1]).partition(" ")[0]) for line in some]
-        show(table(f"{about[0]}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
+        show(rows_of(f"{about[0]}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
     tried = {(line.data, line.method): line.tries for line in lines}
     effort = [(*key, tries, f"{seconds[key]:,.0f}") for key, tries in tried.items()]
-    show(table("What was tried", ("data", "method", "tries", "seconds of training"), effort, left=("data", "method")))
+    heads = ("data", "method", "tries", "seconds of training")
+    show(rows_of("What was tried", heads, effort, left=heads[:2]))
     show(f"The page: {out / 'index.html'}")
 
 

@@ -50,21 +50,21 @@ class Shown(NamedTuple):
     def sentence(self) -> str:
         """What is gained at the smallest attacks, or that nothing is."""
         if (share := self.lines[0].blind) is None:
-            return "No blind model was run: what is certified may be worth nothing."
+            return "No blind model was run, so certificates cannot be compared with what is certified for free."
         others = [line for line in self.lines if line.method != "blind" and line.speaks_of(line.cells[1])]
         best = max(others, default=None, key=lambda line: line.cells[1].certified)
-        majority = f"The most frequent class is that of {self.lines[0].majority:.1%}."
-        first = f"{majority} A model that sees no edge has {share:.1%} right, whatever the attack."
+        first = (f"{self.lines[0].majority:.1%} are of the most frequent class. "
+                 f"A model that sees no edges has {share:.1%} right, whatever the attack.")  # fmt: skip
         if best is None:
             return first
         cell = best.cells[1]
         assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
         verdict = (
-            "that is more, by the interval" if cell.low > 0
-            else f"these {best.objects} do not show that it is more" if cell.gain > 0
-            else "that is no more" if cell.gain == 0 else "that is less"
+            "more than that, by the 95% interval" if cell.low > 0
+            else "more than that, but perhaps by chance" if cell.gain > 0
+            else "as many" if cell.gain == 0 else "fewer than that"
         )  # fmt: skip
-        return f"{first} At size 1, {best.method} has most right and certified, {cell.certified:.1%}: {verdict}."
+        return f"{first} At size 1, {best.method} has the most right and certified, {cell.certified:.1%}: {verdict}."
 
 
 @cache
@@ -114,11 +114,11 @@ def draw(lines: Sequence[Line]) -> dict[str, bytes]:
     rows = -(-len(lines) // ACROSS)
     with style():
         figure = Figure(figsize=(1.9 * ACROSS, 1.75 * rows + 0.4), layout="constrained")
-        axes = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).flat
+        axes = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
         for ax, line in zip(axes, lines, strict=False):
             _panel(ax, line)
-        for ax in list(axes)[len(lines) :]:
-            ax.set_visible(False)
+        for ax in axes[len(lines) :]:
+            ax.remove()
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
         made = {}
