@@ -56,7 +56,12 @@ def results_schema() -> Schema:
     from starcert_studies.benchmark.theirs import Theirs  # noqa: PLC0415
 
     texts, by_name = of_type(list[str]), of_type(dict[str, str])
-    settings = _properties(Benchmark) | {"benchmark": {"const": 1}, "code": by_name, "digests": by_name}
+    settings = _properties(Benchmark) | {
+        "benchmark": {"const": 1},
+        "code": by_name,
+        "digests": by_name,
+        "versions": by_name,
+    }
     top: dict[str, Schema] = {
         "settings": object_of(settings, tuple(settings)) | described("What a folder of results must agree on."),
         "provenance": by_name | described("The versions that made it."),

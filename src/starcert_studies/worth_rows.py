@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.paired import StructureGain
+from starcert_studies import gains
 
 Mask = npt.NDArray[np.bool_]
 CLEAN = "clean"
@@ -84,18 +84,10 @@ class Gain:
 def gain_of(row: Mapping[str, Any], blind: Mapping[str, Any], attack: str, numbers: Sequence[int]) -> Gain | None:
     """What a method gains against an attack, object by object; None where it was not asked.
 
-    `numbers` says which objects are the same: where splits test some of them several times, the interval is one for
-    the mean of their differences, over different objects. Where each is tested once, it is exact.
+    `numbers` says which objects are the same.
     """
     safe, wise = mask_of(row, attack), mask_of(blind, CLEAN)
     if safe is None or wise is None:
         return None
-    if len(set(numbers)) == len(numbers):
-        found = StructureGain.of(attack, safe, wise, np.ones_like(wise))
-        return Gain(100 * found.gain, 100 * found.low, 100 * found.high)
-    _, places = np.unique(numbers, return_inverse=True)
-    times = np.bincount(places)
-    sums = np.bincount(places, weights=safe.astype(float) - wise)
-    mean = sums.sum() / times.sum()
-    reach = 1.96 * np.sqrt(np.sum((sums - mean * times) ** 2)) / times.sum()
-    return Gain(100 * mean, 100 * (mean - reach), 100 * (mean + reach))
+    found = gains.gain_of(safe, wise, numbers)
+    return Gain(100 * found.gain, 100 * found.low, 100 * found.high)

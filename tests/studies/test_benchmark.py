@@ -22,7 +22,8 @@ from starcert.cli import app
 from starcert_studies.benchmark import methods, outcomes, run
 from starcert_studies.benchmark.corrected import Corrected
 from starcert_studies.benchmark.data import Classes
-from starcert_studies.benchmark.methods import METHODS
+from starcert_studies.benchmark.methods import METHODS, Blind, Fitted, Method
+from starcert_studies.benchmark.outcomes import Outcome, Result
 from starcert_studies.benchmark.pages import published
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
 from starcert_studies.benchmark.table import lines_of
@@ -131,6 +132,7 @@ def row(method, fold, found, threat="flips:3"):
     return {"data": "D", "objects": "graphs", "fold": fold, "method": method, "certifies": "", "threat": threat,
             "alpha": None,
             "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
+            "numbers": [100 * fold + place for place in range(len(found))],
             "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found),
             "model": "", "votes": 5, "forward_passes": 6}  # fmt: skip
 
@@ -147,6 +149,16 @@ def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
     # 5 graphs of fold 0 are gained, 15 of fold 1 are lost
     assert line.cells[1].gain == -0.25
     assert line.cells[1].low < -0.25 < line.cells[1].high
+    # the same objects in both folds are counted once: half as many, and what they say twice is no more certain
+    same = [each | {"numbers": [*range(20)]} for each in [row("p_A", fold, [[1, 1, None]] * 15 + [[0, 0, None]] * 5)
+                                                          for fold in (0, 1)]]  # fmt: skip
+    wise = [row("blind", fold, [[0, -1, None]] * 20) for fold in (0, 1)]
+    (_, apart), (_, once) = (
+        lines_of([each | {"data": data} for each in [*same, *wise]], (0, 1)) for data in ("motif", "D")
+    )
+    assert once.cells[1].gain == apart.cells[1].gain == 0.75
+    assert once.cells[1].low == pytest.approx(0.75 - 1.96 * np.sqrt(0.75 * 0.25 / 20))
+    assert apart.cells[1].chance == 0.5**30 < once.cells[1].chance == 0.5**15
     (plain,) = lines_of([row("plain", 0, found)], (0, 1, 2, 3))
     assert plain.percents() == ["50.0", "25.0", "25.0", "–", ""]
     assert [plain.percent(cell) for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
@@ -270,6 +282,64 @@ def test_a_blind_head_with_a_correction_tries_every_attack():
     assert not Corrected.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
 
 
+class Renamed(Blind):
+    """A method with a name that is taken."""
+
+
+class Twice(Method):
+    name, certifies, trains = "twice", "a claim", False
+    what = Outcome(0, 3, 2)
+
+    def fit(self, train, validation, threat):
+        return Fitted({"": 1}, "", 0, 0)
+
+    def certify(self, objects, threat):
+        return Result(threat, (self.what,) * len(objects), None)
+
+
+def test_methods_of_ones_own_have_names_of_their_own_and_outcomes_that_fit(tmp_path, monkeypatch):
+    place = str(Path(__file__))
+    with pytest.raises(sc.InvalidParameterError, match="'blind', also a method of starcert"):
+        run_benchmark(Benchmark(**LITTLE | {"methods": (f"{place}:Renamed",)}), tmp_path / "a", progress=False)
+    setting = Benchmark(**LITTLE | {"methods": (f"{place}:Twice",), "threats": ("flips:3",)})
+    with pytest.raises(sc.StarcertError, match=r"test_benchmark\.py.*ValueError: outcome 0 is certified and broken at"):
+        run_benchmark(setting, tmp_path / "b", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"outcomes": (Outcome(2, 1),)}, "the answer must be a class from 0 to 1"),
+        ({"outcomes": (Outcome("1", 1),)}, "the answer must be a class"),
+        ({"outcomes": (Outcome(0, 1.5),)}, "sizes must be whole numbers"),
+        ({"outcomes": (Outcome(0, -3),)}, "sizes must be whole numbers"),
+        ({"outcomes": (Outcome(0, -1, 4),)}, "is certified and broken at size 4"),
+        ({"outcomes": ()}, "1 outcomes, one for each object, not 0"),
+        ({"alpha": 2}, "alpha must be between 0 and 0.5"),
+        ({"threat": "flips:2"}, "a Result about flips:3, not about 'flips:2'"),
+    ],
+)
+def test_records_that_cannot_be_true_are_refused(given, message):
+    fine = {"threat": "flips:3", "outcomes": (Outcome(0, 1, 2),), "alpha": None}
+    Result(**fine).check("flips:3", 1, 2)
+    with pytest.raises(ValueError, match=message):
+        Result(**fine | given).check("flips:3", 1, 2)
+
+
+def test_a_folder_is_not_continued_by_other_versions(tmp_path, monkeypatch):
+    setting = Benchmark(**LITTLE | {"methods": ("blind",), "threats": ("flips:1",)})
+    run_benchmark(setting, tmp_path / "out", progress=False)
+    monkeypatch.setattr(run, "versions", lambda: {"starcert": "0.0"})
+    with pytest.raises(sc.InvalidParameterError, match="versions: there"):
+        run_benchmark(setting, tmp_path / "out", progress=False)
+
+
+def test_methods_that_do_not_fit_the_data_are_named(tmp_path):
+    setting = Benchmark(**LITTLE | {"data": ("arcs",), "methods": ("regions",), "threats": ("flips:1",)})
+    with pytest.raises(sc.InvalidParameterError, match="fit the data"):
+        run_benchmark(setting, tmp_path / "out", progress=False)
+
+
 def test_settings_come_from_a_file_and_options(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('data = ["motif", "arcs"]\nfolds = 2\nsamples = 500\n')
@@ -337,15 +407,13 @@ def theirs(tmp_path):
     return write
 
 
-D = {"D": Classes((0, 0, 1), (), ("one", "two", "three"))}
+D = {"D": Classes((0, 0, 1), (), ("one", "two", "three"), (15, 15, 15))}
 
 
 def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
     proved = read_theirs(theirs(certificates="certificates.json"), D)
     assert (proved.standing, proved.objects, proved.certified[0]) == ("proved", 2, 0.5)
-    assert proved.note.startswith(
-        "2 of 3 objects of D, of the classes that they have there. Changes are those in pairs"
-    )
+    assert (proved.of, proved.alpha, proved.note) == (3, 0.01, "Noise: pairs Flip(0.2).")
     unknown = read_theirs(theirs(certificates="certificates.json"), {})
     assert (unknown.standing, unknown.certified) == ("as stated", proved.certified)
     assert unknown.note.endswith("as stated: this benchmark has no data D to compare them with.")
@@ -360,8 +428,8 @@ def test_what_a_bound_from_outside_states_is_not_proved(theirs, monkeypatch):
     monkeypatch.setattr(sc.archive.Archive, "stated_by", "a bound")
     found = read_theirs(theirs(certificates="certificates.json", note="N"), D)
     assert found.standing == "as stated"
-    assert found.note.startswith("N 2 of 3 objects")
-    assert found.note.endswith("as stated. It follows from what a bound states, which is not proved.")
+    assert found.note.startswith("N Noise")
+    assert found.note.endswith(". It follows from what a bound states, which is not proved.")
 
 
 def test_false_or_overstated_results_are_refused(theirs, tmp_path):

@@ -22,22 +22,27 @@ from starcert.cli import app
 from starcert.files import is_exact, verify, verify_exact
 from starcert_studies.benchmark import data as source
 from starcert_studies.benchmark import run
-from starcert_studies.benchmark.folds import cut_of
+from starcert_studies.benchmark.folds import apart_from, cut_of
 from starcert_studies.benchmark.outcomes import KINDS, outcome_of
 from starcert_studies.benchmark.run import Benchmark, run_benchmark
-from starcert_studies.benchmark.theirs import _reach, read_theirs
+from starcert_studies.benchmark.theirs import read_theirs
+from starcert_studies.benchmark.theirs_proofs import _reach
 from starcert_studies.benchmark.work import Work
 
 OWN = """
 import starcert as sc
 
-def ring(n, kind):
+def ring(n, kind, number=0):
     edges = [(node, (node + 1) % n) for node in range(n - 1 + kind)]
-    return sc.Graph(n, edges, edge_types=["a"] * len(edges), type_names=("a", "b"))
+    names = [f"{number}.{node}" for node in range(n)]  # no graph is there twice
+    return sc.Graph(n, edges, nodes=names, edge_types=["a"] * len(edges), type_names=("a", "b"))
+
+def twice():
+    return [ring(5 + kind, kind) for kind in [0, 1] * 12], [0, 1] * 12
 
 def rings():
     kinds = [number % 2 for number in range(24)]
-    return [ring(5 + number % 4, kind) for number, kind in enumerate(kinds)], kinds
+    return [ring(5 + number % 4, kind, number) for number, kind in enumerate(kinds)], kinds
 
 def data():
     graphs, kinds = rings()
@@ -100,6 +105,14 @@ def test_a_function_gives_graphs_without_types_of_edges():
     cut = cut_of(Work(graphs=2), "own.py:rings", 3)
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (19, 2, 2)
     assert all(graph is found.graphs[number] for graph, number in zip(cut.objects, cut.numbers, strict=True))
+
+
+def test_graphs_that_choose_equal_none_that_is_tested():
+    with pytest.raises(sc.StarcertError, match=r"own\.py:twice: all validation graphs of a fold equal a test graph"):
+        cut_of(Work(), "own.py:twice", 0)
+    one, other = sc.Graph(2, []), sc.Graph(3, [])
+    tested, held = sc.datasets.Dataset([one], [0]), sc.datasets.Dataset([other, sc.Graph(2, [])], [1, 1])
+    assert list(apart_from(tested, held, "D").graphs) == [other]
 
 
 def test_large_graphs_are_left_out_and_counted():
@@ -218,7 +231,10 @@ def written(folder, **given):
 
 def read(folder, **given):
     """What a file comes to on a page about the rings, and about `votes` of its own."""
-    known = {"own-rings": source.classes_of(Work(), "own.py:rings"), "votes": source.Classes((0,) * 5, (), ())}
+    known = {
+        "own-rings": source.classes_of(Work(), "own.py:rings"),
+        "votes": source.Classes((0,) * 5, (), (), (10,) * 5),
+    }
     return read_theirs(written(folder, **given), known)
 
 
@@ -281,7 +297,11 @@ def test_false_and_unfit_files_are_refused(done, tmp_path):
     with pytest.raises(sc.StarcertError, match="of its claims are false"):
         read(tmp_path, certificates=["plain.json"])
     twice = ["plain.json", "plain.json"]
-    for wrong, why in (("nothing.json", "nothing.json"), ([], "must name files"), (twice, "each of them once")):
+    for wrong, why in (
+        ("nothing.json", "nothing.json"),
+        ([], "a list of different files"),
+        (twice, "a list of different files"),
+    ):
         with pytest.raises(sc.StarcertError, match=why):
             read(tmp_path, certificates=wrong)
     with pytest.raises(sc.StarcertError, match="'thread' is none of"):
@@ -333,36 +353,59 @@ def test_voters_are_counted_with_ties_against_the_method(tmp_path):
 
 def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
     """Whoever chooses the objects and their classes chooses the share: these are those of the data, or as stated."""
-    given = {"data": "rings", "voters": 5, "votes": [[5, 0], [1, 4]], "labels": [0, 1], "names": ["3", "ring 1"]}
-    known = {"rings": source.Classes((1, 1, 0, 0), ("-1", "1"), ("path 0", "ring 1", "path 2", "path 3"))}
+    names = ("path 0", "ring 1", "path 2", "path 3")
+    known = {"rings": source.Classes((1, 1, 0, 0), ("1", "2"), names, (6,) * 4)}
+    given = {"data": "rings", "voters": 5, "votes": [[5, 0], [1, 4]], "labels": [0, 1], "names": ["path 3", "ring 1"]}
 
     def standing(**more):
         found = read_theirs(written(tmp_path, **given | more), known)
         assert found.certified[0] == 1
-        return found.standing
+        return found.standing, found.of
 
-    assert standing() == "proved"
-    assert standing(names=None) == standing(data="others") == "as stated"
+    assert standing() == standing(names=["3", "1"]) == ("proved", 4)
+    assert standing(names=None) == ("as stated", 4)
+    assert standing(data="others") == ("as stated", None)
     for more, message in (
-        ({"labels": [0, 0]}, "object 'ring 1' is of class '1' in rings, and of class '0' in the file"),
+        ({"labels": [0, 0]}, "object 'ring 1' is of class 2 in rings, and of class 0 in the file"),
+        ({"labels": [1, 1]}, "object 'path 3' is of class 1 in rings, and of class 1 in the file"),
         ({"names": ["3", "3"], "labels": [0, 0]}, "counts object '3' of rings 2 times"),
-        ({"names": ["1", "ring 1"], "labels": [1, 1]}, "counts object '1' of rings 2 times"),
-        ({"names": ["3", "4"]}, "rings has no object '4'. Call it by its number there, from 0 to 3"),
+        ({"names": ["3", "4"]}, "rings has no object '4'. Call it by its name in the data, or all of them"),
+        ({"names": ["3", "ring 1"]}, "rings has no object 'ring 1'"),
     ):
         with pytest.raises(sc.StarcertError, match=message):
             standing(**more)
 
 
-def test_classes_are_compared_by_name_where_they_have_one():
-    swapped = source.Classes((0, 1), ("1", "0"), ())
-    assert [swapped.is_class(0, 0, "1"), swapped.is_class(0, 0, "0"), swapped.is_class(0, 1, "1")] == [
-        True,
-        False,
-        True,
-    ]
-    named = source.Classes((0, 1), ("path", "ring"), ())
-    assert [named.is_class(1, 1, name) for name in ("ring", "path", "1", "0")] == [True, False, True, False]
-    assert not named.is_class(1, 0, "1")  # a number must be that of the class in the file, too
+def test_classes_of_a_file_are_those_of_the_data_by_name_or_by_number():
+    for class_names, meant in ((("1", "2"), [0, 1]), (("2", "1"), [1, 0]), (("0", "1"), [0, 1]), (("1", "1"), None),
+                               (("0", "2"), None), (("2", "1", "0"), [1, 0, -1]), (("0",), None)):  # fmt: skip
+        assert source.Classes((0, 1), ("1", "2"), (), (1, 1)).numbers_of(class_names) == meant
+
+
+def test_files_about_other_changes_than_those_of_edges_prove_nothing_about_them(tmp_path):
+    """Regions that leave pairs out, words in place of edges, rows of bits, classes left out, and fallbacks."""
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 1), n_classes=2)
+    graphs = [sc.Graph(4, [(0, 1)]), sc.Graph(4, [(0, 1), (1, 2), (2, 3)])]
+    known = {"own-rings": source.Classes((0, 1), (), (), (6, 6))}
+
+    def read_of(smoothed, objects=graphs, labels=(0, 1), **how):
+        found = smoothed.certify(objects, samples=300, seed=1, alpha=how.get("alpha", 0.01))
+        sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(found, labels=labels))
+        return read_theirs(written(tmp_path, certificates="certificates.json"), known)
+
+    whole = read_of(sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=0.2, add=0.1))), alpha=0.4)
+    assert (whole.standing, whole.alpha) == ("proved", 0.4)
+    few = sc.Partition.from_node_sets({"few": range(2)})
+    part = read_of(sc.SmoothedClassifier(base, sc.Noise(few=0.2), few))
+    assert part.standing == "as stated"
+    assert "its regions have 1 of 6 node pairs of object '0'" in part.note
+    with pytest.raises(sc.StarcertError, match="1 of its graphs have no class"):
+        read_of(sc.SmoothedClassifier(base, sc.Noise(pairs=0.2)), labels=(0, None))
+    leaning = sc.SmoothedClassifier(base, sc.Noise(pairs=0.2), fallback=sc.Fallback([0, 1], 0.9))
+    assert "In doubt it answers as a blind model: its answers are as stated." in read_of(leaning).note
+    bits = sc.classifiers.from_callable(lambda row: int(np.ravel(row)[0]), n_classes=2, on="vectors")
+    with pytest.raises(sc.StarcertError, match="is about rows, and the benchmark about changed edges of graphs"):
+        read_of(sc.SmoothedClassifier(bits, sc.Noise(pixels=0.2)), [sc.Bits([0, 1, 1]), sc.Bits([1, 1, 1])])
 
 
 def test_counting_never_certifies_what_turned_voters_can_change():

@@ -1,10 +1,11 @@
 """What was expected of methods: confirmed, refuted and not decided, on lines made by hand."""
 
 import pytest
+from scipy.stats import norm
 
 pytest.importorskip("torch_geometric")
 
-from starcert_studies.benchmark.expectations import CONFIRMED, REFUTED, UNDECIDED, expectations_of
+from starcert_studies.benchmark.expectations import CONFIRMED, REFUTED, UNDECIDED, UNSEEN, expectations_of
 from starcert_studies.benchmark.table import Cell, Line
 
 BLIND = 0.7
@@ -12,8 +13,8 @@ BLIND = 0.7
 
 def line(method, *certified, threat="flips:3", data="D", model="", asked=None, wide=0.1, chosen="a (1)"):
     """A method with shares that are right and certified at sizes 0, 1, 2 and 3; gains have intervals of a width."""
-    cells = [Cell(str(size), size, share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide)
-             for size, share in enumerate(certified)]  # fmt: skip
+    cells = [Cell(str(size), size, share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide,
+                  float(norm.sf(1.96 * (share - BLIND) / wide))) for size, share in enumerate(certified)]  # fmt: skip
     name = f"{method}, {model}" if model else method
     return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, chosen, 1, 1,
                 tuple(cells), (), asked)  # fmt: skip
@@ -33,7 +34,7 @@ def test_what_holds_in_every_cell_is_confirmed():
     blind = every["no method is above the blind model on D"]
     assert (blind.held, blind.of, blind.verdict) == (12, 12, CONFIRMED)
     gain = every["a structure gain above zero at size 1, somewhere"]
-    assert (gain.held, gain.of, gain.where, gain.verdict) == (0, 4, "", REFUTED)
+    assert (gain.held, gain.of, gain.where, gain.verdict) == (0, 4, "", UNSEEN)
 
 
 def test_one_cell_refutes_and_the_worst_is_named():
@@ -82,19 +83,35 @@ def test_one_way_noise_is_compared_at_equal_visibility_only():
         assert (exact.share, exact.verdict) == ("2 of 3", REFUTED)
 
 
-def test_only_an_interval_above_zero_refutes_that_blind_wins():
+def test_of_many_cells_one_is_above_zero_by_chance():
+    name = "no method is above the blind model on D"
+    lines = [line("plain", 0.9, 0.81), *(line(f"method {number}", 0.9, 0.6) for number in range(40))]
+    few, many = found(lines[:2]), found(lines)  # an interval above zero, at z = 2.16
+    assert [each[name].verdict for each in (few, many)] == [UNDECIDED, UNDECIDED]
+    assert found(lines[:1])[name].verdict == REFUTED
+    gain = many["a structure gain above zero at size 1, somewhere"]
+    assert (gain.share, gain.verdict) == ("1 of 41", UNDECIDED)
+
+
+def test_methods_that_say_nothing_about_attacks_are_not_compared():
+    lines = [line("evidence", 0.6, 0.5, asked=0), line("p_A, sparsity-aware", 0.6, 0.4)]
+    (first, *_) = expectations_of(lines)
+    assert (first.share, first.verdict) == ("–", "not compared: one of them is not about these attacks")
+
+
+def test_a_gain_beyond_chance_refutes_that_blind_wins():
     name = "no method is above the blind model on D"
     every = found([line("plain", 0.9, 0.75, 0.7, 0.2), line("blind", 0.7, 0.7, 0.7, 0.7)])
     assert (every[name].share, every[name].verdict) == ("2 of 3", UNDECIDED)
     assert every[name].where.startswith("plain, D, flips 1: +5.0")
-    every = found([line("plain", 0.9, 0.85, 0.9, 0.2), line("evidence", 0.9, 0.72, 0.2, 0.1, wide=0.01),
+    every = found([line("plain", 0.9, 0.85, 0.9, 0.2), line("evidence", 0.9, 0.72, 0.2, 0.1, wide=0.015),
                    line("plain", 0.5, 0.5, data="E")])  # fmt: skip
     assert every[name].verdict == REFUTED
     assert every[name].where.startswith("plain, D, flips 2: +20.0")
     assert every["no method is above the blind model on E"].verdict == CONFIRMED
     gain = every["a structure gain above zero at size 1, somewhere"]
     assert (gain.share, gain.verdict) == ("2 of 3", CONFIRMED)
-    assert gain.where == "plain, D, flips 1: +15.0 (+5.0 to +25.0); evidence, D, flips 1: +2.0 (+1.0 to +3.0)"
+    assert gain.where == "plain, D, flips 1: +15.0 (+5.0 to +25.0); evidence, D, flips 1: +2.0 (+0.5 to +3.5)"
 
 
 def test_nothing_is_expected_of_methods_that_were_not_run():

@@ -153,6 +153,9 @@ def test_attacks_that_are_tried_once_decide_every_threat_as_if_tried_for_it():
             voting.certify(GRAPHS[:3], threat="flips:1", reached=reached)
         with pytest.raises(sc.InvalidParameterError, match="reached"):
             voting.certify(GRAPHS, threat="local:3,per_node=1", reached=reached)
+        other = HashedVotes(base, voting.groups["all"] + 1)
+        with pytest.raises(sc.InvalidParameterError, match="that of other voters"):
+            other.certify(GRAPHS, threat="flips:1", reached=reached)
 
 
 @pytest.mark.parametrize("threat", ["rewire:2", "swap:1", "local:3,per_node=1"])

@@ -121,7 +121,7 @@ class HashedVotes:
                 flips, or a box of flips by region.
             tried: up to how many changes inside a group all attacks are tried by the exact rule; on a grid none are.
             rule: "exact", or "counting": every change costs two votes, as in GNNCert.
-            reached: what `reach` found on these graphs, in place of trying attacks again.
+            reached: what `reach` of these voters found on these graphs, in place of trying attacks again.
             how: `max_attacks` that are tried on each voter of a graph for one sort of changes, at most; `executor`,
                 `batch_size` and `progress` as in `ExactClassifier.certify`.
         """
@@ -137,6 +137,8 @@ class HashedVotes:
         most = max(i for each in cells for i, _ in each), max(j for each in cells for _, j in each)
         if reached is None:
             reached = self._reached(problem, budget.single, depth, most, how)
+        elif reached.asker is not self:
+            raise InvalidParameterError("reached", "be what `reach` of these voters returned", "that of other voters")
         elif reached.graphs != tuple(each.clean.key for each in problem.sites) or (known_apart and budget.single):
             raise InvalidParameterError("reached", "be what was tried on these graphs, and for such threats", threat)
         found = reached
@@ -185,7 +187,8 @@ class HashedVotes:
         problem, depth = self._problem(graphs), whole_number("tried", tried, 1, MAX_TRIED)
         if self.regions is not None or any(each.graph.type_names for each in problem.sites):
             raise InvalidParameterError("graphs", "be attacked in one region, and have edges of one type", graphs)
-        return self._reached(problem, None, depth, (whole_number("most", most, 1, MAX_TRIED),) * 2, how)
+        found = self._reached(problem, None, depth, (whole_number("most", most, 1, MAX_TRIED),) * 2, how)
+        return found._replace(asker=self)
 
     def _reached(self, problem: Problem, single: Threat | None, depth: int, most: Cell, how: Trying) -> Reached:
         voters = [each for sites in problem.sites for each in self._voters(sites, attacked=depth > 0)]

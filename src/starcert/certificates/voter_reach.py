@@ -39,6 +39,7 @@ class Reached(NamedTuple):
     forward_passes: int
     graphs: tuple[str, ...]  # their keys
     depth: int
+    asker: object = None  # what asked the voters, and alone knows which they are
 
     @classmethod
     def of(

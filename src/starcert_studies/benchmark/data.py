@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import starcert as sc
 from starcert.datasets import Dataset, npz
 from starcert.datasets.tu_files import local_names, raw_files
+from starcert.objects.content import digest
 from starcert.runs.setting_values import as_data
 from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference, TuName
@@ -35,34 +36,53 @@ class Classes:
 
     labels: tuple[int, ...]
     class_names: tuple[str, ...]  # empty: classes are numbers
-    names: tuple[str, ...]  # of objects, beside their numbers; empty: they have none
+    names: tuple[str, ...]  # of objects; empty: they are called by their numbers
+    pairs: tuple[int, ...]  # how many node pairs, or arcs, an attack on each has to choose from
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        named = {name: place for place, name in enumerate(self.names)}
-        return {str(place): place for place in range(len(self))} | named
+    def places(self, names: Sequence[str]) -> list[int | None]:
+        """The numbers of objects that are called so: by their names, unless one of these is none; None: there is none.
 
-    def place(self, name: str) -> int | None:
-        """The number of an object that is called so; None: there is none."""
-        return self._places.get(name)
+        Example:
+            >>> rings = Classes((0, 1, 1), (), ("a", "b", "c"), (3, 3, 3))
+            >>> rings.places(["c", "a"]), rings.places(["2", "0"]), rings.places(["2", "a", "9"])
+            ([2, 0], [2, 0], [2, None, None])
+        """
+        numbers = {str(number): number for number in range(len(self))}
+        named = {name: number for number, name in enumerate(self.names)}
+        known = named if all(name in named for name in names) else numbers
+        return [known.get(name) for name in names]
+
+    def numbers_of(self, class_names: Sequence[str]) -> list[int] | None:
+        """The number here of each class of a file; −1: there is none. None: the file means other classes.
+
+        Example:
+            >>> Classes((0, 1), ("no", "yes"), (), (1, 1)).numbers_of(["yes", "no"])
+            [1, 0]
+        """
+        if len(set(class_names)) < len(class_names):
+            return None
+        if self.class_names and {*self.class_names} <= {*class_names}:
+            return [self.class_names.index(each) if each in self.class_names else -1 for each in class_names]
+        numbers, most = range(len(class_names)), max(self.labels)
+        return [*numbers] if [*class_names] == [*map(str, numbers)] and most < len(class_names) else None
 
     def called(self, place: int) -> str:
         """What the class of an object is called."""
         return self.class_names[self.labels[place]] if self.class_names else str(self.labels[place])
 
-    def is_class(self, place: int, label: int, name: str) -> bool:
-        """Whether an object has this class; a name that no class has must be the number of the class."""
-        return name == self.called(place) if name in self.class_names else name == str(label) == str(self.labels[place])
 
-
-def classes_of(work: Work, entry: str) -> Classes:
-    """The classes of data that are not drawn."""
+def classes_of(work: Work, entry: str) -> Classes | None:
+    """The classes of data; None where they are drawn."""
+    if entry in DRAWN:
+        return None
     data = data_of(entry, work.columns)
-    names = () if data.of_nodes else data.names
-    return Classes(tuple(map(int, data.labels)), data.class_names, names)
+    graphs = [data.graph] * len(data.labels) if data.of_nodes else data.graphs
+    pairs = (graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) for graph in graphs)
+    labels, names = tuple(map(int, data.labels)), () if data.of_nodes else data.names
+    return Classes(labels, data.class_names, names, tuple(pairs))
 
 
 def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
@@ -183,8 +203,11 @@ def is_of_nodes(name: str, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def digest_of(work: Work, name: str) -> str:
-    """A digest of data; "" where they are drawn with a seed."""
-    return "" if name in DRAWN else data_of(name, work.columns).digest
+    """A digest of data, and of regions that come with them; "" where they are drawn with a seed."""
+    if name in DRAWN:
+        return ""
+    data = data_of(name, work.columns)
+    return data.digest if data.partition is None else digest(data.digest, repr(data.partition.parts))
 
 
 def notes_on(work: Work, name: str) -> list[str]:

@@ -13,7 +13,8 @@ ONE_WAY_NOISE = "p_A, one-way"
 PAIRS = (("evidence", "p_A, sparsity-aware"), ("hashed, exact", "hashed, counting"),
          (ONE_WAY_NOISE, "hashed, counting"), (ONE_WAY_NOISE, "hashed, exact"))  # fmt: skip
 """The first of two methods is expected to certify at least as much as the second."""
-CONFIRMED, REFUTED, UNDECIDED = "confirmed", "refuted", "not decided"
+CONFIRMED, REFUTED, UNDECIDED, UNSEEN = "confirmed", "refuted", "not decided", "not seen"
+LEVEL = 0.025  # how often a verdict on gains may come about by chance, over all its cells
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Expectation:
 def expectations_of(lines: Sequence[Line], only: int = 0) -> list[Expectation]:
     """What became of each expectation; `only` is the try that all methods were held to, 0: validation chose.
 
-    "At least" compares shares that are right and certified, at each size that both methods speak about. "No method
-    above" is refuted where an interval of the gain lies above zero, and not decided by a gain whose interval does not.
+    "At least" compares shares that are right and certified, at each size that both methods speak about. A gain counts
+    as one if chance explains it with probability 2.5% at most, over all cells that were looked at (Bonferroni). "No
+    method above" is refuted by such a gain, and not decided by any other gain.
     """
     found = [at_least(lines, more, less, only) for more, less in PAIRS]
     found += [none_above(data, lines) for data in dict.fromkeys(line.data for line in lines)]
@@ -60,6 +62,8 @@ def at_least(lines: Sequence[Line], more: str, less: str, only: int) -> Expectat
     cells = [(one, a, b) for one, other in common
              for a, b in zip(one.cells[1:], other.cells[1:], strict=True)
              if one.speaks_of(a) and other.speaks_of(b)]  # fmt: skip
+    if not cells:
+        return Expectation(name, 0, 0, "", "not compared: one of them is not about these attacks")
     held = sum(a.certified >= b.certified for _, a, b in cells)
     line, a, b = min(cells, key=lambda each: each[1].certified - each[2].certified)
     where = f"{place(line, a)}: {100 * a.certified:.1f} against {100 * b.certified:.1f}%" if held < len(cells) else ""
@@ -86,12 +90,11 @@ def none_above(data: str, lines: Iterable[Line]) -> Expectation | None:
     if not cells:
         return None
     above = [each for each in cells if each[2] > 0]
-    proved = [each for each in above if (each[1].low or 0) > 0]
     where = ""
     if above:
-        line, cell, _ = max(proved or above, key=lambda each: each[2])
+        line, cell, _ = min(above, key=lambda each: each[1].luck)
         where = f"{base_name(line)}, {place(line, cell)}: {cell}"
-    verdict = REFUTED if proved else UNDECIDED if above else CONFIRMED
+    verdict = REFUTED if beyond_chance(cells) else UNDECIDED if above else CONFIRMED
     return Expectation(
         f"no method is above the blind model on {data}", len(cells) - len(above), len(cells), where, verdict
     )
@@ -103,10 +106,15 @@ def gains_at_one(lines: Iterable[Line]) -> Expectation | None:
     if not cells:
         return None
     above = [f"{line.method}, {place(line, cell)}: {cell}" for line, cell, _ in cells if (cell.low or 0) > 0]
-    verdict = CONFIRMED if above else REFUTED
+    verdict = CONFIRMED if beyond_chance(cells) else UNDECIDED if above else UNSEEN
     return Expectation(
         "a structure gain above zero at size 1, somewhere", len(above), len(cells), "; ".join(above), verdict
     )
+
+
+def beyond_chance(cells: Sequence[tuple[Line, Cell, float]]) -> bool:
+    """Whether one of some gains is more than chance explains, given how many there are."""
+    return min(cell.luck for _, cell, _ in cells) * len(cells) <= LEVEL
 
 
 def gains(line: Line, cells: Iterable[Cell]) -> Iterable[tuple[Line, Cell, float]]:

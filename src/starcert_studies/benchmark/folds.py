@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 import starcert as sc
 from starcert.datasets import Dataset
+from starcert.datasets.dataset import Split
+from starcert.system.errors import StarcertError
 from starcert_studies.benchmark.data import data_of, fitting
 from starcert_studies.benchmark.work import DRAWN, Work
 from starcert_studies.study import fold_splits, split_nodes
@@ -68,6 +70,19 @@ def together(one: Dataset, other: Dataset) -> Dataset:
     return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
 
 
+def apart_from(tested: Split, held: Split, name: str) -> Split:
+    """Validation graphs that equal no test graph.
+
+    Equal graphs have equal noisy copies, and votes that chose a setting must not certify it, too.
+    """
+    seen = {graph.key for graph in tested.graphs}
+    kept = [place for place, graph in enumerate(held.graphs) if graph.key not in seen]
+    if not kept:
+        hint = "Take out graphs that are there several times."
+        raise StarcertError(f"{name}: all validation graphs of a fold equal a test graph. {hint}")
+    return held[kept]
+
+
 @lru_cache(maxsize=2)
 def cut_of(work: Work, name: str, fold: int) -> Cut:
     """The fold of a data set, without graphs that are too large."""
@@ -80,6 +95,7 @@ def cut_of(work: Work, name: str, fold: int) -> Cut:
         return cut_of_nodes(work, every, fold)
     fits = fitting(work, every)
     taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
+    held = apart_from(tested, held, name)
     places = np.flatnonzero(fits)[numbers]
     named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)
     return Cut(taught, held, named, [int(each) for each in named.names])

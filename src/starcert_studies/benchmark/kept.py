@@ -7,21 +7,22 @@ from typing import Any
 
 import starcert as sc
 from starcert.files import Archive, ExactArchive, write, write_exact
+from starcert_studies.benchmark.data import Classes
 from starcert_studies.benchmark.folds import Cut, Nodes
 
 
-def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Cut) -> None:
-    """Writes the certificates of a fold; objects are called by their numbers in the data.
+def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Cut, known: Classes | None) -> None:
+    """Writes the certificates of a fold; objects are called as in the data, or by their numbers there.
 
     Votes on one graph serve all its nodes, so all of them are in the file: those that are not tested without a class.
     """
-    classes = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
-    data = cut.tested.data if isinstance(cut.tested, Nodes) else cut.tested
-    rows = range(len(found)) if data is not cut.tested else cut.numbers
+    truth = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
+    rows = range(len(found)) if isinstance(cut.tested, Nodes) else cut.numbers
+    names = known.names if known and known.names else ()
     about: dict[str, Any] = {
-        "names": [*map(str, rows)],
-        "labels": [classes.get(row) for row in rows],
-        "class_names": data.class_names or None,
+        "names": [names[row] if names else str(row) for row in rows],
+        "labels": [truth.get(row) for row in rows],
+        "class_names": known.class_names or None if known else None,
     }
     if isinstance(found, sc.ExactCertificates):
         write_exact(path, ExactArchive.from_result(found, **about))

@@ -62,6 +62,26 @@ class Result:
     asked: int | None = None  # the largest size that the method could speak about; None: all
     certificates: sc.Certificates | sc.ExactCertificates | None = None  # that can be kept, and verified; None: none
 
+    def check(self, threat: str, n_objects: int, n_classes: int) -> None:
+        """Refuses a record that is not about this threat and so many objects, or that contradicts itself."""
+        if self.threat != threat:
+            raise ValueError(f"certify must return a Result about {threat}, not about {self.threat!r}")
+        if len(self.outcomes) != n_objects:
+            raise ValueError(f"certify must return {n_objects} outcomes, one for each object, not {len(self.outcomes)}")
+        if self.alpha is not None and not 0 < self.alpha < 0.5:
+            raise ValueError(f"alpha must be between 0 and 0.5, or None, not {self.alpha}")
+        for place, one in enumerate(self.outcomes):
+            if not isinstance(one, Outcome):
+                raise TypeError(f"outcome {place} must be an Outcome, not {one!r}")
+            if one.answer is not None and not (isinstance(one.answer, int) and 0 <= one.answer < n_classes):
+                raise ValueError(f"outcome {place}: the answer must be a class from 0 to {n_classes - 1}, or None, "
+                                 f"not {one.answer!r}")  # fmt: skip
+            sizes = (one.certified, 1 if one.broken is None else one.broken)
+            if not all(isinstance(size, int) for size in sizes) or sizes[0] < ANY or sizes[1] < 1:
+                raise ValueError(f"outcome {place}: sizes must be whole numbers, not {one}")
+            if one.broken is not None and (one.certified == ANY or one.broken <= one.certified):
+                raise ValueError(f"outcome {place} is certified and broken at size {one.broken}: {one}")
+
     def share(self, truth: Labels, size: int, weights: npt.NDArray[np.float64] | None = None) -> float:
         """The share of objects that are right and certified, by weight; abstentions are wrong.
 

@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from starcert.datasets.tu_files import local_names
 from starcert.runs.setting_values import as_columns, as_flag
-from starcert.runs.user_code import Reference
+from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
 from starcert.system.files import versions, write_whole
 from starcert.system.processes import one_torch_thread
@@ -143,6 +144,10 @@ class Benchmark(Work):
         found: Any = self.reference(group).load(Method)
         if not (isinstance(found, type) and issubclass(found, Method)):
             raise InvalidParameterError("methods", "name a class that derives from Method", group)
+        for name in ("name", "certifies"):
+            if not isinstance(getattr(found, name, None), str):
+                hint = f"Write {name} = … in it, a text for the tables."
+                raise InvalidParameterError("methods", f"have a {name}", group, hint)
         return (found,)
 
     def parts(self, kept: Path | None = None) -> list[Part]:
@@ -156,6 +161,17 @@ class Benchmark(Work):
                 made.append(Part(f"{called(name)}-{fold}-{word}-{model}", judge, arguments, WEIGHTS.get(group, 1)))
         return made
 
+    def check_names(self) -> None:
+        """Refuses methods that tables could not tell apart: a row is found by its name, and the blind one, too."""
+        names = [each.name for group in METHODS.values() for each in group]
+        taken = dict.fromkeys(names, "a method of starcert")
+        for group in self.methods:
+            for each in () if group in METHODS else self._group(group):
+                if each.name in taken:
+                    got, hint = f"{each.name!r}, also {taken[each.name]}", f"Give {group} another name."
+                    raise InvalidParameterError("methods", "have names of their own", got, hint)
+                taken[each.name] = group
+
     def record(self) -> dict[str, Any]:
         """All that a folder of results must agree on."""
         own = {name: self.reference(name).digest for name in self.methods if name not in METHODS}
@@ -165,6 +181,7 @@ class Benchmark(Work):
             "data": [*map(called, self.data)],
             "code": own,
             "digests": self.digests(),
+            "versions": versions(),
         }
 
     def digests(self) -> dict[str, str]:
@@ -196,23 +213,24 @@ def judge(
     if digest_of(setting, name) != digest:
         hint = "Let its function return the same whenever it is called: fix its seed, and sort what has no order."
         raise StarcertError(f"{name}: gives other data in another process. {hint}")
-    with one_torch_thread():
-        cut, networks = cut_of(setting, name, fold), Networks(setting, model)
+    own = nullcontext() if group in METHODS else running_user_code(setting.reference(group).file)
+    cut, networks = cut_of(setting, name, fold), Networks(setting, model)
+    with one_torch_thread(), own:
+        n_classes = 1 + max(map(max, (cut.taught.labels, cut.held.labels, cut.tested.labels)))
         for made in (each(networks) for each in setting.classes(group, name) if each.fits(cut.taught)):
             for threat in setting.threats:
                 kind, most = kind_of(threat)
                 fitted = made.fit(cut.taught, cut.held, f"{kind}:{min(setting.chosen_for, most)}")
                 found = made.certify(cut.objects, threat)
-                if len(found.outcomes) != len(cut.tested):
-                    raise StarcertError(f"{made.name}: certify returned {len(found.outcomes)} outcomes for "
-                                        f"{len(cut.tested)} objects. Return one for each.")  # fmt: skip
+                found.check(threat, len(cut.tested), n_classes)
                 title = title_of(made, setting)
                 if kept is not None and found.certificates is not None:
                     file = file_name(f"{called(name)}-{fold}-{title}-{threat.replace(':', '-')}")
-                    keep(kept / f"{file}.json", found.certificates, cut)
+                    keep(kept / f"{file}.json", found.certificates, cut, classes_of(setting, name))
+                certifies = made.certifies if group in METHODS else f"{made.certifies} (as its author states)"
                 rows.append({
                     "data": called(name), "objects": "nodes" if made.of_nodes else "graphs", "fold": fold,
-                    "method": title, "model": made.network, "certifies": made.certifies, "threat": threat,
+                    "method": title, "model": made.network, "certifies": certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
                     "edges": cut.edges, "outcomes": found.outcomes,
@@ -236,9 +254,11 @@ def run_benchmark(
         progress: whether to draw a progress bar; None: on a terminal only.
     """
     whole_number("workers", workers, 1)
-    known = {called(name): classes_of(setting, name) for name in setting.data if name not in DRAWN} if theirs else {}
+    classes = {called(name): classes_of(setting, name) for name in setting.data} if theirs else {}
+    known = {name: each for name, each in classes.items() if each is not None}
     others: list[Theirs] = [read_theirs(path, known) for path in theirs]
     notes = {called(name): notes_on(setting, name) for name in setting.data}
+    setting.check_names()
     if not (work := setting.parts(out / "certificates" if setting.certificates else None)):
         raise InvalidParameterError("methods", "fit the data: graphs, or nodes of a graph", ", ".join(setting.methods))
     claim(out, setting.record())
@@ -246,6 +266,8 @@ def run_benchmark(
         (out / "certificates").mkdir(exist_ok=True)
     found = StudyParts(out / "parts", workers=workers, progress=progress).run(work, "benchmark")
     rows = [row for each in found.values() for row in each]
+    if not rows:
+        raise InvalidParameterError("methods", "fit the data: some need node labels, or two classes", setting.methods)
     lines = lines_of(rows, SIZES)
     about: Mapping[str, Any] = {"settings": setting.record(), "provenance": versions(), "notes": notes,
                                 "devices": sorted({row["device"] for row in rows})}  # fmt: skip

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from starcert.certificates.paired import StructureGain
 from starcert_studies.benchmark.outcomes import Outcome, kind_of
+from starcert_studies.benchmark.work import DRAWN
+from starcert_studies.gains import gain_of
 
 BLIND = "blind"
 PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least one change
@@ -26,8 +27,14 @@ class Cell:
     broken: float  # right, and an attack is known
     open: float  # right, and neither
     gain: float | None  # what is certified less what the blind model has right; None: it is that, or was not run
-    low: float | None  # its 95% interval, paired graph by graph
+    low: float | None  # its 95% interval, paired object by object
     high: float | None
+    chance: float | None  # how likely a method that is no better than the blind model is to gain so much, at most
+
+    @property
+    def luck(self) -> float:
+        """How likely chance alone gains so much; 1 where there is no gain."""
+        return 1.0 if self.chance is None else self.chance
 
     def __str__(self) -> str:
         if self.gain is None or self.low is None or self.high is None:
@@ -84,7 +91,7 @@ class Line:
         for cell in (*self.cells, *self.relative):
             found = asdict(cell)
             if not self.speaks_of(cell):
-                found |= dict.fromkeys(("certified", "broken", "open", "gain", "low", "high"), "")
+                found |= dict.fromkeys(("certified", "broken", "open", "gain", "low", "high", "chance"), "")
             yield {**about, "alpha": "" if self.alpha is None else self.alpha, **found}
 
 
@@ -118,23 +125,26 @@ def _line(
     def cell(size: str, changes: Sequence[int]) -> Cell:
         states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
         safe = right & (states == "certified")
-        gain: list[float | None] = [None] * 3
+        gain: Sequence[float | None] = [None] * 4
         if blind is not None and first["method"] != BLIND:
-            each = StructureGain.of(first["threat"], safe, blind, np.ones_like(blind))
-            gain = [each.gain, each.low, each.high]
+            gain = gain_of(safe, blind, None if drawn else numbers)
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
         return Cell(size, max(changes), float(safe.mean()), *shares, *gain)
 
     edges = [number for row in rows for number in row["edges"]]
+    numbers, drawn = [number for row in rows for number in row["numbers"]], first["data"] in DRAWN
+    alphas = [row["alpha"] for row in rows if row["alpha"] is not None]
+    asked = [row["asked"] for row in rows if row["asked"] is not None]
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
         first["data"], first["objects"], first["threat"], first["method"], first["model"], first["certifies"],
-        first["alpha"], len(rows), len(found),
+        max(alphas, default=None), len(rows), len(found),
         max(Counter(truth).values()) / len(truth), float(right.mean()),
         float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
         len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),
         sum(row["votes"] for row in rows), sum(row["forward_passes"] for row in rows),
         tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
-        tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most), first["asked"],
+        tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
+        min(asked, default=None),
     )  # fmt: skip
