@@ -142,13 +142,18 @@ class TestDataOfFunctions:
         assert (data.labels.tolist(), data.class_names, data.names) == ([1, 0], ("a", "b"), ("path",))
         assert with_node_labels(data).labels.tolist() == [1, 0]
 
+    def test_graphs_of_networkx_are_read(self, tmp_path):
+        body = "[__import__('networkx').path_graph(4), sc.Graph(2, [])], ['a', 'b']"
+        data = self.load(tmp_path, body)
+        assert ([each.n_edges for each in data.graphs], data.labels.tolist()) == ([3, 0], [0, 1])
+
     @pytest.mark.parametrize(
         ("body", "words"),
         [
             ("None", "a list of objects. Got 'NoneType'"),
             ("[]", "a list of objects"),
             ("sc.Graph(2, [])", "a list of objects. Got 'Graph'"),
-            ("[1, 2]", "be starcert objects. Got 'int, number 0'"),
+            ("[1, 2]", r"'data\[0\]' must be a starcert Graph, a PyG Data or a networkx graph. Got 'int'"),
             ("[sc.Graph(2, [])], [1, 0]", "have a class for each of 1 objects. Got 2"),
             ("[sc.Graph(2, [])], [1], []", "have a name for each of 1 objects. Got 0"),
             ("1 / 0", "data.py, line 4: ZeroDivisionError"),

@@ -403,7 +403,7 @@ def test_files_about_other_changes_than_those_of_edges_prove_nothing_about_them(
         read_of(sc.SmoothedClassifier(base, sc.Noise(pairs=0.2)), labels=(0, None))
     leaning = sc.SmoothedClassifier(base, sc.Noise(pairs=0.2), fallback=sc.Fallback([0, 1], 0.9))
     assert "In doubt it answers as a blind model: its answers are as stated." in read_of(leaning).note
-    bits = sc.classifiers.from_callable(lambda row: int(np.ravel(row)[0]), n_classes=2, on="vectors")
+    bits = sc.classifiers.from_callable(lambda rows: rows[:, 0].astype(int), n_classes=2, on="vectors")
     with pytest.raises(sc.StarcertError, match="is about rows, and the benchmark about changed edges of graphs"):
         read_of(sc.SmoothedClassifier(bits, sc.Noise(pixels=0.2)), [sc.Bits([0, 1, 1]), sc.Bits([1, 1, 1])])
 

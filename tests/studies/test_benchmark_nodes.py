@@ -286,7 +286,7 @@ def test_every_method_of_nodes_answers_the_same_nodes(done):
 def test_the_page_speaks_of_nodes_and_of_what_was_not_tried(done):
     folder, lines, _ = done
     page, tex = (folder / "index.html").read_text(), (folder / "benchmark.tex").read_text()
-    assert page.count("20 test nodes") == 2
+    assert page.count("of the 20 test nodes") == page.count("With 20 test nodes") == 2
     assert "20 nodes" in tex
     assert "test graphs" not in page.split("As published")[0]
     (plain,) = (line for line in lines if line.method == "plain" and line.kind == "additions")

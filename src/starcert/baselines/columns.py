@@ -50,7 +50,7 @@ class _Column:
     def rows(self, given: object, n_rows: int) -> Matrix:
         """The data of some parts; zeros where they are missing, or of another form."""
         found, array = np.zeros((n_rows, self.width)), None if given is None else as_array(given)
-        if array is None or len(array) != n_rows:
+        if array is None or len(array) != n_rows or not n_rows:
             return found
         if self.categories is not None:
             place = {category: number for number, category in enumerate(self.categories)}

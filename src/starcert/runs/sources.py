@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from starcert.certificates.estimator import as_object
 from starcert.datasets import Dataset, npz, tu
 from starcert.datasets.dataset import numbered_names
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
@@ -183,13 +184,10 @@ def _of_objects(found: Any, maker: str, name: str) -> Dataset:  # noqa: ANN401  
     if hasattr(objects, "iterrows"):  # a DataFrame: its columns are categories
         objects = Categories.from_frame(objects)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
-        hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
+        hint = "Let it return a list of graphs, also of networkx or PyG, or of rows; or that, their classes and names."
         requirement = f"be what {maker} returns, a list of objects"
         raise InvalidParameterError("data", requirement, type(objects).__name__, hint)
-    for number, each in enumerate(objects):
-        if not isinstance(each, CleanObject):
-            hint = "Graph.from_networkx and its siblings make one."
-            raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
+    objects = [as_object(each, f"data[{number}]") for number, each in enumerate(objects)]
     names = numbered_names(name, range(1, len(objects) + 1)) if names is None else list(map(str, names))
     for what, given in (("name", names), ("class", labels)):
         if given is not None and len(given) != len(objects):
@@ -208,7 +206,7 @@ def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
     except NowhereError as error:
         path = name.path if isinstance(name, TuName) else Path(name).absolute()
         beside: Iterable[Path] = path.parent.iterdir() if os.path.isdir(path.parent) else ()
-        near = {each.lower(): each for each in local_names()} | {each.name.lower(): str(each) for each in beside}
+        near = {each.name.lower(): str(each) for each in beside} | {each.lower(): each for each in local_names()}
         close = get_close_matches(name.lower(), near, n=1)
         meant = f" Did you mean {near[close[0]]}?" if close else ""
         raise StarcertError(

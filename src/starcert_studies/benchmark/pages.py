@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACROSS = 5  # panels beside each other
+FEW = 100  # test objects, below which intervals of gains are wide
 WORDS = {
     "flips": "node pairs that flip", "deletions": "deleted edges", "additions": "added edges", "rewire": "moved edges",
 }  # fmt: skip
@@ -55,6 +56,8 @@ class Shown(NamedTuple):
         best = max(others, default=None, key=lambda line: line.cells[1].certified)
         first = (f"{self.lines[0].majority:.1%} are of the most frequent class. "
                  f"A model that sees no edges has {share:.1%} right, whatever the attack.")  # fmt: skip
+        if (number := self.lines[0].graphs) < FEW:
+            first = f"{first} With {number} test {self.lines[0].objects}, only large differences can be seen."
         if best is None:
             return first
         cell = best.cells[1]
