@@ -14,6 +14,7 @@ PAIRS = (("evidence", "p_A, sparsity-aware"), ("hashed, exact", "hashed, countin
          (ONE_WAY_NOISE, "hashed, counting"), (ONE_WAY_NOISE, "hashed, exact"))  # fmt: skip
 """The first of two methods is expected to certify at least as much as the second."""
 CONFIRMED, REFUTED, UNDECIDED, UNSEEN = "confirmed", "refuted", "not decided", "not seen"
+MAX_NAMED = 5  # gains, those that chance explains least
 LEVEL = 0.025  # how often a verdict on gains may come about by chance, over all its cells
 
 
@@ -105,10 +106,13 @@ def gains_at_one(lines: Iterable[Line]) -> Expectation | None:
     cells = list(chain.from_iterable(gains(line, line.cells[1:2]) for line in lines))
     if not cells:
         return None
-    above = [f"{line.method}, {place(line, cell)}: {cell}" for line, cell, _ in cells if (cell.low or 0) > 0]
+    above = [each for each in cells if (each[1].low or 0) > 0]
+    first = sorted(above, key=lambda each: each[1].luck)[:MAX_NAMED]
+    named = [f"{line.method}, {place(line, cell)}: {cell}" for line, cell, _ in first]
+    named += [f"and {len(above) - len(first)} more"] * (len(above) > len(first))
     verdict = CONFIRMED if beyond_chance(cells) else UNDECIDED if above else UNSEEN
     return Expectation(
-        "a structure gain above zero at size 1, somewhere", len(above), len(cells), "; ".join(above), verdict
+        "a structure gain above zero at size 1, somewhere", len(above), len(cells), "; ".join(named), verdict
     )
 
 
