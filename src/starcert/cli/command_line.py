@@ -106,8 +106,8 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), 2
     what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
-        return f"{place}: {what}. --debug shows the whole traceback.", 2
-    return f"{what}. This is a fault in starcert; --debug shows where.", 1
+        return f"{place}: {what}. starcert --debug … shows the whole traceback.", 2
+    return f"{what}. This is a fault in starcert; starcert --debug … shows where.", 1
 
 
 def _lacks_memory(error: BaseException | None) -> str:

@@ -67,7 +67,7 @@ class Shown(NamedTuple):
             else "more than that, but perhaps by chance" if cell.gain > 0
             else "as many" if cell.gain == 0 else "fewer than that"
         )  # fmt: skip
-        return f"{first} At size 1, {best.method} has the most right and certified, {cell.certified:.1%}: {verdict}."
+        return f"{first} At size 1, “{best.method}” has the most right and certified, {cell.certified:.1%}: {verdict}."
 
 
 @cache
