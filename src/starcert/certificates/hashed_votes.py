@@ -58,7 +58,7 @@ class HashedVotes:
         groups: how many groups, T. Of two regions by name, how many groups of each: then voters are a grid.
         seed: of the hash.
         hash: a hash of your own, a function of the names of two nodes alone; see `PairHash`. What is certified is then
-            marked as anchored: nobody can see whether a function has read the graph.
+            marked as anchored: a function may have read the graph.
         regions: where the regions of a grid are; edges in neither are seen by all voters, and not attacked.
 
     Example:

@@ -63,7 +63,7 @@ class Result:
     certificates: sc.Certificates | sc.ExactCertificates | None = None  # that can be kept, and verified; None: none
 
     def check(self, threat: str, n_objects: int, n_classes: int) -> None:
-        """Refuses a record that is not about this threat and so many objects, or that contradicts itself."""
+        """Refuses a record about another threat or number of objects, or one that contradicts itself."""
         if self.threat != threat:
             raise ValueError(f"certify must return a Result about {threat}, not about {self.threat!r}")
         if len(self.outcomes) != n_objects:
