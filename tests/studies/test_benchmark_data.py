@@ -48,6 +48,10 @@ def data():
     graphs, kinds = rings()
     return sc.datasets.Dataset(graphs, kinds, label_names=("path", "ring"))
 
+def third():
+    graphs, kinds = rings()
+    return [*graphs, ring(41, 1)], [*("ab"[kind] for kind in kinds), "c"]
+
 def large():
     graphs, kinds = rings()
     return [*graphs, ring(41, 1)], [*kinds, 1]
@@ -225,7 +229,7 @@ def done(folder):
 
 def written(folder, **given):
     path = folder / "theirs.json"
-    path.write_text(json.dumps({"method": "M", "data": "own-rings", **given}))
+    path.write_text(json.dumps({"method": "M", "data": "own-rings"} | given))
     return path
 
 
@@ -380,6 +384,16 @@ def test_classes_of_a_file_are_those_of_the_data_by_name_or_by_number():
     for class_names, meant in ((("1", "2"), [0, 1]), (("2", "1"), [1, 0]), (("0", "1"), [0, 1]), (("1", "1"), None),
                                (("0", "2"), None), (("2", "1", "0"), [1, 0, -1]), (("0",), None)):  # fmt: skip
         assert source.Classes((0, 1), ("1", "2"), (), (1, 1)).numbers_of(class_names) == meant
+    assert source.Classes((0, 1), ("c", "b", "a"), (), (1, 1)).numbers_of(("b", "c")) == [1, 0]
+
+
+def test_certificates_are_kept_where_the_graphs_of_the_last_class_are_too_large(tmp_path):
+    setting = Benchmark(**LITTLE | {"data": ("own.py:third",), "methods": ("one-way",), "threats": ("flips:1",)})
+    run_benchmark(setting, tmp_path / "out", progress=False)
+    (file,) = (tmp_path / "out" / "certificates").iterdir()
+    known = {"own-third": source.classes_of(setting, "own.py:third")}
+    found = read_theirs(written(tmp_path, data="own-third", certificates=str(file)), known)
+    assert (found.standing, found.of) == ("proved", 25)
 
 
 def test_files_about_other_changes_than_those_of_edges_prove_nothing_about_them(tmp_path):

@@ -26,13 +26,7 @@ from starcert.objects.threats import (
 from starcert.system.errors import InvalidParameterError
 
 Cell = tuple[int, int]
-FLIPS_OF: dict[type[Threat], int] = {
-    AnyFlips: 1,
-    Deletions: 1,
-    Additions: 1,
-    Rewire: 2,
-    Swap: 4,
-}  # pairs a unit changes
+FLIPS_OF: dict[type[Threat], int] = {AnyFlips: 1, Deletions: 1, Additions: 1, Rewire: 2, Swap: 4}  # pairs of a unit
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
 

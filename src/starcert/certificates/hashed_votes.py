@@ -118,7 +118,8 @@ class HashedVotes:
             graphs: the clean graphs.
             threat: flips, deletions, additions or other changes of single pairs, and deletions + additions, are
                 decided; rewired edges, exchanged ends and local budgets are certified as part of these. A grid takes
-                flips, or a box of flips by region.
+                a box of flips by region, or flips anywhere; deletions, additions, rewired edges and exchanged ends are
+                certified as part of these.
             tried: up to how many changes inside a group all attacks are tried by the exact rule; on a grid none are.
             rule: "exact", or "counting": every change costs two votes, as in GNNCert.
             reached: what `reach` of these voters found on these graphs, in place of trying attacks again.

@@ -94,7 +94,7 @@ def benchmark(
     starcert benchmark --data molecules.csv --columns label=active --threat flips:5 --certificates
     """
     with needing("starcert benchmark needs", "all"):
-        from starcert_studies.benchmark.data import notes_on  # noqa: PLC0415   torch
+        from starcert_studies.benchmark.data import notes_on  # noqa: PLC0415  (torch)
         from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
 
     options = {"data": data, "methods": method, "models": model, "threats": threat, "folds": folds, "graphs": graphs,

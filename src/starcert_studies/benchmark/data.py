@@ -64,7 +64,8 @@ class Classes:
         """
         if len(set(class_names)) < len(class_names):
             return None
-        if self.class_names and {*self.class_names} <= {*class_names}:
+        mine, theirs = {*self.class_names}, {*class_names}
+        if mine and (mine <= theirs or theirs <= mine):
             return [self.class_names.index(each) if each in self.class_names else -1 for each in class_names]
         numbers, most = range(len(class_names)), max(self.labels)
         return [*numbers] if [*class_names] == [*map(str, numbers)] and most < len(class_names) else None

@@ -22,9 +22,12 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Cut, kn
     about: dict[str, Any] = {
         "names": [names[row] if names else str(row) for row in rows],
         "labels": [truth.get(row) for row in rows],
-        "class_names": known.class_names or None if known else None,
     }
+    # The last classes may have no graph that is small enough: then no model knows them.
+    called = known.class_names if known and known.class_names else None
     if isinstance(found, sc.ExactCertificates):
+        about["class_names"] = called and called[: found.n_classes]
         write_exact(path, ExactArchive.from_result(found, **about))
-    else:
+    elif found.votes is not None:
+        about["class_names"] = called and called[: found.votes.counts.shape[1]]
         write(path, Archive.from_result(found, **about))
