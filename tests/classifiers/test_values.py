@@ -124,6 +124,28 @@ def test_an_output_outside_the_range_is_refused(value, shown):
         sc.SmoothedRegressor(base, sc.Noise(all=0.1)).certify(ROWS, samples=100, seed=1)
 
 
+@pytest.mark.parametrize("output", [np.float16(0.3), np.float32(0.3), np.longdouble("0.3000000000000000001")])
+def test_an_output_is_not_rounded_into_its_range_or_its_step(output):
+    """Each is above 0.3, and 0.3 in its own type, or as a float."""
+    if output.as_integer_ratio() == (0.3).as_integer_ratio():
+        pytest.skip("long doubles are floats here")
+    base = from_callable(lambda rows: np.full(len(rows), output), on="vectors", outputs=sc.ValueRange(0, 0.3))
+    with pytest.raises(ClassifierError, match="its outputs are to lie from 0 to 0.3"):
+        sc.SmoothedRegressor(base, sc.Noise(all=0.1)).certify(ROWS, samples=100, seed=1)
+    below = sc.ValueRange(-0.3, 1)
+    with pytest.raises(ValueError, match=r"lie from -0\.3 to 1"):
+        below.steps_of([-output])
+    assert sc.ValueRange(0, 0.6, steps=2).steps_of(np.array([output])).tolist() == [1]
+
+
+def test_whole_numbers_that_floats_do_not_hold_are_refused():
+    outputs = sc.ValueRange(-(2**53), 2**53)
+    for given in (2**53 + 1, -(2**53) - 1):
+        with pytest.raises(ValueError, match="give floats"):
+            outputs.steps_of(np.array([0, given]))
+    assert outputs.steps_of(np.array([0, 1, 2**53 - 1])).tolist() == [127, 128, 255]
+
+
 def test_outputs_that_depend_on_the_batch_are_refused():
     base = from_callable(lambda rows: rows.mean(axis=1) / 2 + 0.002 * len(rows) % 0.4, on="vectors", outputs=UNIT)
     with pytest.raises(ClassifierError, match="in a batch of"):

@@ -34,6 +34,7 @@ from starcert.math.values import ENDS, AttackGroup, ValueEvidence, Whole, upper_
 from starcert.objects import Sites
 from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import why_no_evidence
+from starcert.objects.laws import real_number
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
@@ -171,8 +172,10 @@ class ValueCertificates(Sequence["ValueCertificate"]):
 
     def claim(self, threat: Threat | str | RadiusLike | None, above: float | None) -> Claim:
         """What is asked, checked; without a threat, about that of `certify`."""
-        if above is not None and not np.isfinite(above):
-            raise InvalidParameterError("above", "be a number", above)
+        if above is not None:
+            if not np.isfinite(real_number(above)):
+                raise InvalidParameterError("above", "be a number", above)
+            above = real_number(above)
         given = self.threat if threat is None else threat
         if given is None:
             hint = 'For example interval("flips:1"), or interval((3, 45)); `clean` is that without attack.'

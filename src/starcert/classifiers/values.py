@@ -17,6 +17,7 @@ import numpy.typing as npt
 from starcert.system.errors import InvalidParameterError, whole_number
 
 MAX_STEPS = 2**12
+MAX_WHOLE = 2**53 - 1  # larger whole numbers may be rounded as they become floats
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,10 +61,14 @@ class ValueRange:
 
     def steps_of(self, outputs: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The step of each output; a ValueError names one that is outside, or is none."""
-        values = np.asarray(outputs)
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"it gave {values.dtype} where numbers are needed")
-        wrong = values[~((values >= self.low) & (values <= self.high))]
+        given = np.asarray(outputs)
+        if given.dtype.kind not in "biuf":
+            raise ValueError(f"it gave {given.dtype} where numbers are needed")
+        # Compared as they came, in float16 for instance, `low`, `high` and edges would be rounded to that type.
+        values = given.astype(np.result_type(given, np.float64))
+        if given.dtype.kind in "iu" and (np.abs(values) > MAX_WHOLE).any():
+            raise ValueError(f"it gave whole numbers beyond {MAX_WHOLE:,}, which floats do not hold: give floats")
+        wrong = given[~((values >= self.low) & (values <= self.high))]
         if wrong.size:
             raise ValueError(
                 f"it gave {wrong.tolist()[0]!r}, and its outputs are to lie from {self.low:g} to {self.high:g}: give a "
