@@ -130,7 +130,7 @@ def test_an_output_is_not_rounded_into_its_range_or_its_step(output):
     if output.as_integer_ratio() == (0.3).as_integer_ratio():
         pytest.skip("long doubles are floats here")
     base = from_callable(lambda rows: np.full(len(rows), output), on="vectors", outputs=sc.ValueRange(0, 0.3))
-    with pytest.raises(ClassifierError, match="its outputs are to lie from 0 to 0.3"):
+    with pytest.raises(ClassifierError, match=r"its outputs are to lie from 0 to 0\.3"):
         sc.SmoothedRegressor(base, sc.Noise(all=0.1)).certify(ROWS, samples=100, seed=1)
     below = sc.ValueRange(-0.3, 1)
     with pytest.raises(ValueError, match=r"lie from -0\.3 to 1"):
