@@ -119,6 +119,33 @@ def test_the_proved_error_is_above_the_one_that_is_made():
     assert np.abs(spoilt - solved.inverse).max() <= solved.error(spoilt, np.eye(N)) < 1e-3
 
 
+def test_a_keep_that_is_lost_in_rounding_errors_is_refused():
+    graph, model = world(4)
+    assert model.tolerance(graph) < 1e-8
+
+    def keeping(keep):
+        return LinkPropagation(model.own, model.start, keep, model.fixed, model.fixed_weight)
+
+    for part in (0.5, 2):  # no link matters where all start alike: own scores decide
+        flat = LinkPropagation(np.zeros((N, 3)), np.full((N, 3), 0.5), 0.003, model.fixed, model.fixed_weight)
+        own = np.tile([part * flat.tolerance(graph), 0, 0], (N, 1))
+        flat = LinkPropagation(own, flat.start, flat.keep, flat.fixed, flat.fixed_weight)
+        assert own[0, 0] > link_propagation.TOLERANCE
+        assert flat.survives(graph, deletions=1).all() == flat.survives(graph, additions=1).all() == (part > 1)
+    assert keeping(1e-3).answers(graph).tolist() == direct(keeping(1e-3), edges_of(graph)).argmax(axis=1).tolist()
+    with pytest.raises(InvalidParameterError, match="'keep' must be so large that rounding errors"):
+        keeping(1e-3).survives(graph, deletions=1)
+    for keep in (1e-14, 1e-17, 1e-300):
+        with pytest.raises(InvalidParameterError, match="take a larger keep"):
+            keeping(keep).answers(graph)
+
+
+def test_rounding_of_large_scores_counts():
+    """Own scores so large that adding what is propagated loses more than 1e-9 of it."""
+    graph, model = world(4)
+    assert LinkPropagation(1e9 + model.own, model.start, model.keep).tolerance(graph) > np.spacing(1e9)
+
+
 def test_without_links_that_count_it_is_blind():
     graph, model = world(0)
     flat = LinkPropagation(model.start, np.ones((N, 3)), keep=1)
