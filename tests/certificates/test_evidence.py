@@ -242,7 +242,7 @@ def test_own_samples_are_a_whole_number(given):
 def test_a_search_that_is_too_long_says_so(smoothed, graphs, monkeypatch):
     monkeypatch.setattr(module, "MAX_LEVELS", 1)
     one = smoothed.certify(graphs[1:2], samples=4_000, seed=1, evidence=sc.Evidence(own_samples=0))[0]
-    assert "1 levels" in one.verdicts.incomplete or not one.verdicts.certified
+    assert "1 levels" in one.frontier.incomplete or not one.verdicts.certified
 
 
 @pytest.mark.parametrize(("size", "length"), [(5, 0), (5, 1), (6, 3), (7, 7)])

@@ -8,6 +8,7 @@ import pytest
 
 import starcert as sc
 from starcert.certificates.certificate import FoundAttack, Verdict, Verdicts
+from starcert.certificates.evidence import extended_frontier
 from starcert.certificates.sentences import in_short
 from starcert.math.frontier import levels_of
 from starcert.objects.words import AttackWords, RegionWords, Words
@@ -33,7 +34,8 @@ def certificate(levels, capacity=(3, 3, 3, 3), noise=NOISE, **more):
     """A certificate by which p_A certifies no flip, and evidence has these verdicts."""
     (one,) = sc.certify(sc.Bounds.certain([0.51]), noise, capacity=[capacity], **more)
     made = {level: Verdict(kind, kind, ATTACK if kind == "broken" else None) for level, kind in levels.items()}
-    return replace(one, verdicts=Verdicts(0.01, made, incomplete="levels of more flips were not looked at"))
+    frontier = extended_frontier(one.frontier_by_p_A, made, capacity, "levels of more flips were not looked at")
+    return replace(one, verdicts=Verdicts(0.01, made, frontier))
 
 
 def unit(axis):

@@ -12,7 +12,7 @@ from oracles import cells, random_product, rho_lower, rho_upper, slack, symmetri
 import starcert as sc
 from starcert.math.cells import count_cells
 from starcert.math.channels import Product
-from starcert.math.frontier import Alike, Frontiers, find_frontier
+from starcert.math.frontier import Alike, Frontiers, find_frontier, flips_covered, levels_of
 from starcert.math.margins import MultiClass, Slacks, Tradeoff, TwoClass
 from starcert.system.errors import InvalidParameterError
 
@@ -315,3 +315,19 @@ def test_a_frontier_ends_where_cells_are_too_many_and_says_so(monkeypatch):
     assert "cells are not looked at" in frontier.incomplete
     ((reach,),) = frontier.radii
     assert count_cells(near_uniform, (reach,)) <= 2**14 < count_cells(near_uniform, (reach + 1,))
+
+
+@given(
+    limits=st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    radii=st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), max_size=6),
+    most=st.none() | st.integers(0, 12),
+)
+def test_flips_covered_is_what_listing_all_levels_says(limits, radii, most):
+    radii = [tuple(each[: len(limits)]) for each in radii]
+    end = sum(limits) if most is None else min(most, sum(limits))
+
+    def covered(flips):
+        return all(any(all(map(int.__le__, level, r)) for r in radii) for level in levels_of(flips, tuple(limits)))
+
+    expected = next((k - 1 for k in range(end + 1) if not covered(k)), end)
+    assert flips_covered(radii, tuple(limits), most) == max(0, expected)

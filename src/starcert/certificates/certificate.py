@@ -20,7 +20,7 @@ from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Bounds
 from starcert.math.evidence import Level
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.frontier import Frontier, Frontiers, levels_of
+from starcert.math.frontier import Frontier, Frontiers, flips_covered, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
     from starcert.math.deep_votes import DeepVotes
     from starcert.math.listed import AttackList
-
-MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
 
 Limits: TypeAlias = tuple[int, ...] | None
 
@@ -90,13 +88,14 @@ class Grounds(NamedTuple):
 class Verdicts:
     """The verdicts on the levels of one object that were looked at, or on the sizes of a threat.
 
-    All other levels lie within the frontier of the counts, or beyond one of these.
+    Only what lies below a radius of `frontier` is certified at all levels, by counts or by evidence. Of a threat that
+    lists its attacks, these are the radii of the counts: evidence adds at most the clean object itself.
     """
 
     alpha: float  # the probability that any of them, or the bounds of the votes, is false
     levels: Mapping[Level, Verdict]
+    frontier: Frontier  # of what is certified by counts or by evidence
     own_votes: int = 0  # how many votes at attacked objects there were
-    incomplete: str = ""  # why the search ended early; "" if it did not
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
     sizes: Mapping[int, Verdict] = field(default_factory=dict)
 
@@ -108,20 +107,6 @@ class Verdicts:
             if lies_within(below, level):
                 return Verdict("open", f"the radius is broken at {below}; this level itself was not looked at")
         return Verdict("open", "a level within it is open, or it lies beyond what was asked")
-
-    def beyond(self, counted: Frontier) -> Frontier:
-        """The frontier of what is certified by counts or by evidence."""
-        if not self.certified:
-            return counted
-        maximal: list[Level] = []
-        for level in sorted({*self.certified, *counted.radii}, key=sum, reverse=True):
-            if not any(lies_within(level, other) for other in maximal):
-                maximal.append(level)
-        outside = [level for level, verdict in self.levels.items() if verdict.kind != "certified"]
-        outside += [level for level in counted.beyond if level not in self.levels]
-        minimal = [one for one in outside if not any(one != other and lies_within(other, one) for other in outside)]
-        radii, beyond = tuple(sorted(maximal)), tuple(sorted(minimal))
-        return Frontier(radii, beyond, verified=counted.verified, incomplete=self.incomplete)
 
     def votes_to_settle(self, flips: int) -> int | None:
         """About how many votes at attacked objects would settle the open levels of this many flips; None: not known."""
@@ -217,7 +202,7 @@ class Certificate:
     @property
     def frontier(self) -> Frontier:
         """The maximal certified radii, each verdict proved; `incomplete` says why, where there may be more."""
-        return self.frontier_by_p_A if self.verdicts is None else self.verdicts.beyond(self.frontier_by_p_A)
+        return self.frontier_by_p_A if self.verdicts is None else self.verdicts.frontier
 
     @property
     @staged("certifying")
@@ -236,21 +221,10 @@ class Certificate:
         return self.any_flips_to(None)
 
     def any_flips_to(self, limit: int | None) -> int:
-        """`any_flips`, up to this limit: a search that is not complete then looks no further."""
-        capacity, frontier = self.capacity, self.frontier
-        if capacity is None:
+        """`any_flips`, up to this limit."""
+        if self.capacity is None:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
-        box = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
-        outside = [limit + 1 for limit, size in zip(box, capacity, strict=True) if limit < size]
-        most = max(0, min([sum(capacity) + 1, *outside, *map(sum, frontier.beyond)]) - 1)
-        most = most if limit is None else min(most, limit)
-        if not frontier.incomplete:  # what is not certified lies beyond one of these
-            return most
-        levels = ((flips, level) for flips in range(1, most + 1) for level in levels_of(flips, box))
-        for looked, (flips, level) in enumerate(levels):
-            if looked == MAX_LEVELS or not frontier.covers(level):
-                return flips - 1
-        return most
+        return flips_covered(self.frontier.radii, self.capacity, limit)
 
     def verdict(self, level: RadiusLike | Threat | str) -> Outcome:
         """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open".
@@ -276,7 +250,7 @@ class Certificate:
             raise InvalidParameterError("level", f"be at most what there is to attack, {self.capacity}", counts, hint)
         if self._margin.proves(in_box(counts, self.max_radius, None)) is True:
             return Verdict("certified", "by p_A")
-        if self.verdicts is None or self.asked is not None:
+        if self.verdicts is None or (self.asked is not None and counts not in self.verdicts.levels):
             about = "" if self.verdicts is None else " but about the threat that was asked about"
             return Verdict("open", f"not by p_A, and there is no evidence{about}")
         return self.verdicts.of(counts)

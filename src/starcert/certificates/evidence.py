@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
+from itertools import chain
 from math import prod
 
 from starcert.certificates.auditing import audit_attacked
@@ -115,27 +116,26 @@ def verdicts_of(
     `grouped` keeps what targets of the same object share.
     """
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
-    zero, levels = (0,) * len(axes), {}
-    if one.abstained:
-        levels[zero] = _clean_verdict(votes, one.label, shares.certified)
-    answered = not one.abstained or (zero in levels and levels[zero].kind == "certified")
+    levels: dict[Level, Verdict] = {}
     box = one.max_radius if asked is None else None
-    evidence = evidence_of(votes, axes, alpha=shares.certified, box=box)
+    evidence, frontier = evidence_of(votes, axes, alpha=shares.certified, box=box), one.frontier_by_p_A
+    if one.abstained:
+        zero = (0,) * len(axes)
+        levels[zero] = _clean_verdict(votes, one.label, shares.certified)
+        if levels[zero].kind == "certified":
+            frontier = Frontier((zero,), tuple(sorted(levels_of(1, evidence.box))), verified=True)
     find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
-        frontier = one.frontier_by_p_A
-        if levels and answered:
-            frontier = Frontier((zero,), tuple(levels_of(1, evidence.box)), verified=True)
         found = find(evidence, frontier, max_flips=max_flips)
         return replace(found, levels=levels | dict(found.levels))
     listed = ListedEvidence(evidence, asked.attacks, one.proves, grouped)
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
-    found = find(listed, Frontier(((certified,),) if answered else (), beyond, verified=True))
+    found = find(listed, Frontier(((certified,),) if frontier.radii else (), beyond, verified=True))
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     grounds = found.grounds._replace(attacks=asked.attacks)
-    return replace(found, levels=levels, sizes=sizes, grounds=grounds)
+    return replace(found, levels=levels, frontier=frontier, sizes=sizes, grounds=grounds)
 
 
 def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
@@ -184,7 +184,7 @@ def find_verdicts(
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
     grounds = Grounds(evidence.axes, left, tallies, max_flips, max_deep=0 if deep is None else deep.most)
     if not frontier.radii:  # not even the clean answer is certain
-        return Verdicts(alpha, {}, grounds=grounds)
+        return Verdicts(alpha, {}, frontier, grounds=grounds)
     known: dict[tuple[object, ...], Attack] = {}
 
     def holds(level: Level) -> bool:
@@ -210,7 +210,25 @@ def find_verdicts(
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
-    return Verdicts(alpha, levels, drawn, incomplete, grounds._replace(deep=evidence.deep))
+    joined = extended_frontier(frontier, levels, evidence.box, incomplete)
+    return Verdicts(alpha, levels, joined, drawn, grounds._replace(deep=evidence.deep))
+
+
+def extended_frontier(counted: Frontier, levels: Mapping[Level, Verdict], box: Level, incomplete: str) -> Frontier:
+    """The frontier of what is certified by counts or by evidence."""
+    certified = {level for level, verdict in levels.items() if verdict.kind == "certified"}
+    if not certified:
+        return replace(counted, incomplete=incomplete)
+    maximal: list[Level] = []
+    for level in sorted({*certified, *counted.radii}, key=sum, reverse=True):
+        if not any(lies_within(level, other) for other in maximal):
+            maximal.append(level)
+    outside = [level for level in chain(levels, counted.beyond) if level not in certified]
+    minimal = {one for one in outside if not any(one != other and lies_within(other, one) for other in outside)}
+    found = Frontier(tuple(sorted(maximal)), tuple(sorted(minimal)), counted.verified, incomplete)
+    if not (minimal or incomplete or found.covers(box)):
+        raise ArithmeticError(f"evidence certifies all of {box} without its corner: please report this as a bug")
+    return found
 
 
 def _verdict(

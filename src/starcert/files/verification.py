@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, starmap
+from itertools import chain, islice, starmap
 from os import PathLike, fspath
 from typing import Literal, NamedTuple
 
@@ -43,7 +43,7 @@ from starcert.files.record import Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.frontier import Radius
+from starcert.math.frontier import Radius, levels_of
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
@@ -61,6 +61,8 @@ TAKEN_AS_STATED = (
 
 SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
+
+MAX_LISTED_LEVELS = 2**12  # of one number of flips that are looked up in the frontier, one by one
 
 Kind = Literal["false", "weaker"]
 
@@ -268,6 +270,10 @@ def _check_evidence(
     """Proves the verdicts of evidence on one graph a second time; None if it has none."""
     if certificate.verdicts is None or archive.evidence is None or archive.evidence[row] is None:
         return None
+    if proved.any_flips and certificate.capacity is not None:
+        levels = islice(levels_of(proved.any_flips, certificate.capacity), MAX_LISTED_LEVELS)
+        if not all(_below_any(level, proved.frontier) for level in levels):
+            raise ArithmeticError(f"two proofs disagree about all flips of graph {row}: please report this as a bug")
     if len(proved.broken) < len(certificate.broken):
         raise ArithmeticError(f"a broken level of graph {row} has no attack: please report this as a bug")
     checker, name = evidence_checker(archive, row, certificate), f"graph {row}"

@@ -12,11 +12,14 @@ its axes is. On free axes any count is certified.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from starcert.math.cells import count_cells
 from starcert.math.channels import MAX_RADIUS, Product
@@ -46,6 +49,34 @@ def levels_below(level: Radius) -> Iterator[Radius]:
     for axis, number in enumerate(level):
         if number:
             yield (*level[:axis], number - 1, *level[axis + 1 :])
+
+
+def flips_covered(radii: Sequence[Radius], limits: Radius, most: int | None = None) -> int:
+    """The largest k, at most `most`, such that every level of k flips within `limits` lies below one of the radii.
+
+    It follows from what the radii hold, and from nothing else: without radii it is 0.
+
+    Example:
+        >>> flips_covered([(0, 3), (1, 1)], (2, 3)), flips_covered([(0, 3), (1, 1)], (0, 3))
+        (1, 3)
+    """
+    most = sum(limits) if most is None else min(most, sum(limits))
+    return max(0, _least_above(np.array(radii, dtype=np.int64).reshape(-1, len(limits)), limits, most + 1) - 1)
+
+
+def _least_above(radii: npt.NDArray[np.int64], limits: Radius, most: int) -> int:
+    """The least number of flips of a level that lies below none of the radii, at most `most`, axis after axis."""
+    if not len(radii):
+        return 0
+    if not limits:
+        return most
+    first = radii[:, 0]
+    steps = np.unique(first) if len(limits) > 1 else first.max(keepdims=True)
+    for flips in [0, *(steps + 1).tolist()]:
+        if flips > min(limits[0], most - 1):
+            break
+        most = min(most, flips + _least_above(radii[first >= flips][:, 1:], limits[1:], most - flips))
+    return most
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,155 @@
+"""What a result says in total never exceeds what it says level by level or size by size, nor what is true.
+
+Random tables classify all graphs with three nodes, so the smoothed answer at every attacked graph is known. The totals
+are `any_flips`, frontiers, sizes and `certified(threat)`, before and after an archive.
+"""
+
+import json
+from functools import reduce
+from itertools import product
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.certificates import metrics
+from starcert.files import Archive, read, verify, write
+from starcert.files.exact_archive import ExactArchive, read_exact, write_exact
+from starcert.math.frontier import levels_of
+
+ALPHA = 0.05
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+BITS = np.array(list(product([0, 1], repeat=3)))
+GRAPHS = [sc.Graph(3, [pair for pair, bit in zip(PAIRS, row, strict=True) if bit]) for row in BITS]
+NOISES = {
+    "flips": sc.Noise(all=0.3),
+    "sparse": sc.Noise(all=sc.Flip(delete=0.3, add=0.2)),
+    "regions": sc.Noise(near=0.2, far=0.35),
+}
+REGIONS = {"regions": sc.Partition.from_pairs({"near": PAIRS[:1], "far": PAIRS[1:]})}
+THREATS = (None, "additions:1", "deletions:2", "flips:1", "flips:2", "rewire:1", "additions:1 | deletions:1")
+WAYS = {
+    "plain": {},
+    "decided": {"voting": sc.Voting(plan="decided")},
+    "family": {"family": "all"},
+    "own votes": {"evidence": sc.Evidence(own_samples=2_000)},
+    "counts": {"evidence": False},
+    "fallback": {},
+}
+
+
+def classifier(answers):
+    return sc.classifiers.from_callable(
+        lambda batch: answers[batch.values @ [4, 2, 1]], on="batch", n_classes=3, description=f"table {answers}"
+    )
+
+
+def truth(noise, answers, fallback):
+    """The smoothed answer at each of the eight graphs."""
+    laws = [NOISES[noise][{"regions": ["near", "far", "far"][at]}.get(noise, "all")] for at in range(3)]
+    copies = reduce(np.kron, [np.array([[float(p) for p in law.transitions(bit)] for bit in (0, 1)]) for law in laws])
+    shares = np.stack([copies @ (answers == label) for label in range(3)], axis=1)
+    return shares.argmax(axis=1) if fallback is None else np.where(shares.max(axis=1) > 0.6, shares.argmax(axis=1), 0)
+
+
+def within(one, threat):
+    """The levels of an object that a statement is about."""
+    return [level for k in range(sum(one.capacity) + 1) for level in levels_of(k, one.capacity) if threat(level)]
+
+
+def check_totals(one):
+    """A certificate's totals follow from its verdicts on levels and sizes."""
+    certified = {level for level in within(one, lambda _: True) if one.verdict(level) == "certified"}
+    assert set(within(one, lambda level: sum(level) <= one.any_flips)) <= certified | {(0,) * len(one.capacity)}
+    assert (
+        one.abstained
+        or set(levels_of(one.any_flips + 1, one.capacity)) - certified
+        or one.any_flips == sum(one.capacity)
+    )
+    for radius in one.frontier.radii:
+        assert set(within(one, lambda level, end=radius: all(map(int.__le__, level, end)))) <= certified
+    assert one.frontier.beyond or one.frontier.incomplete or one.frontier.covers(one.capacity)
+    for k in range(1, sum(one.capacity) + 1):
+        if one.certified(f"flips:{k}") and (one.asked is None or one.asked.size_of(sc.threats.AnyFlips(k)) is None):
+            assert k <= one.any_flips
+    for size in range(1, (one.certified_size or 0) + 1):
+        by_evidence = one.verdicts is not None and size in one.verdicts.sizes
+        assert (by_evidence and one.verdicts.sizes[size].kind == "certified") or one.asked.levels[size - 1] <= certified
+
+
+@pytest.mark.parametrize(
+    ("noise", "way"), [*(("sparse", way) for way in WAYS), *((noise, "plain") for noise in ("flips", "regions"))]
+)
+def test_totals_of_votes(noise, way, tmp_path):
+    rng = np.random.default_rng([ord(noise[0]), ord(way[0])])
+    told, false = 0, 0
+    fallback = sc.Fallback([0] * 8, threshold=0.6) if way == "fallback" else None
+    for number in range(len(THREATS)):
+        answers = rng.choice(3, size=8, p=rng.dirichlet([0.6] * 3))
+        threat, samples = THREATS[number % len(THREATS)], int(rng.choice([60, 150, 500]))
+        smoothed = sc.SmoothedClassifier(classifier(answers), NOISES[noise], REGIONS.get(noise), fallback=fallback)
+        how = {"evidence": True, "alpha": ALPHA} | WAYS[way]
+        found = smoothed.certify(GRAPHS, samples=samples, seed=number, threat=threat, **how)
+        true = truth(noise, answers, fallback)
+        for x, one in enumerate(found):
+            check_totals(one)
+            if not one.abstained:
+                reached = np.abs(BITS - BITS[x]).sum(axis=1) <= one.any_flips
+                told += one.any_flips > 0
+                false += not (true[reached] == one.label).all()
+        for outcome, one in zip(metrics.size_outcomes(found, sc.threats.AnyFlips(3)), found, strict=True):
+            assert outcome.certified <= one.any_flips
+        write(tmp_path / "kept.json", Archive.from_result(found))
+        assert verify(tmp_path / "kept.json").verdict == "proved"
+        for one, again in zip(found, read(tmp_path / "kept.json").certificates, strict=True):
+            assert (one.frontier, one.certified_size) == (again.frontier, again.certified_size)
+            if again.capacity is not None:
+                check_totals(again)
+    assert told >= 5
+    assert false <= ALPHA * 8 * len(THREATS)
+
+
+def test_an_archive_that_claims_all_levels_beside_a_listed_threat_is_refuted(tmp_path):
+    """Evidence certifies the clean graph alone: an empty list of what is not certified claims every attack."""
+    answers = np.array([1, 1, 1, 2, 1, 0, 0, 1])
+    smoothed = sc.SmoothedClassifier(classifier(answers), NOISES["flips"])
+    path, claims = tmp_path / "kept.json", None
+    for seed in range(20):
+        found = smoothed.certify(GRAPHS, samples=250, seed=seed, threat="additions:1", evidence=True)
+        write(path, Archive.from_result(found))
+        content = json.loads(path.read_text())
+        claims = [each["claims"] for each in content["graphs"] if each["claims"]["frontier"] == [[0]]]
+        if claims:
+            break
+    assert claims[0]["beyond"] == [[1]]
+    claims[0]["beyond"] = []
+    path.write_text(json.dumps(content))
+    assert [(each.field, each.kind) for each in verify(path).mismatches] == [("beyond", "false")]
+
+
+@pytest.mark.parametrize("threat", [each for each in THREATS if each])
+def test_totals_of_trials_and_voters(threat, tmp_path):
+    rng = np.random.default_rng(len(threat))
+    for _ in range(4):
+        answers = rng.choice(3, size=8, p=rng.dirichlet([0.6] * 3))
+        base = sc.classifiers.from_callable(
+            lambda g, answers=answers: answers[sum(4 >> PAIRS.index(pair) for pair in g.edges)], n_classes=3
+        )
+        results = [sc.ExactClassifier(base).certify(GRAPHS, threat=threat)]
+        write_exact(tmp_path / "exact.json", ExactArchive.from_result(results[0]))
+        results.append(read_exact(tmp_path / "exact.json").result)
+        if "rewire" not in threat and "|" not in threat:
+            results.append(sc.HashedVotes(base, groups=2).certify(GRAPHS, threat=threat))
+        for found in results:
+            for size in range(1, found.threat.most + 1):
+                kinds = [one.verdict(size).kind for one in found]
+                assert kinds == [
+                    "certified"
+                    if one.certified_size >= size
+                    else "broken"
+                    if 0 < (one.broken_size or 9) <= size
+                    else "open"
+                    for one in found
+                ]
+                right = [(kind, one.label) == ("certified", 0) for kind, one in zip(kinds, found, strict=True)]
+                assert found.certified_accuracy([0] * 8, size) == np.mean(right)
