@@ -186,16 +186,17 @@ def project() -> Iterator[Path]:
         yield Path(folder)
 
 
-def command(*words: str) -> None:
-    """Runs the command in this process, silently; it must succeed."""
+def command(*words: str) -> str:
+    """Runs the command in this process; it must succeed. What it prints."""
     from starcert.cli import main  # noqa: PLC0415
 
-    with patch.object(sys, "argv", ["starcert", *words]), contextlib.redirect_stdout(io.StringIO()):
+    with patch.object(sys, "argv", ["starcert", *words]), contextlib.redirect_stdout(io.StringIO()) as said:
         try:
             main()
         except SystemExit as ended:
             if ended.code:
                 raise RuntimeError(f"starcert {' '.join(words)}: status {ended.code}") from ended
+    return said.getvalue()
 
 
 def runs() -> dict[str, object]:

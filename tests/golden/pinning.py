@@ -5,18 +5,25 @@ weighed, votes drawn for them) are pinned in ascending order, so that a sentence
 """
 
 import csv
+import difflib
 import json
 import re
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import starcert as sc
+from starcert.system.files import versions
 
 FINGERPRINTS = 64
 """Classes of a classifier whose votes are a digest of the copies that it sees."""
+
+
+STORY = ("folder", "report", "file", "seconds", "version")
+"""Where, how fast and by which version something was computed: no part of what was found."""
 
 
 def plain(certificates) -> list[dict[str, object]]:
@@ -121,6 +128,67 @@ def table_in(path: Path, key: str) -> dict[str, dict[str, object]]:
     }
 
 
+def cells_in(path: Path) -> dict[str, list[str]]:
+    """All columns of a CSV file, texts too, but for the last digits of what comes from scipy."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {column: [_short(column, row[column]) for row in rows] for column in rows[0]}
+
+
+def _short(column: str, cell: str) -> str:
+    from_scipy = column in ("low", "high", "chance") or column.endswith(("_low", "_high"))
+    return f"{float(cell):.9g}" if from_scipy and cell else cell
+
+
+def without_story(told: object) -> object:
+    """A JSON value without folders and times, and with floats of nine digits: others pin them to the bit."""
+    if isinstance(told, dict):
+        return {key: without_story(value) for key, value in told.items() if key not in STORY}
+    if isinstance(told, list):
+        return [without_story(each) for each in told]
+    return float(f"{told:.9g}") if isinstance(told, float) else told
+
+
+class _Words(HTMLParser):
+    """Collects the texts of a page, a line for each block; cells of a table are divided by bars."""
+
+    INLINE = frozenset(
+        ("a", "abbr", "b", "bdi", "code", "em", "i", "kbd", "small", "span", "strong", "sub", "sup", "u")
+    )
+    HIDDEN = frozenset(("pre", "script", "style", "svg"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines, self.hidden = [""], 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in self.HIDDEN
+        self._divide(tag)
+        named = dict(attrs)
+        self.lines[-1] += "".join(f" {named[key]} " for key in ("aria-label", "alt") if named.get(key))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in self.HIDDEN
+        self._divide(tag)
+
+    def _divide(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self.lines[-1] += " | " if self.lines[-1] and not self.lines[-1].endswith("| ") else ""
+        elif tag not in self.INLINE:
+            self.lines.append("")
+
+    def handle_data(self, data: str) -> None:
+        self.lines[-1] += data if not self.hidden else ""
+
+
+def words_in(path: Path) -> list[str]:
+    """The texts of a page, without its drawings, records in JSON, digests, and the versions of packages."""
+    reader, packages = _Words(), versions()
+    reader.feed(path.read_text(encoding="utf-8"))
+    lines = (re.sub(r"\b[0-9a-f]{32}\b", "…", " ".join(line.split()).strip(" |")) for line in reader.lines)
+    return [line for line in lines if line and line.partition(" | ")[0] not in packages]
+
+
 def differences(found: object, expected: object, where: str = "") -> Iterator[str]:
     """Where a result is not what is pinned. It may have entries that are not pinned: files and tables may grow."""
     if isinstance(found, dict) and isinstance(expected, dict):
@@ -132,5 +200,12 @@ def differences(found: object, expected: object, where: str = "") -> Iterator[st
     elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         for number, pair in enumerate(zip(found, expected, strict=True)):
             yield from differences(*pair, f"{where}/{number}")
+    elif _are_lines(found) and _are_lines(expected):
+        changed = difflib.unified_diff(expected, found, "pinned", "found", lineterm="", n=0)
+        yield from (f"{where}: {line}" for line in changed)
     elif type(found) is not type(expected) or found != expected:
         yield f"{where}: {found!r}, pinned {expected!r}"
+
+
+def _are_lines(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
