@@ -46,7 +46,7 @@ class SiteLaw(NamedTuple):
     @classmethod
     def of(cls, clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int, moves: int = 1) -> SiteLaw:
         """The law of a site with this clean value, from the probability of each value in copies of either object."""
-        parts = _outcomes_of_flips(clean, attacked, value)
+        parts = merge_outcomes(pair for shown, pair in enumerate(zip(clean, attacked, strict=True)) if shown != value)
         masses = 1 - clean[value], 1 - attacked[value]
         return cls(*masses, tuple(parts.values()) if len(parts) > 1 else (), moves)
 
@@ -75,24 +75,6 @@ class SiteLaw(NamedTuple):
     def free(self) -> bool:
         """Whether an attack on such a site cannot be seen."""
         return all(clean == attacked for clean, attacked in self.outcomes)
-
-
-def _outcomes_of_flips(
-    clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int
-) -> dict[Fraction | None, Outcome]:
-    return merge_outcomes(masses for i, masses in enumerate(zip(clean, attacked, strict=True)) if i != value)
-
-
-def outcome_numbers(clean: Sequence[Fraction], attacked: Sequence[Fraction], value: int) -> tuple[int, ...]:
-    """For each value that a site may show the number of its outcome: 0 for the clean one, those of a flip from 1 on."""
-    ratios, found = list(_outcomes_of_flips(clean, attacked, value)), []
-    for shown, (r, q) in enumerate(zip(clean, attacked, strict=True)):
-        if shown == value:
-            found.append(0)
-        else:
-            # What neither object ever shows counts with the outcome of the largest ratio.
-            found.append(1 + ratios.index(q / r if r else None) if r or q else max(1, len(ratios)))
-    return tuple(found)
 
 
 def _at_least(x: Fraction) -> float:

@@ -240,17 +240,17 @@ class DenseValues(SiteSampler):
     def __init__(
         self, laws: Sequence[Sequence[Fraction]], law: npt.NDArray[np.integer], nonzero: Nonzero | None = None
     ) -> None:
-        self._sums = sums = cumulative(laws)
-        self._law = law
+        used, self._law = np.unique(law, return_inverse=True)  # of many laws a few sites have few
+        self._sums = sums = cumulative([laws[each] for each in used])
         self._nonzero = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)) if nonzero is None else nonzero
         # A word is beyond a sum if it is at least its first digits; one that equals them may yet be below it.
         digits = [[min(int(total * 2**64), 2**64 - 1) for total in each] for each in sums]
         below_one = [[total < 1 for total in each] for each in sums]
         more = [[total < 1 and (total * 2**64).denominator > 1 for total in each] for each in sums]
         tables = (digits, np.uint64), (below_one, np.bool_), (more, np.bool_)
-        self._thresholds = [
-            np.ascontiguousarray(np.array(table, dtype=dtype).reshape(len(laws), -1)[law].T) for table, dtype in tables
-        ]
+        shape = len(used), max(map(len, sums), default=0)
+        arrays = (np.array(table, dtype=dtype).reshape(shape) for table, dtype in tables)
+        self._thresholds = [np.ascontiguousarray(each[self._law].T) for each in arrays]
 
     @override
     def draw(self, stream: WordStream, samples: int) -> FlippedDraw:

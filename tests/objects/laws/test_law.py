@@ -7,8 +7,32 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.math.attacked_sites import SiteLaw
 from starcert.objects.laws import axis_moves, why_not_alike
 from starcert.system.errors import InvalidParameterError, StarcertWarning
+
+
+class Circle(sc.Law):
+    """Values on a circle: noise moves by a step whose chances all differ, one axis for attacks by each distance."""
+
+    alphabet, suffixes = 5, (".one", ".two")
+    moves = tuple(tuple((a, (a + step) % 5) for a in range(5)) for step in (1, 2))
+
+    def transitions(self, value):
+        return tuple(Fraction(2 ** ((shown - value) % 5), 31) for shown in range(5))
+
+
+class Split(sc.Law):
+    """Two moves with one law, though their values are not shown equally often."""
+
+    alphabet, suffixes, moves = 5, ("",), (((0, 1), (2, 3)),)
+
+    def transitions(self, value):
+        return tuple(
+            Fraction(each, 16)
+            for each in ((8, 4, 4, 0, 0), (4, 6, 6, 0, 0), (2, 2, 8, 2, 2), (3, 3, 4, 3, 3))[value % 4]
+        )
+
 
 LAWS = [
     sc.Flip(0.1),
@@ -21,6 +45,8 @@ LAWS = [
     sc.Edges(delete=0.125, add=0.25, change=0.25, types=2),
     sc.Edges(delete=0.125, add=0.25, change=0.0, types=3),
     sc.Edges(delete=0.5, add=0.0, change=0.5, types=4),
+    Circle(),
+    Split(),
 ]
 
 
@@ -47,6 +73,22 @@ def test_outcomes_are_those_of_the_transitions(law):
         assert axis.law.free == channel.free
         never = sum((mass for clean, mass in channel.outcomes if clean == 0), Fraction(0))
         assert axis.law.unseen == never
+
+
+@pytest.mark.parametrize(
+    ("law", "few"),
+    [
+        (sc.Categorical(0.4, 256), sc.Categorical(0.4, 5)),
+        (sc.Edges(delete=0.3, add=0.1, change=0.2, types=255), sc.Edges(delete=0.3, add=0.1, change=0.2, types=4)),
+    ],
+)
+def test_fractions_are_computed_once_for_each_kind_of_move(law, few, monkeypatch):
+    """65,280 moves of 256 values are of one kind on each axis."""
+    left, expected = iter(law.moves), axis_moves(few)
+    monkeypatch.setattr(SiteLaw, "of", lambda *given, of=SiteLaw.of: of(*given) if next(left) else None)
+    for axis, one in zip(axis_moves(law), expected, strict=True):
+        assert len(axis.law.outcomes) == len(one.law.outcomes)
+        assert np.array_equal(np.unique(axis.outcomes), np.unique(one.outcomes))
 
 
 def test_two_values_have_one_outcome():
@@ -83,10 +125,18 @@ class Uneven(Sharing):
     moves = ((0, 1), (0, 2), (1, 0)), ((2, 0), (2, 1))
 
 
+class Hiding(Odd):
+    """Every value shows the same: attacks cannot be seen, but the first value is shown more often than the others."""
+
+    def transitions(self, value):
+        return Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
+
+
 @pytest.mark.parametrize(
     ("law", "reason"),
     [
         (Odd(), "not all attacked alike"),
+        (Hiding(), "not all attacked alike"),
         (Uneven(), "sites of .one are not all attacked alike"),
         (Sharing(), "share some of their sites and not others"),
     ],

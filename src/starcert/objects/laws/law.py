@@ -17,14 +17,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from starcert.math.attacked_sites import AxisMoves, SiteLaw, outcome_numbers
+from starcert.math.attacked_sites import AxisMoves, SiteLaw
 from starcert.math.channels import Channel
 from starcert.system.errors import InvalidParameterError
 
+_Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
 
@@ -149,7 +151,8 @@ def channels_of(law: Law) -> tuple[Channel, ...]:
     """The channels of a law that follow from its transitions."""
     found: list[Channel] = []
     for suffix, moves in zip(law.suffixes, law.moves, strict=True):
-        channels = {Channel(zip(*map(law.transitions, move), strict=True)) for move in moves}
+        kinds = _CodedMoves.of(law, moves).kinds()
+        channels = {Channel(zip(*map(law.transitions, move), strict=True)) for move in kinds}
         if len(channels) != 1:
             name, hint = type(law).__name__ + suffix, "Give moves that the noise treats differently an axis each."
             got = f"{len(channels)} channels"
@@ -176,41 +179,88 @@ def probability(value: object, name: str) -> float:
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
 
 
-@lru_cache(maxsize=256)
 def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
     """The axes of a law, in their order."""
-    if reason := why_not_alike(law):
-        raise InvalidParameterError("noise", "have laws whose axes evidence can look at", law, reason)
-    found = []
-    for moves in law.moves:
-        targets = {before: [after for start, after in moves if start == before] for before, _ in moves}
-        number = max(map(len, targets.values()))
-        ranks = np.zeros((law.alphabet, number), dtype=np.int64)
-        outcomes = np.zeros((law.alphabet, number, law.alphabet), dtype=np.uint8)
-        for before, afters in targets.items():
-            ranks[before] = [after - (after > before) for after in afters]
-            clean = law.transitions(before)
-            outcomes[before] = [outcome_numbers(clean, law.transitions(after), before) for after in afters]
-        (one,) = _site_laws(law, moves)
-        found.append(AxisMoves(one._replace(moves=number), tuple(targets), ranks, outcomes))
-    return tuple(found)
+    if isinstance(found := _axes_or_reason(law), str):
+        raise InvalidParameterError("noise", "have laws whose axes evidence can look at", law, found)
+    return found
 
 
 def why_not_alike(law: Law) -> str:
     """Why evidence cannot look at the axes of a law; "" if it can."""
-    starts = []
+    return found if isinstance(found := _axes_or_reason(law), str) else ""
+
+
+@lru_cache(maxsize=256)
+def _axes_or_reason(law: Law) -> tuple[AxisMoves, ...] | str:
+    found = list[AxisMoves]()
     for suffix, moves in zip(law.suffixes, law.moves, strict=True):
-        befores = [before for before, _ in moves]
-        if len(_site_laws(law, moves)) > 1 or len({befores.count(before) for before in befores}) > 1:
+        kinds = (coded := _CodedMoves.of(law, moves)).kinds()
+        laws = {SiteLaw.of(law.transitions(before), law.transitions(after), before) for before, after in kinds}
+        if len(laws) > 1 or len(set(map(len, coded.targets.values()))) > 1:
             return f"sites of {suffix or 'its axis'} are not all attacked alike"
         if any(before == after for before, after in moves) or len(set(moves)) < len(moves):
             return f"{suffix or 'its axis'} has a move that changes nothing, or one twice"
-        starts.append(frozenset(befores))
-    for i, one in enumerate(starts):
-        if any(one != other and one & other for other in starts[:i]):
+        if any(coded.targets.keys() != set(other.starts) and coded.targets.keys() & other.starts for other in found):
             return "two axes share some of their sites and not others"
-    return ""
+        found.append(coded.axis(kinds, *laws))
+    return tuple(found)
 
 
-def _site_laws(law: Law, moves: tuple[Move, ...]) -> set[SiteLaw]:
-    return {SiteLaw.of(law.transitions(before), law.transitions(after), before) for before, after in moves}
+class _CodedMoves(NamedTuple):
+    """The moves of an axis, and the probability with which each value shows each value, as numbers of probabilities.
+
+    Laws have few different probabilities, and fractions are slow: moves are compared by these numbers, and fractions
+    are computed for one move of each *kind*.
+    """
+
+    targets: dict[int, list[int]]  # what attacks may make of each value
+    masses: list[Fraction]  # the different probabilities
+    numbers: _Numbers  # places in `masses`, shape (alphabet, alphabet)
+
+    @classmethod
+    def of(cls, law: Law, moves: Sequence[Move]) -> _CodedMoves:
+        """The moves of an axis of a law."""
+        targets, places = dict[int, list[int]](), dict[tuple[int, int], int]()
+        for before, after in moves:
+            targets.setdefault(before, []).append(after)
+        rows = [[0] * law.alphabet for _ in range(law.alphabet)]
+        for value in {value for move in moves for value in move}:
+            ratios = (mass.as_integer_ratio() for mass in law.transitions(value))  # hashed much faster than fractions
+            rows[value] = [places.setdefault(ratio, len(places)) for ratio in ratios]
+        return cls(
+            targets, [Fraction(*each) for each in places], np.array(rows, dtype=np.min_scalar_type(len(places) ** 2))
+        )
+
+    def pairs(self, before: int, after: list[int]) -> _Numbers:
+        """A number for the clean and attacked mass of each value that is shown, shape (after, alphabet)."""
+        found: _Numbers = self.numbers[before] * self.numbers.dtype.type(len(self.masses)) + self.numbers[after]
+        return found
+
+    def kinds(self) -> list[Move]:
+        """One move of each kind: moves of one kind show the same pairs of masses equally often, and so have one law."""
+        found = dict[bytes, Move]()
+        for before, after in self.targets.items():
+            pairs = self.pairs(before, after)
+            rows = np.concatenate([pairs[:, [before]], np.sort(pairs, axis=1, kind="stable")], axis=1)
+            for value, row in zip(after, rows, strict=True):
+                found.setdefault(row.tobytes(), (before, value))
+        return [*found.values()]
+
+    def axis(self, kinds: list[Move], law: SiteLaw) -> AxisMoves:
+        """The axis, where all moves have this law. What neither object ever shows counts with the largest ratio."""
+        by_ratio = {attacked / clean if clean else None: i for i, (clean, attacked) in enumerate(law.outcomes, start=1)}
+        pairs = np.unique(np.concatenate([self.pairs(before, [after]) for before, after in kinds]))
+        numbers = np.zeros(len(pairs), dtype=np.uint8)
+        for place, pair in enumerate(pairs.tolist()):
+            clean, attacked = (self.masses[number] for number in divmod(pair, len(self.masses)))
+            ratio = attacked / clean if clean else None
+            numbers[place] = by_ratio.get(ratio, 0) if clean or attacked else len(law.outcomes)
+        n_moves, alphabet = len(next(iter(self.targets.values()))), len(self.numbers)
+        ranks = np.zeros((alphabet, n_moves), dtype=np.int64)
+        outcomes = np.zeros((alphabet, n_moves, alphabet), dtype=np.uint8)
+        for before, after in self.targets.items():
+            ranks[before] = [value - (value > before) for value in after]
+            outcomes[before] = numbers[np.searchsorted(pairs, self.pairs(before, after))]
+            outcomes[before, :, before] = 0
+        return AxisMoves(law._replace(moves=n_moves), tuple(self.targets), ranks, outcomes)

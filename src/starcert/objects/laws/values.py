@@ -194,11 +194,11 @@ class Edges(Law):
 
     @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        types = range(1, self.alphabet)
         if not value:
-            return (1 - Fraction(self.add), *(Fraction(self.add) / self._types for _ in types))
+            return (1 - Fraction(self.add), *[Fraction(self.add) / self._types] * self._types)
         goes, other = Fraction(self.delete), Fraction(self.retype)
-        return (goes, *(1 - goes - other if shown == value else other / (self._types - 1) for shown in types))
+        each = other / (self._types - 1)
+        return (goes, *(1 - goes - other if shown == value else each for shown in range(1, self.alphabet)))
 
     @property
     @override
