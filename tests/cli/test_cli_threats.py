@@ -163,7 +163,7 @@ def test_a_sweep_looks_for_the_level_that_withstands_the_threat(project, here):
 @pytest.mark.parametrize(
     ("threat", "said"),
     [
-        ("valence:1", "'threat' must fit the objects: 1 flipped bond that keeps valences needs node data"),
+        ("valence:1", "'threat' must fit the objects: 1 change that keeps valences needs elements: node data"),
         ("controlled:1,nodes=nobody", "(graph 'g1', threat controlled:1,nodes=nobody)"),
         ("rewire:two", "'--threat' must be written rewire:NUMBER. Got 'rewire:two' instead."),
         ("inject:1", "'spare_node' must have an entry of each spare node for part. Got \"{} for graph 'g1'\" instead."),

@@ -58,8 +58,8 @@ EDGES, ROW = Sites.everything(PATH, "all"), Sites.everything(sc.Categories([0, 1
         (Box({"all.known": 1}), EDGES, "must have axes out of the regions all"),
         (Box({"all": 1, "all.add": 1}), EDGES, "must have axes out of the regions all"),
         (Box(3), EDGES, "must name its axes for attacks to be listed"),
-        (Valence(1), EDGES, "valences needs node data atomic_number or element that no attack changes"),
-        (Valence(1), ROW, "needs node pairs"),
+        (Valence(1), EDGES, "valences needs elements: node data atomic_number or element, or sites that are symbols"),
+        (Valence(1), ROW, "needs bonds or elements"),
         (Where(near, 1, layer="x"), EDGES, "must choose among sites of the layers in the regions, pairs. Got 'x'"),
         (Rewire(1) | Controlled("d", 1), EDGES, "must name nodes"),
     ],
@@ -78,7 +78,7 @@ BIG = sc.Graph(60, [(node, node + 1) for node in range(59)])
 REFUSED = {
     "valence:1": (
         PATH,
-        "node data atomic_number or element that no attack changes. Got 'a graph with no node data'",
+        "node data atomic_number or element, or sites that are symbols. Got 'a graph with no node data'",
     ),
     "rewire:1": (
         sc.Bits([0, 1]),

@@ -278,9 +278,7 @@ def test_an_attacker_who_does_not_fit_an_object_in_between_is_refused():
     """After any flip the molecule may exceed valences: `Valence` says nothing about such, and nothing is left out."""
     world = worlds.plain(3, node_data={"element": ["F", "F", "O"]})
     kept, flipped = worlds.pairs(worlds.keeping_valences([1, 1, 2], [0, 1]), 1), worlds.steps(worlds.flips, 1)
-    with pytest.raises(
-        UnfitError, match=r"keep valences, also after the first part of any 1 flip, then 1 flipped bond"
-    ):
+    with pytest.raises(UnfitError, match=r"keep valences, also after the first part of any 1 flip, then 1 change"):
         (AnyFlips(1) + Valence(1)).attacks(world.sites((0, 1, 0)), 2)
     for clean in ((0, 0, 0), (0, 1, 0)):
         expected = worlds.then(kept, flipped)(world, clean)

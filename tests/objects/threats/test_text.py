@@ -52,14 +52,14 @@ EVERY = {
     Controlled(7, 1): ("controlled:1,nodes=7", "1 flip at 7"),
     Where(near, 2): ("where:2,name=near", "at most 2 flips where near"),
     Where(near, 1, layer="pairs"): ("where:1,name=near,layer=pairs", "1 flip where near"),
-    Valence(2): ("valence:2", "at most 2 flipped bonds that keep valences"),
+    Valence(2): ("valence:2", "at most 2 changes that keep valences"),
     Valence(1, ("C", "N"), valences={"S": 2, "C": 3}): (
         "valence:1,elements=C|N,valences=C:3|S:2",
-        "1 flipped bond that keeps valences",
+        "1 change that keeps valences",
     ),
     Valence(1, ("C", "N"), ("single", "double")): (
         "valence:1,elements=C|N,bonds=single|double",
-        "1 flipped bond that keeps valences",
+        "1 change that keeps valences",
     ),
     DeleteNode(1): ("delete_node:1", "1 removed node"),
     RestoreNode(2): ("restore_node:2", "at most 2 nodes without edges that get some"),

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
+from starcert.objects.formats import ELEMENT, SYMBOLS
+from starcert.objects.graph import NodeFrame
 from starcert.objects.layers import Indices
 from starcert.objects.molecules import VALENCES
+from starcert.objects.node_sites import NodeSites
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Mask, Moves
+from starcert.objects.threats.attacks import Mask, Moves, Rows
 from starcert.objects.threats.base import UnfitError
-from starcert.objects.threats.edges import EDGES
 from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import whole_number
 
@@ -30,25 +32,27 @@ BOND_ORDERS: Mapping[object, int] = {"single": 1, "double": 2, "triple": 3, "aro
 
 @dataclass(frozen=True)
 class Valence(SiteThreat):
-    """An attacker who flips at most `most` bonds, after which no atom exceeds its valence; in text `valence:2`.
+    """An attacker who makes at most `most` changes, after which no atom exceeds its valence; in text `valence:2`.
 
-    Elements come from the node data `atomic_number` or `element`; with `elements` the node data `label` are numbers of
-    these symbols. A `formal_charge` counts. The types of edges are orders of bonds, or their numbers in `bonds`. Edges
-    without types count as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it,
-    more attacks are listed. Hydrogens that are no nodes give way.
+    A change gives a bond another order, adds or deletes it; where elements are sites, it also makes another element of
+    an atom. Elements come from the node data `atomic_number` or `element`, or from sites of these names or that are
+    symbols; with `elements`, the node data or sites `label` are numbers of these symbols. A `formal_charge` counts, and
+    stays with its atom. The types of edges are orders of bonds, or their numbers in `bonds`. Edges without types count
+    as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it, more attacks are
+    listed. Hydrogens that are no nodes give way.
 
     Only the attacked molecule has to keep valences, not those on the way there. The clean molecule keeps them too: one
     that does not is refused. So the attacker gets back from the attacked molecule, and its reverse is itself.
 
     Args:
-        most: how many bonds.
+        most: how many changes.
         elements: the symbols that node labels 0, 1, … mean, or "MUTAG".
         bonds: the orders that types of edges 0, 1, … mean, or "MUTAG".
         valences: other valences, by symbol: {"S": 2}, or "S:2".
 
     Example:
         >>> str(Valence(2, elements=("C", "N"), valences={"S": 2})), Valence(1).label
-        ('valence:2,elements=C|N,valences=S:2', '1 flipped bond that keeps valences')
+        ('valence:2,elements=C|N,valences=S:2', '1 change that keeps valences')
     """
 
     most: int
@@ -56,9 +60,9 @@ class Valence(SiteThreat):
     bonds: Names = None
     valences: Mapping[str, int] | Names = ()
     word = "valence"
-    unit = "flipped bond that keeps valences"
-    units = "flipped bonds that keep valences"
-    needs = EDGES
+    unit = "change that keeps valences"
+    units = "changes that keep valences"
+    needs = "bonds or elements"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,10 +77,12 @@ class Valence(SiteThreat):
 
     @override
     def check(self, sites: Sites) -> None:
-        super().check(sites)
+        if not (isinstance(sites.frame, NodeFrame) and (self._node_of(sites) >= 0).any()):
+            super().check(sites)
         if sites.graph.directed:
             raise UnfitError("threat", f"fit the objects: {self.label} needs undirected edges", sites.graph)
-        every = zip(self._symbols(sites), sites.graph.nodes, self._load(sites), self._allowed(sites), strict=True)
+        symbols = self._symbols(sites)
+        every = zip(symbols, sites.graph.nodes, self._load(sites), self._allowed(sites, symbols), strict=True)
         for symbol, atom, load, allowed in every:
             if load > allowed:
                 got = f"{symbol} {atom!r} with {load} bonds where its valence is {allowed}"
@@ -85,13 +91,45 @@ class Valence(SiteThreat):
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        return moves.edge
+        return moves.edge | (self._node_of(sites)[moves.site] >= 0)
 
     @override
     def budgets(self, sites: Sites, moves: Moves) -> Limits:
-        orders = self._orders(sites)
-        ends, weight = np.stack([moves.u, moves.v], axis=1), orders[moves.new] - orders[moves.before]
-        return Limits(ends, weight, self._load(sites), self._allowed(sites))
+        """An element with a smaller valence is that much more load on its atom."""
+        symbols, atoms, orders = self._symbols(sites), self._atoms(sites), self._orders(sites)
+        allowed = self._allowed(sites, symbols)
+        node = self._node_of(sites)[moves.site]
+        ends, weight = np.stack([moves.u, moves.v], axis=1), np.zeros(len(node), dtype=np.int64)
+        weight[moves.edge] = orders[moves.new[moves.edge]] - orders[moves.before[moves.edge]]
+        if atoms is not None and (other := node >= 0).any():
+            after = [self._allowed(sites, [symbol] * len(symbols)) for symbol in self._names(atoms)]
+            weight[other] = allowed[node[other]] - np.stack(after)[moves.new[other], node[other]]
+            ends[other] = node[other, None]
+        return Limits(ends, weight, self._load(sites), allowed)
+
+    def keeps(self, sites: Sites, starts: Indices, changes: Rows) -> Mask:
+        """Whether each of some attacks keeps valences, whatever else it changes: `changes[starts[i] : starts[i + 1]]`.
+
+        Example:
+            >>> from starcert.objects import Graph
+            >>> sites = Sites.everything(Graph(3, [(0, 1)], node_data={"element": ["C", "F", "C"]}), "all")
+            >>> Valence(1).keeps(sites, np.array([0, 1, 2]), np.array([256 * 1 + 1, 256 * 2 + 1])).tolist()
+            [True, False]
+        """
+        self.check(sites)
+        moves = Moves.of(sites)
+        moves = moves.where(self.allowed(sites, moves))
+        limits, place = self.budgets(sites, moves), np.searchsorted(moves.changes, changes)
+        attack = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        known = np.isin(changes, moves.changes)  # others have no weight
+        place, attack = place[known], attack[known]
+        found = np.tile(limits.load, (len(starts) - 1, 1))
+        one, other = limits.ends[place].T
+        np.add.at(found, (attack, one), limits.weight[place])
+        two = one != other
+        np.add.at(found, (attack[two], other[two]), limits.weight[place[two]])
+        fine: Mask = (found <= limits.limit).all(axis=1)
+        return fine
 
     def _load(self, sites: Sites) -> Indices:
         """How many bonds each atom has, those that are fixed included."""
@@ -111,32 +149,79 @@ class Valence(SiteThreat):
             orders.append(BOND_ORDERS[order])
         return np.array(orders)
 
-    def _symbols(self, sites: Sites) -> list[str]:
-        data, symbols = sites.frame.node_data, tuple(self.elements or ())
-        if symbols and "label" in data:
-            labels = np.asarray(data["label"]).tolist()
-            if all(isinstance(each, int) and 0 <= each < len(symbols) for each in labels):
-                return [symbols[each] for each in labels]
-            requirement = f"have labels from 0 to {len(symbols) - 1}, one for each of elements"
-            raise UnfitError("threat", requirement, sorted(set(labels))[:20])
-        if not symbols and "atomic_number" in data:
-            return [_SYMBOLS.get(each, str(each)) for each in np.asarray(data["atomic_number"]).tolist()]
-        if not symbols and "element" in data:
-            return [str(each) for each in data["element"]]
-        wanted = "label" if symbols else "atomic_number or element"
-        requirement = f"fit the objects: {self.label} needs node data {wanted} that no attack changes"
-        hint = "Graph.from_smiles makes atomic_number. Labels must be explained: elements=('C', 'N', 'O')."
-        raise UnfitError("threat", requirement, f"a graph with {', '.join(data) or 'no node data'}", hint)
+    def _atoms(self, sites: Sites) -> NodeSites | None:
+        """The elements, where an attacker may change them: node data that nothing changes come first."""
+        data = sites.frame.node_data
+        known = {name: each for name, each in sites.graph.node_sites.items() if each.categories is not None}
+        if self.elements:
+            return None if "label" in data else known.get("label")
+        if ELEMENT in data or "element" in data:
+            return None
+        symbols = (each for each in known.values() if frozenset(SYMBOLS.split()).issuperset(each.categories or ()))
+        return known.get(ELEMENT) or known.get("element") or next(symbols, None)
 
-    def _allowed(self, sites: Sites) -> Indices:
-        """The valence of each atom."""
+    def _node_of(self, sites: Sites) -> Indices:
+        """For each site the atom whose element it is; −1 for others."""
+        atoms, found = self._atoms(sites), np.full(sites.n_sites, -1, dtype=np.int64)
+        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+            if atoms is not None and block.layer == atoms.name:
+                found[offset : offset + size] = block.coordinates(np.arange(size))[0]
+        return found
+
+    def _names(self, atoms: NodeSites) -> list[str]:
+        """The symbol of each value of elements that are sites."""
+        return self._read(atoms.categories or (), atoms.name if atoms.name in ("label", ELEMENT) else "element")
+
+    def _symbols(self, sites: Sites) -> list[str]:
+        if (atoms := self._atoms(sites)) is not None:
+            names = self._names(atoms)
+            return [names[value] for value in atoms.values[:, 0].tolist()]
+        data = sites.frame.node_data
+        for name in ("label",) if self.elements else (ELEMENT, "element"):
+            if name in data:
+                return self._read(np.asarray(data[name]).tolist() if name != "element" else data[name], name)
+        wanted = "or sites label" if self.elements else "atomic_number or element, or sites that are symbols"
+        requirement = f"fit the objects: {self.label} needs elements: node data {wanted}"
+        kept = [*data, *(f"{name} (sites)" for name in sites.graph.node_sites)]
+        got = f"a graph with {', '.join(kept) or 'no node data'}"
+        hint = (
+            "Graph.from_smiles makes atomic_number. Labels must be explained: elements=('C', 'N', 'O'). Sites without "
+            "symbols get them by graph.with_categories('x', ('C', 'N', 'O'))."
+        )
+        raise UnfitError("threat", requirement, got, hint)
+
+    def _read(self, values: Iterable[object], name: str) -> list[str]:
+        """The symbols that values of node data mean."""
+        if name == "element":
+            return list(map(str, values))
+        if name == ELEMENT:
+            return [_SYMBOLS.get(each, str(each)) for each in values]  # type: ignore[call-overload]
+        symbols, labels = tuple(self.elements or ()), list(values)
+        if all(isinstance(each, int) and 0 <= each < len(symbols) for each in labels):
+            return [symbols[each] for each in labels]
+        requirement = f"have labels from 0 to {len(symbols) - 1}, one for each of elements"
+        raise UnfitError("threat", requirement, sorted(set(labels))[:20])
+
+    def _allowed(self, sites: Sites, symbols: Sequence[str]) -> Indices:
+        """The valence of each atom, if these are their elements."""
         stated = {symbol: int(number) for symbol, number in (each.split(":") for each in self.valences or ())}
         charges = sites.frame.node_data.get("formal_charge", np.zeros(sites.graph.n_nodes, dtype=np.int64))
         found = []
-        for symbol, charge in zip(self._symbols(sites), np.asarray(charges).tolist(), strict=True):
+        for symbol, charge in zip(symbols, np.asarray(charges).tolist(), strict=True):
             if symbol not in stated and symbol not in MAX_VALENCES:
                 hint = f"Give valences={{{symbol!r}: 1}}, say."
                 raise UnfitError("threat", "know the valence of every element", symbol, hint)
             gained = -abs(charge) if symbol in ("C", "Si") else -charge if symbol == "B" else charge
             found.append(stated[symbol] if symbol in stated else MAX_VALENCES[symbol] + gained)
         return np.array(found, dtype=np.int64)
+
+
+def keep_valences(sites: Sites, starts: Indices, changes: Rows) -> Mask | None:
+    """Whether attacks keep the usual valences, as `Valence.keeps` has them; None where these are not known.
+
+    They are known of molecules with elements that keep them before the attack.
+    """
+    try:
+        return Valence(1).keeps(sites, starts, changes)
+    except UnfitError:
+        return None
