@@ -34,8 +34,9 @@ from schema_words import (
     of_type,
     types_of,
 )
-from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.certificate import Certificate
 from starcert.certificates.collective import CollectiveClaim
+from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.questions import Question
 from starcert.cli.run_commands import BestOption, RunArgument
 from starcert.files import collective_votes, reading, record, writing

@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 import starcert as sc
-from starcert.certificates.certificate import FoundAttack, Verdict, Verdicts
+from starcert.certificates.certificate import Verdict, Verdicts
 from starcert.certificates.evidence import extended_frontier
+from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.sentences import in_short
 from starcert.math.frontier import levels_of
 from starcert.objects.words import AttackWords, RegionWords, Words

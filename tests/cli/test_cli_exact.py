@@ -55,10 +55,12 @@ def test_every_attack_is_tried_and_the_file_holds_with_the_model(folder, here):
         ("many", "many", "broken", "broken"),
         ("many", "many", "certified", "broken"),
     ]
-    assert (rows[1]["attack"], rows[1]["answer_after"]) == ("0", "few")
+    assert [row["attack"] for row in rows[:2]] == ["column 0: 0 → 1; column 1: 0 → 1", "column 0: 1 → 0"]
+    assert rows[1]["answer_after"] == "few"
+    assert "column 0: 1 → 0" in said
     page = (out / "report.html").read_text()
     assert "Plain model, every attack tried, alpha = 0." in page
-    assert "the attack that breaks" in page
+    assert "<td>column 0: 1 → 0</td><td>few</td>" in page
     status, said, _ = here("verify", "certified-exact/certificates.json")
     assert status == 0
     assert "consistent" in said

@@ -41,6 +41,13 @@ def test_a_listed_threat_goes_all_the_way(project, here):
     # A star is one no more without one of its edges, and evidence finds that out.
     assert {row["true_name"] for row in rows if row["threat_1"] == "broken"} == {"star"}
     assert any(row["threat_1"] == "by evidence" for row in rows)
+    # What is cut is said in the same words everywhere.
+    assert [bool(row["attack"]) for row in rows] == ["broken" in (row["threat_1"], row["threat_2"]) for row in rows]
+    for attack in filter(None, (row["attack"] for row in rows)):
+        assert attack.startswith("edge ")
+        assert attack.endswith(" deleted")
+        assert json.dumps(attack.split("; ")[0]) in page
+        assert attack.split()[1] in said
     # Evidence about a list says nothing about radii, and no column or picture says so.
     assert not {"any_flips", "any_1", "frontier_by_p_A", "broken"} & set(rows[0])
     assert "What each graph withstands" in said

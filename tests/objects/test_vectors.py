@@ -224,7 +224,7 @@ def test_regions_hold_columns_with_the_same_number_of_values():
         assert [each.tolist() for each in sites.coordinates([1, 2])] == [[0, 2]]
         assert ROWS.with_values(sites, np.array([0, 2, 1], np.uint8)).row.tolist() == [2, 0, 1]
         assert bind_all([car], noise, regions).noise["many"].alphabet == 3
-    assert ROWS.site_name(car, car.layers[1], [0], 2) == "colour (red → white)"
+    assert ROWS.site_name(car, car.layers[1], [0], 2) == "colour: red → white"
     for mixed in ("columns", ["doors", "size"]):
         with pytest.raises(InvalidParameterError, match=r"regions\[all\].*same number of values.*doors with 2"):
             bind(car, sc.Noise(all=sc.Categorical(0.1)), {"all": mixed})

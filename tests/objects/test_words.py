@@ -8,7 +8,7 @@ import pytest
 import starcert as sc
 from starcert.objects.formulas import formula_of, is_molecule
 from starcert.objects.molecules import ORDERS
-from starcert.objects.words import AttackWords, Words, listed
+from starcert.objects.words import AttackWords, Words, attack_words, listed
 
 EDGES = sc.Edges(delete=0.1, add=0.1, change=0.1)
 MOLECULE = sc.Graph(
@@ -95,19 +95,43 @@ def test_the_noise_alone_says_what_it_can():
     assert [listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
 
 
-def test_sites_say_what_becomes_of_them():
-    def named(graph, layer, place, value):
-        return graph.kind.site_name(graph, {each.name: each for each in graph.layers}[layer], place, value)
+def told(clean, regions, *changes):
+    """What becomes of sites, each a layer, coordinates and a new value."""
+    sites = clean.kind.sites(clean, regions)
+    positions = [int(sites.locate(*([each] for each in place), layer=layer)[0]) for layer, place, _ in changes]
+    return attack_words(positions, [value for _, _, value in changes], sites)
 
-    assert named(MOLECULE, "pairs", (0, 1), 2) == "C 0–C 1 (single → double)"
-    assert named(MOLECULE, "pairs", (0, 1), 0) == "C 0–C 1 (single, deleted)"
-    assert named(MOLECULE, "pairs", (0, 3), 4) == "C 0–N 3 (added: aromatic)"
-    assert named(MOLECULE, "pairs", (0, 1), None) == "C 0–C 1 (deleted)"
-    assert named(MOLECULE, "element", (2, 0), 1) == "element of O 2: O → N"
-    assert named(PLAIN, "x", (1, 1), None) == "x[1] of 1: 1 → 0"
+
+def test_sites_say_what_becomes_of_them():
+    both = {"bonds": "pairs", "atoms": "element"}
+    assert told(MOLECULE, both, ("element", (2, 0), 1), ("pairs", (0, 3), 2), ("pairs", (0, 1), 2)) == (
+        "atom 2: O → N",
+        "bond 0–3 added, double",
+        "bond 0–1: single → double",
+    )
+    assert told(MOLECULE, {"all": "pairs"}, ("pairs", (0, 1), 0), ("pairs", (1, 2), None), ("pairs", (0, 2), None)) == (
+        "bond 0–1 deleted, single",
+        "bond 1–2 deleted",
+        "bond 0–2 added",
+    )
+    numbers = {"atomic_number": np.array([6, 8])}  # elements that no attack changes
+    known = sc.Graph(2, [(0, 1)], nodes="ab", node_data=numbers, edge_types=["double"], type_names=ORDERS)
+    assert told(known, {"all": "pairs"}, ("pairs", (0, 1), 0)) == ("bond C a–O b deleted, double",)
+    two = sc.Graph(2, [], node_data={"ring": [0, 1], "part": [0, 1]})
+    two = two.with_categories("ring", (0, 1, 2)).with_categories("part", (0, 1, 2))
+    assert told(two, {"all": "ring"}, ("ring", (0, 0), 2)) == ("node 0, ring: 0 → 2",)
+    assert told(PLAIN, {"all": "pairs", "x": "x"}, ("pairs", (0, 1), None), ("x", (1, 1), None)) == (
+        "edge 0–1 deleted",
+        "feature x[1] of 1: 1 → 0",
+    )
+    assert told(PLAIN, {"words": "x"}, ("x", (1, 2), None)) == ("word x[2] of 1: 0 → 1",)
+    arcs = sc.Graph(2, [], directed=True)
+    assert told(arcs, {"arcs": "arcs"}, ("arcs", (1, 0), None)) == ("arc 1→0 added",)
     row = sc.Categories(["low", "high"], values=("low", "mid", "high"), names=("age", "pay"))
-    assert named(row, "columns", (1,), 0) == "pay (high → low)"
-    assert named(sc.Bits([0, 1]), "columns", (0,), None) == "column 0 (0 → 1)"
+    assert told(row, {"all": "columns"}, ("columns", (1,), 0)) == ("pay: high → low",)
+    mail = sc.Categories(["a", "very", "bad", "cheap"], values=("a", "very", "bad", "cheap", "free"))
+    assert told(mail, {"words": "columns"}, ("columns", (3,), 4)) == ("word 3: cheap → free",)
+    assert told(sc.Bits([0, 1]), {"all": "columns"}, ("columns", (0,), None)) == ("column 0: 0 → 1",)
 
 
 def test_a_molecule_has_coordinates_orders_and_charges_by_rdkit(monkeypatch):

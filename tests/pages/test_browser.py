@@ -471,5 +471,5 @@ def test_an_attack_that_is_certain_comes_without_votes(quiet, tmp_path):
     write_report(tmp_path / "report.html", archive, bind_all([RING], archive.noise, None))
     open_page(quiet, (tmp_path / "report.html").as_uri())
     (said,) = texts(quiet, "#attack-text")
-    assert "0–2 (added), 0–3 (added). That is certain: all copies with few flips were asked" in said
+    assert "edge 0–2 added; edge 0–3 added. That is certain: all copies with few flips were asked" in said
     assert "Votes at the attacked" not in said

@@ -91,7 +91,7 @@ def test_an_attack_on_typed_edges_says_what_they_become():
     base = sc.classifiers.from_callable(lambda batch: (batch.values == 2).sum(axis=1) // 2, on="batch", n_classes=2)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Edges(delete=0.02, add=0.01, change=0.02)))
     problem = smoothed.problem([graph])
-    for axis, named in (((0, 1, 0), "a–c (added: d)"), ((0, 0, 1), "a–b (s → d)")):
+    for axis, named in (((0, 1, 0), "edge a–c added, d"), ((0, 0, 1), "edge a–b: s → d")):
         result = smoothed.certify(problem, samples=500, seed=1, evidence=True, threat=sc.threats.Box(axis))
         data = verdict_data(Archive.from_result(result), problem.sites, [True], AttackWords(result.noise))
         assert data["graphs"][0]["attack"]["named"] == [named]
@@ -218,7 +218,7 @@ def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
     path, *others = (each["attack"] for each in data["evidence"]["graphs"])
     assert others == [None, None]
     assert path["label"] == "1 deletion"
-    assert path["named"][0] in [f"{edge} (deleted)" for edge in ("a–b", "b–c", "c–d", "d–e")]
+    assert path["named"][0] in [f"edge {edge} deleted" for edge in ("a–b", "b–c", "c–d", "d–e")]
     assert not {"slices", "surface"} & set(data["evidence"])
     by_counts, sites = Archive.from_result(archive.certificates.by_p_A), problem.sites
     assert data["slices"] == page_data(by_counts, sites).data["slices"]

@@ -7,11 +7,12 @@ classifier's answer, *broken* when an attack is known that does, and *open* othe
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from starcert.certificates.found_attack import FoundAttack, most_plausible
 from starcert.certificates.questions import NO_ATTACK, Question
 from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
@@ -25,6 +26,7 @@ from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat, read_threat
 from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
@@ -47,16 +49,6 @@ def lies_within(level: Level, other: Level) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundAttack:
-    """An attack that changes the smoothed classifier's answer."""
-
-    sites: tuple[int, ...]  # the flat positions of the flipped sites
-    votes: tuple[int, ...]  # what the base classifier said on noisy copies of the attacked object, for each class
-    delta: float  # an upper limit on the probability of such votes if the answer does not change
-    values: tuple[int | None, ...] = ()  # the new value of each site, None for one that has two; empty where all have
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What is known about a level."""
 
@@ -64,6 +56,10 @@ class Verdict:
     why: str  # by which argument, or what is missing
     attack: FoundAttack | None = None  # what breaks the level
     more_votes: int | None = None  # about how many more votes of their own settle an open level; None: not known
+
+    def on(self, sites: Sites) -> Verdict:
+        """The same, with what its attack does to this object in words."""
+        return self if self.attack is None else replace(self, attack=self.attack.on(sites))
 
 
 class Grounds(NamedTuple):
@@ -113,6 +109,18 @@ class Verdicts:
         more = [one.more_votes for level, one in self.levels.items() if sum(level) == flips and one.kind == "open"]
         known = [votes for votes in more if votes is not None]
         return self.own_votes + sum(known) if known and len(known) == len(more) else None
+
+    def on(self, sites: Sites) -> Verdicts:
+        """The same, with what each attack does to this object in words."""
+        levels = {level: one.on(sites) for level, one in self.levels.items()}
+        return replace(self, levels=levels, sizes={size: one.on(sites) for size, one in self.sizes.items()})
+
+    @cached_property
+    def shown(self) -> FoundAttack | None:
+        """The attack to show first of those that break: see `most_plausible`; small levels and sizes come first."""
+        order = sorted(self.levels, key=lambda level: (sum(level), level))
+        judged = [*(self.sizes[size] for size in sorted(self.sizes)), *(self.levels[level] for level in order)]
+        return most_plausible(one.attack for one in judged if one.attack is not None)
 
     @cached_property
     def certified(self) -> tuple[Level, ...]:
@@ -237,8 +245,14 @@ class Certificate:
         """By which argument it has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
         return self._verdict(level).why
 
-    def attack(self, level: RadiusLike | Threat | str) -> FoundAttack | None:
-        """The attack that breaks a level or a threat, with the votes at the attacked object; None if none is known."""
+    def attack(self, level: RadiusLike | Threat | str | None = None) -> FoundAttack | None:
+        """The attack that breaks a level or a threat, with the votes at the attacked object; None if none is known.
+
+        By default the most plausible one of all that are known: of a molecule one that keeps valences, then one with
+        few changes, then the first.
+        """
+        if level is None:
+            return None if self.verdicts is None else self.verdicts.shown
         return self._verdict(level).attack
 
     def _verdict(self, level: RadiusLike | Threat | str) -> Verdict:

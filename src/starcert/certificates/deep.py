@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from starcert.certificates.certificate import Certificate, FoundAttack, Verdict
+from starcert.certificates.certificate import Certificate, Verdict
+from starcert.certificates.found_attack import FoundAttack
 from starcert.classifiers.base import Classifier, checked_answers, named_errors
 from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.deep import DeepLaw, Pools, choose_law

@@ -83,6 +83,8 @@ def with_evidence(
             if further is not None and further.votes is not None:
                 drawn += further.most
                 against[one.object] = against.get(one.object, {}) | further.audited()
+            if verdicts.shown is not None:
+                verdicts = verdicts.on(job.sites[one.object])
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from starcert.certificates.estimator import GraphLike, as_objects, bound_problem
 from starcert.certificates.exact_certificates import ExactCertificates
+from starcert.certificates.plausible import find_plausible
 from starcert.certificates.recounting import audit_trial
 from starcert.certificates.trying import Trial, UnsteadyAnswersError, progress_file
 from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
@@ -113,13 +114,14 @@ class ExactClassifier:
             with progress_bar(title, max(1, sum(trial.limits)), shown=shown) as advance:
                 trial.run(executor, file, advance)
             audit_trial(trial)
+            plausible = [find_plausible(trial, number) for number in range(len(problem))]
             if not unchanged.holds():
                 raise UnsteadyAnswersError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
         except UnsteadyAnswersError:
             if file is not None:
                 file.discard()
             raise
-        return ExactCertificates.of(trial, nodes, time.perf_counter() - begun)
+        return ExactCertificates.of(trial, nodes, time.perf_counter() - begun, plausible)
 
 
 def any_changes(objects: Sequence[CleanObject], regions: Regions | None) -> Problem:

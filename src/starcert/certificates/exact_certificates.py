@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, overload
 
@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.certificates.certificate import FoundAttack, Verdict
+from starcert.certificates.certificate import Verdict
+from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.ordered_attacks import AttackRun
+from starcert.certificates.plausible import Plausible
 from starcert.certificates.questions import NO_ATTACK, size_within
 from starcert.certificates.trying import NEVER, Trial, Whole
 from starcert.math.confidence import class_numbers
@@ -158,19 +160,27 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
     capacities: tuple[tuple[int, ...], ...] = ()  # of each object, how many sites can be changed on each axis
     n_sites: tuple[int, ...] = ()  # of each object, how many sites its regions have
     seconds: float = 0.0  # that it took, without what earlier calls had tried
+    shown: tuple[FoundAttack | None, ...] = ()  # of each row, the most plausible attack; a file has the first alone
 
     @classmethod
-    def of(cls, trial: Trial, nodes: TargetNodes | None, seconds: float) -> ExactCertificates:
+    def of(
+        cls, trial: Trial, nodes: TargetNodes | None, seconds: float, plausible: Sequence[Plausible | None]
+    ) -> ExactCertificates:
         """What was found, and nothing beyond the budget."""
         job, tried = trial.job, list(trial.tried.values())
-        first, attacks = list[Whole](), list[FoundAttack | None]()
-        for number, (each, limit) in enumerate(zip(tried, trial.limits, strict=True)):
+        first, attacks, shown = list[Whole](), list[FoundAttack | None](), list[FoundAttack | None]()
+        votes = np.eye(job.classifier.n_classes, dtype=np.int64).tolist()
+        for number, (each, limit, others) in enumerate(zip(tried, trial.limits, plausible, strict=True)):
             first.append(np.where(each.first < limit, each.first, NEVER))
-            found = {one: trial.attacks_on(number).run(one, one + 1) for one in set(first[-1].tolist()) - {NEVER}}
-            described = {one: describe(run, job.sites[number]) for one, run in found.items()}
-            for one, answer in zip(first[-1].tolist(), each.answers.tolist(), strict=True):
-                votes = tuple(int(label == answer) for label in range(job.classifier.n_classes))
-                attacks.append(None if one == NEVER else FoundAttack(described[one][0], votes, 0.0, described[one][1]))
+            sites, broken = job.sites[number], set(first[-1].tolist()) - {NEVER}
+            found = {one: _found(trial.attacks_on(number).run(one, one + 1), sites) for one in broken}
+            for target, (one, answer) in enumerate(zip(first[-1].tolist(), each.answers.tolist(), strict=True)):
+                attack = None if one == NEVER else replace(found[one], votes=tuple(votes[answer]))
+                attacks.append(attack)
+                other = None if attack is None or attack.keeps_valences or others is None else others.of(target)
+                if other is not None:
+                    attack = replace(_found(other[0], sites), votes=tuple(votes[other[1]]))
+                shown.append(attack)
         joined, sizes = np.concatenate(first), [len(each.labels) for each in tried]
         return cls(
             trial.attacks_on(0).threat,
@@ -192,6 +202,7 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
             job.problem.capacities,
             tuple(each.n_sites for each in job.sites),
             seconds,
+            tuple(shown),
         )
 
     def __repr__(self) -> str:
@@ -242,11 +253,11 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
         for row, one in enumerate(self):
             names = self.classes if self.classes is not None else range(self.n_classes)
             place = {} if self.nodes is None else {"target": one.target, "node": self.nodes.names[row]}
-            attack, after = one.attack, None if one.attack is None else names[int(self.answers[row])]
+            attack, after = one.shown, None if one.shown is None else names[one.shown.votes.index(1)]
             found.append(
                 {"graph": one.object, **place, "answer": names[one.label], "certified_size": one.certified_size,
                  "broken_size": one.broken_size, "attacks": self.ends[one.object][-1], "tried": one.tried,
-                 "attack": None if attack is None else " ".join(map(str, attack.sites)),
+                 "attack": None if attack is None else attack.words,
                  "answer_after": after, "anchored": self.anchored[one.object] if self.anchored else ""}
             )  # fmt: skip
         return found
@@ -287,6 +298,11 @@ class ExactCertificate(NamedTuple):
         return self.certificates.attacks[self.row]
 
     @property
+    def shown(self) -> FoundAttack | None:
+        """The attack that tables and pages show: of a molecule one that keeps valences, if it is among the first."""
+        return self.certificates.shown[self.row] if self.certificates.shown else self.attack
+
+    @property
     def tried(self) -> int:
         """How many attacks were tried for it: up to the first that changes the answer."""
         first = int(self.certificates.first[self.row])
@@ -322,6 +338,12 @@ class ExactCertificate(NamedTuple):
         return Verdict(
             "open", f"{self.tried:,} of {ends[size - 1]:,} attacks were tried: {ends[size - 1] - self.tried:,} are left"
         )
+
+
+def _found(run: AttackRun, sites: Sites) -> FoundAttack:
+    """One attack in words, without the answer."""
+    positions, values = describe(run, sites)
+    return FoundAttack(positions, (), 0.0, values).on(sites)
 
 
 def describe(run: AttackRun, sites: Sites) -> tuple[tuple[int, ...], tuple[int | None, ...]]:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import first_choices
-from starcert.certificates.certificate import FoundAttack, Verdict
+from starcert.certificates.certificate import Verdict
 from starcert.certificates.deep import AnyEvidence, by_weighing
+from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.votes import AttackVotes
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed

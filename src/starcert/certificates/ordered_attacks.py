@@ -21,7 +21,7 @@ from starcert.objects.layers import Indices
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Attacks, Threat, attackable
-from starcert.objects.threats.attacks import VALUES, Moves, Rows
+from starcert.objects.threats.attacks import VALUES, Mask, Moves, Rows
 from starcert.objects.threats.sets import SiteThreat, tally
 from starcert.system.errors import InvalidParameterError
 
@@ -47,6 +47,12 @@ class AttackRun:
     def values(self) -> Indices:
         """What they become."""
         return self.changes % VALUES
+
+    def where(self, chosen: Mask) -> AttackRun:
+        """Some of them, in this order."""
+        lengths = np.diff(self.starts)
+        starts = np.concatenate([[0], np.cumsum(lengths[chosen])])
+        return AttackRun(starts, self.changes[np.repeat(chosen, lengths)])
 
     def after_none(self) -> AttackRun:
         """The same with an attack before them that changes nothing."""

@@ -32,7 +32,8 @@ def result_rows(
     that are whole numbers, such as -1 and 1, are written as these, others by their numbers from 0. `reach_…` is the
     largest certified count on one axis alone, None after an abstention. With evidence, `frontier_by_p_A` is what the
     bounds on the class probabilities certify alone, `broken` are the radii with a known attack, and no `any_flips`
-    flips change the answer (None where the number of sites is not known). With evidence or a threat, `any_1`, `any_2`,
+    flips change the answer (None where the number of sites is not known); `attack` is the most plausible one that is
+    known to break, in words (see `Certificate.attack`), None if none is. With evidence or a threat, `any_1`, `any_2`,
     … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer
     sites. Where attacks are listed, these are `threat_1`, `threat_2`, …, `attacks_1`, … say how many there are, and
     `threat`, `verdict` and `certified_size` sum it up. Where graphs have several targets, each has a row, with columns
@@ -64,7 +65,7 @@ def result_rows(
     several = certificates.nodes is not None or bool(certificates.targets.any())
     found = []
     for place, (one, outcome) in enumerate(zip(certificates, outcomes, strict=True)):
-        true = truth[place]
+        true, attack = truth[place], one.attack()
         found.append(
             {"graph": one.object, "name": called[place]}
             | {"true_class": None if true is None else numbers[true]}
@@ -80,6 +81,7 @@ def result_rows(
             | _radii(one)
             | (_by_evidence(one) if certificates.verdicts is not None and certificates.asked is None else {})
             | _by_size(one, outcome, steps, listed=threat is not None and not threat.by_radius)
+            | ({} if certificates.verdicts is None else {"attack": None if attack is None else attack.words})
             | {"anchored": one.anchored}
             | ({} if one.asked is None else _asked(one, one.asked.threat))
         )

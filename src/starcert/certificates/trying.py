@@ -205,14 +205,14 @@ class Trial:
         yield first, _try_checked(job, job.sites[first.object], first)
         if executor is not None:
             yield from map_on_workers(
-                executor, _try_piece, SentOnce(job.without_graphs, executor), self._sent(pieces, executor)
+                executor, try_piece, SentOnce(job.without_graphs, executor), self._sent(pieces, executor)
             )
         elif (most := job.classifier.max_batch_nodes) and job.batch_size is None:
             for group in gathered(pieces, lambda each: (len(each.attacks) + 1) * n_nodes(job.sites[each.object]), most):
                 yield from zip(group, _try_pieces(job, group), strict=True)
         else:
             for piece in pieces:
-                yield piece, _try_piece(job, job.sites[piece.object], piece)
+                yield piece, try_piece(job, job.sites[piece.object], piece)
 
     def _pieces(self) -> Iterator[Piece]:
         """What is left to try, decided anew for each piece."""
@@ -262,7 +262,8 @@ def show_attacked(classifier: Classifier, sites: Sites, attacks: AttackRun) -> C
         return _shown_by(sites, device_of(classifier))(attacks.starts, attacks.positions, attacks.values)
 
 
-def _try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
+def try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
+    """What one piece shows."""
     copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
     with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
         return _found(job.classifier, copies, Scores(job.classifier.classify(copies)))
@@ -276,7 +277,7 @@ def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
         with suppress(Exception), stage("model", device_of(job.classifier)):  # one by one, the graph is named
             scores = job.classifier.scored_each(batches)
             found = [_found(job.classifier, *each) for each in zip(batches, scores, strict=True)]
-    return iter(found) if found else (_try_piece(job, job.sites[each.object], each) for each in pieces)
+    return iter(found) if found else (try_piece(job, job.sites[each.object], each) for each in pieces)
 
 
 def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:

@@ -30,11 +30,11 @@ def exact_view(outcome: ExactRun) -> list[RenderableType]:
         for each in result.by_size(archive.known)
     ]  # fmt: skip
     labels = [result.threat.label_of(size) for size in range(1, result.threat.most + 1)]
-    columns = (archive.word, "answer", *labels, "flipped sites that break")
+    columns = (archive.word, "answer", *labels, "attack")
     rows = []
     for row, one in enumerate(result):
         wrong = ", wrong" if archive.labels[row] not in (None, one.label) else ""
-        attack = "–" if one.attack is None else " ".join(map(str, one.attack.sites))
+        attack = "–" if one.shown is None else str(one.shown)
         rows.append((archive.names[row], archive.class_names[one.label] + wrong, *archive.kinds(row), attack))
     return [
         facts(f"{quantity(len(archive), archive.word)}: {SAYS}", list(_facts(outcome))),

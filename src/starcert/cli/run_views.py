@@ -158,12 +158,12 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
         wrong = "" if one.abstained or truth in (None, one.label) else ", wrong"
         by_radius = (*(attack.radii(each, MAX_RADII) for each in (one.frontier.radii, one.broken)), one.any_flips)
         found = by_radius if threat is None else [kind for kind, _, _ in known["graphs"][row]]
-        rows.append((name, answer + wrong, *found))
+        rows.append((name, answer + wrong, *found, one.attack() or "–"))
     if threat is not None:
-        heads = (words.one, "answer", *known["labels"])
+        heads = (words.one, "answer", *known["labels"], "attack")
         title = f"What each {words.one} withstands"
         return [table(title, heads, rows, left=heads, most=MAX_GRAPHS, more="results.csv has all"), ""]
-    heads = (words.one, "answer", "certified", "broken", "any flips")
+    heads = (words.one, "answer", "certified", "broken", "any flips", "attack")
     axes = f", flips in ({', '.join(archive.noise.axes)})" if len(archive.noise.axes) <= MAX_TUPLE else ""
     title = f"What each {words.one} withstands{axes}"
     return [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.certificate import Certificate
+from starcert.certificates.found_attack import FoundAttack
 from starcert.math.frontier import Radius
 
 MARGINS = ("two-class", "multi-class", "fallback")

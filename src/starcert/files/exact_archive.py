@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from starcert.certificates.certificate import FoundAttack
 from starcert.certificates.exact_certificates import ExactCertificates
+from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.trying import MAX_COUNTED, NEVER
 from starcert.files import reading as reads
 from starcert.files import writing as writes

@@ -129,25 +129,31 @@ class GraphKind(Kind):
 
     @override
     def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
-        symbols = element_symbols(clean.node_data, clean.node_sites)
-        names = [f"{symbols[node]} {clean.nodes[node]}" if symbols else str(clean.nodes[node]) for node in place[:1]]
+        noun = self.site_noun(clean, layer)
         if layer.name != clean.layers[0].name:
             data, (node, column) = clean.node_sites[layer.name], place
             known = data.categories or range(data.alphabet)
             before = int(data.values[node, column])
-            what = data.name if data.flat else f"{data.name}[{column}]"
-            moved = f"{known[before]} → {known[1 - before if value is None else value]}"
-            return f"{what} of {names[0][:LONGEST_NAME]}: {moved[:LONGEST_NAME]}"
-        names += [f"{symbols[node]} {clean.nodes[node]}" if symbols else str(clean.nodes[node]) for node in place[1:]]
-        name = ("→" if clean.directed else "–").join(each[:LONGEST_NAME] for each in names)
+            moved = f"{known[before]} → {known[1 - before if value is None else value]}"[:LONGEST_NAME]
+            name, column_name = (
+                str(clean.nodes[node])[:LONGEST_NAME],
+                data.name if data.flat else f"{data.name}[{column}]",
+            )
+            if noun == "feature":
+                return f"feature {column_name} of {name}: {moved}"
+            alone = sum(each.flat and each.alphabet > 2 for each in clean.node_sites.values()) == 1
+            return f"{noun} {name}: {moved}" if alone else f"{noun} {name}, {data.name}: {moved}"
+        symbols = element_symbols(clean.node_data, {})  # those that no attack changes
+        names = [f"{symbols[node]} {clean.nodes[node]}" if symbols else str(clean.nodes[node]) for node in place]
+        name = f"{noun} {('→' if clean.directed else '–').join(each[:LONGEST_NAME] for each in names)}"
         there = np.flatnonzero((clean.edges == np.asarray(place)).all(axis=1))
         if value is None:  # a bit
-            return f"{name} ({'deleted' if len(there) else 'added'})"
+            return f"{name} {'deleted' if len(there) else 'added'}"
         types = [str(each)[:LONGEST_NAME] for each in clean.type_names]
         if not len(there):
-            return f"{name} (added: {types[value - 1]})"
+            return f"{name} added, {types[value - 1]}"
         before_type = types[int(clean.edge_types[there[0]]) - 1]
-        return f"{name} ({before_type} → {types[value - 1]})" if value else f"{name} ({before_type}, deleted)"
+        return f"{name}: {before_type} → {types[value - 1]}" if value else f"{name} deleted, {before_type}"
 
     @override
     def drawing(self, clean: Any) -> dict[str, Any] | None:

@@ -146,8 +146,9 @@ class Kind:
         return f"It is {clean!r}."
 
     def site_name(self, clean: CleanObject, layer: Layer, place: Sequence[int], value: int | None) -> str:
-        """A site by its coordinates, with its new value where sites have more than two."""
-        return f"{layer.name} {', '.join(map(str, place))}" + ("" if value is None else f" (value {value})")
+        """What becomes of a site, by its coordinates and its new value: None where there are but two, and it flips."""
+        name = f"{layer.name} {', '.join(map(str, place))}"
+        return f"{name} flipped" if value is None else f"{name}: now {value}"
 
     def site_noun(self, clean: CleanObject, layer: Layer) -> str:
         """What one site of a layer is called, as in "1 bond deleted"; its plural ends in s."""

@@ -215,7 +215,7 @@ class RowKind(Kind):
         before = int(clean.row[column])
         after = 1 - before if value is None else value
         name = frame.names[column] if frame.names else f"column {column}"
-        return f"{name} ({frame.value_name(column, before)} → {frame.value_name(column, after)})"
+        return f"{name}: {frame.value_name(column, before)} → {frame.value_name(column, after)}"
 
     @override
     def as_rows(self, objects: Sequence[CleanObject]) -> npt.NDArray[np.int64]:

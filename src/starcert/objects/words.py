@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
-from starcert.objects.kinds import kind_of
+import numpy as np
+
+from starcert.objects.kinds import Kind, kind_of
 from starcert.objects.laws import Edges, Flip, Law
-from starcert.objects.layers import EDGE_LAYERS
+from starcert.objects.layers import EDGE_LAYERS, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.system.output import plural
@@ -74,7 +77,7 @@ def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
             held[layer.name] += size
         for region, layer, size in zip(each.regions, each.layers, each.sizes, strict=True):
             edges = kind.has_nodes and layer.name in EDGE_LAYERS
-            own = (EDGE_NOUNS if edges else SITE_NOUNS).get(region)
+            own = _own_noun(kind, region, layer)
             where = "" if own is not None or size == layer.size else f" in {region}"
             noun = kind.site_noun(each.clean, layer) if own is None else own
             words = RegionWords(noun, where, edges, held[layer.name] == layer.size, layer.alphabet > 2)
@@ -83,6 +86,11 @@ def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
     for region, words in joined.items():
         alike = [each for each in joined.values() if each.noun == words.noun and not each.where]
         yield region, words._replace(where=f" in {region}") if len(alike) > 1 and not words.where else words
+
+
+def _own_noun(kind: Kind, region: str, layer: Layer) -> str | None:
+    """What a region calls its sites by its name; None where that says nothing."""
+    return (EDGE_NOUNS if kind.has_nodes and layer.name in EDGE_LAYERS else SITE_NOUNS).get(region)
 
 
 def _joined(several: set[RegionWords]) -> RegionWords:
@@ -196,3 +204,23 @@ def _is_own(law: Law) -> bool:
 def listed(parts: Sequence[str], last: str = " and ") -> str:
     """Several things in a row: "a, b and c"."""
     return last.join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else ""
+
+
+def attack_words(positions: Sequence[int], values: Sequence[int | None], sites: Sites) -> tuple[str, ...]:
+    """What an attack does to each site: its new values are None where sites have two, and left out where all have.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> molecule = Graph(3, [(0, 1)], node_data={"element": "CCO"}, edge_types=["single"], type_names=("single",))
+        >>> sites = Sites.everything(molecule, "bonds")
+        >>> attack_words((0, 2), (0, 1), sites)
+        ('bond 0–1 deleted, single', 'bond 1–2 added, single')
+    """
+    kind, found = kind_of(sites.clean), list[str]()
+    regions = np.searchsorted(np.cumsum(sites.sizes), positions, side="right").tolist()
+    for position, value, number in zip(positions, values or repeat(None), regions, strict=False):
+        layer, place = sites.layers[number], [int(each[0]) for each in sites.coordinates([position])]
+        said = kind.site_name(sites.clean, layer, place, value)
+        usual, own = f"{kind.site_noun(sites.clean, layer)} ", _own_noun(kind, sites.regions[number], layer)
+        found.append(f"{own} {said.removeprefix(usual)}" if own and said.startswith(usual) else said)
+    return tuple(found)

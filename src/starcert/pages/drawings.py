@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import influences
-from starcert.certificates.certificate import Certificate, FoundAttack
+from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates
+from starcert.certificates.found_attack import MAX_NAMED, FoundAttack
 from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
 from starcert.files import Archive
 from starcert.objects import Region
@@ -27,7 +28,6 @@ from starcert.objects.words import AttackWords
 MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
 MAX_LEVELS = 300  # of a graph, with the reason for their verdict
 MAX_PAIRS = 150  # node pairs of a graph that are drawn by their influence
-MAX_NAMED = 8  # sites of an attack that are named
 LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence are left out
 
 Positions = npt.NDArray[np.int64]
@@ -132,20 +132,21 @@ def _reason(one: Certificate, outcome: SizeOutcome, size: int) -> str:
 
 
 def _attack(one: Certificate, sites: Sites, words: AttackWords) -> dict[str, Any] | None:
-    """The attack that breaks the smallest broken level, or size of a threat."""
-    looked = {} if one.verdicts is None else one.verdicts.sizes
-    size = min((size for size, verdict in looked.items() if verdict.kind == "broken"), default=None)
-    level = min(one.broken, key=lambda level: (sum(level), level), default=None)
-    attack = looked[size].attack if size is not None else None if level is None else one.attack(level)
-    if attack is None:
+    """The attack to show first of those that break, and what it is an attack of: a level, or a size of a threat."""
+    if one.verdicts is None:
         return None
-    flips = "" if level is None else words.level(level)
-    moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
-    named = [site_name(sites, position, value) for position, value in moved]
+    verdicts = one.verdicts.on(sites)
+    if (attack := verdicts.shown) is None:
+        return None
+    broken = {size: each.attack for size, each in verdicts.sizes.items() if each.attack is attack}
+    if broken and one.asked is not None:
+        label = one.asked.threat.label_of(min(broken))
+    else:
+        label = words.level(next(level for level, each in verdicts.levels.items() if each.attack is attack))
     return {
-        "label": flips if one.asked is None or size is None else one.asked.threat.label_of(size),
+        "label": label,
         **_attacked_parts(attack, sites),
-        "named": named,
+        "named": list(attack.changes[:MAX_NAMED]),
         "n_sites": len(attack.sites),
         "votes": list(attack.votes),
         "delta": attack.delta,
@@ -195,18 +196,3 @@ def _edge_pairs(positions: Positions, sites: Sites) -> tuple[list[list[int]], Po
 
 def _regions(positions: Positions, sites: Sites) -> Positions:
     return np.searchsorted(np.cumsum(sites.sizes), positions, side="right")
-
-
-def attack_in_words(attack: FoundAttack, sites: Sites) -> str:
-    """The sites that an attack changes, by name, and what they become; of many, some."""
-    moved = zip(attack.sites[:MAX_NAMED], attack.values or repeat(None), strict=False)
-    more = len(attack.sites) - MAX_NAMED
-    named = ", ".join(site_name(sites, position, value) for position, value in moved)
-    return f"{named}, and {more:,} more" if more > 0 else named
-
-
-def site_name(sites: Sites, position: int, value: int | None) -> str:
-    """What a site is called, and what it becomes."""
-    layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
-    place = [int(each[0]) for each in sites.coordinates([position])]
-    return kind_of(sites.clean).site_name(sites.clean, layer, place, value)

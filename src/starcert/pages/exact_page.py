@@ -9,7 +9,6 @@ from starcert.certificates.exact_certificates import SAYS, SizeCounts
 from starcert.files import BLIND, ExactArchive
 from starcert.objects.binding import Problem
 from starcert.pages.document import KeyFigure, Notice, assemble, target, write_page
-from starcert.pages.drawings import attack_in_words
 from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.system.output import quantity
 
@@ -20,8 +19,8 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
     sizes = result.by_size(archive.known)
     rows = []
     for row, one in enumerate(result):
-        label, attack = archive.labels[row], one.attack
-        after = None if attack is None else archive.class_names[int(result.answers[row])]
+        label, attack = archive.labels[row], one.shown
+        after = None if attack is None else archive.class_names[attack.votes.index(1)]
         rows.append(
             {
                 "name": archive.names[row],
@@ -29,7 +28,9 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
                 "answer": archive.class_names[one.label],
                 "wrong": label not in (None, one.label),
                 "kinds": archive.kinds(row),
-                "attack": "" if attack is None else attack_in_words(attack, problem.sites[one.object]),
+                "attack": ""
+                if attack is None
+                else str(attack if attack.changes else attack.on(problem.sites[one.object])),
                 "after": after,
                 "left": one.left,
             }

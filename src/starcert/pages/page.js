@@ -83,14 +83,14 @@
     drawPicture();
   }
 
-  // The attack that breaks the smallest broken level, in words.
+  // The attack to show first, in words.
   function drawAttack() {
     if (!data.evidence) return;
     const { attack } = data.evidence.graphs[state.graph];
     $("attack-text").hidden = !attack;
     if (!attack) return;
     const further = attack.n_sites - attack.named.length;
-    const listed = attack.named.join(", ") + (further ? ` … and ${Text.count(further)} more` : "");
+    const listed = attack.named.join("; ") + (further ? `; and ${Text.count(further)} more` : "");
     const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const marked = state.unpacked && (attack.pairs.length || attack.nodes.length) ? ", marked in yellow in the drawing" : "";

@@ -151,7 +151,7 @@ def test_rdkit_sanitises_what_is_listed_and_nothing_else(smiles):
         assert keep_valences(sites, starts, block.reshape(-1)).sum() == len(kept)
 
 
-def test_elements_are_read_from_sites_of_any_name_where_no_node_data_say_them():
+def test_elements_are_read_from_sites_of_any_name():
     x = sc.Graph(2, [(0, 1)], node_data={"x": ["C", "N"]}).with_categories("x", tuple("CNO"))
     fixed = sc.Graph(2, [(0, 1)], node_data={"x": ["C", "N"], "element": ["C", "N"]}).with_categories("x", tuple("CNO"))
     numbers = sc.Graph(2, [(0, 1)], node_data={"atomic_number": [6, 9]}).with_categories("atomic_number", (6, 9))
@@ -159,15 +159,15 @@ def test_elements_are_read_from_sites_of_any_name_where_no_node_data_say_them():
     found = {}
     for threat, graph, name in (
         (Valence(1), x, "x"),
-        (Valence(1), fixed, "x"),  # as before: elements that are stated stay
+        (Valence(1), fixed, "x"),  # what is attacked comes before what is stated
         (Valence(1), numbers, "atomic_number"),
         (Valence(1, ("C", "N", "F")), labels, "label"),
     ):
         sites = sc.Partition.of_layers(bonds="pairs", atoms=name).sites(graph)
         found[graph] = list(threat.attacks(sites, 1))
-    assert [len(each) for each in found.values()] == [5, 1, 3, 5]
-    only_bonds = sc.Partition.of_layers(bonds="pairs").sites(x)  # elements that are sites, in no region
-    assert list(Valence(1).attacks(only_bonds, 1)) == [((0, 0),)]
+    assert [len(each) for each in found.values()] == [5, 5, 3, 5]
+    for graph in (x, fixed):  # elements that are sites in no region stay
+        assert list(Valence(1).attacks(sc.Partition.of_layers(bonds="pairs").sites(graph), 1)) == [((0, 0),)]
     only_atoms = sc.Partition.of_layers(atoms="x").sites(x)
     assert list(Valence(1, valences={"C": 1, "N": 1, "O": 0}).attacks(only_atoms, 1)) == [((0, 1),), ((1, 0),)]
 

@@ -27,6 +27,7 @@ MAX_VALENCES: Mapping[str, int] = {
 }  # fmt: skip
 """The most bonds that an atom without charge usually has."""
 _SYMBOLS = dict(zip(VALENCES, MAX_VALENCES, strict=True))  # by atomic number
+_KNOWN = frozenset(SYMBOLS.split())
 BOND_ORDERS: Mapping[object, int] = {"single": 1, "double": 2, "triple": 3, "aromatic": 1}
 
 
@@ -35,8 +36,8 @@ class Valence(SiteThreat):
     """An attacker who makes at most `most` changes, after which no atom exceeds its valence; in text `valence:2`.
 
     A change gives a bond another order, adds or deletes it; where elements are sites, it also makes another element of
-    an atom. Elements come from the node data `atomic_number` or `element`, or from sites of these names or that are
-    symbols; with `elements`, the node data or sites `label` are numbers of these symbols. A `formal_charge` counts, and
+    an atom. Elements come from sites whose values are symbols, or from the node data or sites `atomic_number` or
+    `element`; with `elements`, the node data or sites `label` are numbers of these symbols. A `formal_charge` counts, and
     stays with its atom. The types of edges are orders of bonds, or their numbers in `bonds`. Edges without types count
     as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it, more attacks are
     listed. Hydrogens that are no nodes give way.
@@ -128,8 +129,7 @@ class Valence(SiteThreat):
         np.add.at(found, (attack, one), limits.weight[place])
         two = one != other
         np.add.at(found, (attack[two], other[two]), limits.weight[place[two]])
-        fine: Mask = (found <= limits.limit).all(axis=1)
-        return fine
+        return np.asarray((found <= limits.limit).all(axis=1))
 
     def _load(self, sites: Sites) -> Indices:
         """How many bonds each atom has, those that are fixed included."""
@@ -150,15 +150,15 @@ class Valence(SiteThreat):
         return np.array(orders)
 
     def _atoms(self, sites: Sites) -> NodeSites | None:
-        """The elements, where an attacker may change them: node data that nothing changes come first."""
-        data = sites.frame.node_data
+        """The elements, if they are sites; of an object whose node data say them, only where they are in a region."""
+        data, here = sites.frame.node_data, {block.layer for block in sites.blocks}
         known = {name: each for name, each in sites.graph.node_sites.items() if each.categories is not None}
-        if self.elements:
-            return None if "label" in data else known.get("label")
-        if ELEMENT in data or "element" in data:
-            return None
-        symbols = (each for each in known.values() if frozenset(SYMBOLS.split()).issuperset(each.categories or ()))
-        return known.get(ELEMENT) or known.get("element") or next(symbols, None)
+        names = ["label"] if self.elements else [ELEMENT, "element"]
+        stated, found = any(name in data for name in names), [known[name] for name in names if name in known]
+        if not self.elements:
+            found += (each for each in known.values() if _KNOWN.issuperset(each.categories or ()))
+        attacked = next((each for each in found if each.name in here), None)
+        return attacked or (None if stated else next(iter(found), None))
 
     def _node_of(self, sites: Sites) -> Indices:
         """For each site the atom whose element it is; −1 for others."""
@@ -190,12 +190,12 @@ class Valence(SiteThreat):
         )
         raise UnfitError("threat", requirement, got, hint)
 
-    def _read(self, values: Iterable[object], name: str) -> list[str]:
+    def _read(self, values: Iterable[Any], name: str) -> list[str]:
         """The symbols that values of node data mean."""
         if name == "element":
             return list(map(str, values))
         if name == ELEMENT:
-            return [_SYMBOLS.get(each, str(each)) for each in values]  # type: ignore[call-overload]
+            return [_SYMBOLS.get(each, str(each)) for each in values]
         symbols, labels = tuple(self.elements or ()), list(values)
         if all(isinstance(each, int) and 0 <= each < len(symbols) for each in labels):
             return [symbols[each] for each in labels]
