@@ -148,7 +148,7 @@ def test_the_columns_of_the_results_keep_their_names_and_order_with_evidence():
     reach = [f"reach_all.{move}" for move in ("delete", "add", "change")]
     more = ["frontier_by_p_A", "broken", "any_flips", "any_1", "any_2"]
     (first, *_) = archive.rows([0, 0, 0])
-    assert list(first) == [*COLUMNS, "votes_0", "votes_1", "margin", *reach, "frontier", *more, "anchored"]
+    assert list(first) == [*COLUMNS, "votes_0", "votes_1", "margin", *reach, "frontier", *more, "attack", "anchored"]
 
 
 def test_it_is_what_the_library_gives(done):

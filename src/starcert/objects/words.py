@@ -211,7 +211,7 @@ def attack_words(positions: Sequence[int], values: Sequence[int | None], sites: 
 
     Example:
         >>> from starcert.objects import Graph
-        >>> molecule = Graph(3, [(0, 1)], node_data={"element": "CCO"}, edge_types=["single"], type_names=("single",))
+        >>> molecule = Graph(3, [(0, 1)], edge_types=["single"], type_names=("single",))
         >>> sites = Sites.everything(molecule, "bonds")
         >>> attack_words((0, 2), (0, 1), sites)
         ('bond 0–1 deleted, single', 'bond 1–2 added, single')

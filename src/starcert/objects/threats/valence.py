@@ -37,10 +37,10 @@ class Valence(SiteThreat):
 
     A change gives a bond another order, adds or deletes it; where elements are sites, it also makes another element of
     an atom. Elements come from sites whose values are symbols, or from the node data or sites `atomic_number` or
-    `element`; with `elements`, the node data or sites `label` are numbers of these symbols. A `formal_charge` counts, and
-    stays with its atom. The types of edges are orders of bonds, or their numbers in `bonds`. Edges without types count
-    as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it, more attacks are
-    listed. Hydrogens that are no nodes give way.
+    `element`; with `elements`, the node data or sites `label` are numbers of these symbols. A `formal_charge` counts,
+    and stays with its atom. The types of edges are orders of bonds, or their numbers in `bonds`. Edges without types
+    count as single bonds, and so do aromatic ones, as in furan: where that is less than chemistry has it, more attacks
+    are listed. Hydrogens that are no nodes give way.
 
     Only the attacked molecule has to keep valences, not those on the way there. The clean molecule keeps them too: one
     that does not is refused. So the attacker gets back from the attacked molecule, and its reverse is itself.
