@@ -16,12 +16,12 @@ help:            ## list the targets
 
 setup: $(READY)  ## create .venv with everything the other targets need
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt studies/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "starcert needs Python 3.11 or newer; call make with PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,all]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,all]' --editable ./studies
 	@touch $@
 
 demo: $(READY)   ## the paper's synthetic study, quick: noise, votes, certificates, and a page of pictures

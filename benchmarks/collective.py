@@ -22,7 +22,7 @@ import torch
 import starcert as sc
 from starcert.classifiers.torch.matrices import DeviceMatrices
 from starcert.files.collective_verification import check_collective
-from starcert_studies.cora import Cora
+from starcert_studies.kinds.cora import Cora
 from table import Table, Work
 
 Value = TypeVar("Value")

@@ -17,10 +17,11 @@ import torch
 
 import starcert as sc
 from floors import FLOAT, Load, Rates, edges_left
+from starcert.benchmark.data import nodes_of
 from starcert.objects.laws import Flip
 from starcert.voting.counting import count_chunk
 from starcert.voting.plans import Chunk, Job
-from starcert_studies.cora import NOISES, Cora, cora
+from starcert_studies.kinds.cora import NOISES, Cora
 from table import Table, Work
 
 
@@ -44,10 +45,10 @@ def loop(smoothed: sc.SmoothedClassifier, graph: sc.Graph, noise: sc.Noise, copi
     """What one would write: copy by copy."""
     model = smoothed.classifier.model
     device = next(model.parameters()).device
-    x = torch.from_numpy(cora().graph.node_data["x"].astype(bool)).to(device)
+    x = torch.from_numpy(nodes_of("Cora-ML").graph.node_data["x"].astype(bool)).to(device)
     upper = torch.zeros(graph.n_nodes, graph.n_nodes, dtype=torch.bool, device=device)
     upper[tuple(torch.from_numpy(graph.edges.T.copy()).to(device))] = True
-    counts = torch.zeros(graph.n_nodes, cora().n_classes, dtype=torch.int64, device=device)
+    counts = torch.zeros(graph.n_nodes, nodes_of("Cora-ML").n_classes, dtype=torch.int64, device=device)
     for _ in range(copies):
         words = noisy(x, noise["words"]) if "words" in noise else x
         links = torch.triu(noisy(upper, noise["links"]), 1) if "links" in noise else upper
@@ -59,13 +60,13 @@ def loop(smoothed: sc.SmoothedClassifier, graph: sc.Graph, noise: sc.Noise, copi
 
 def load(graph: sc.Graph, noise: sc.Noise, hidden: int = 64) -> Load:
     """Two convolutions whose first layer multiplies the words that are there: products read and write once."""
-    n, n_words = graph.n_nodes, cora().graph.node_data["x"].shape[1]
-    words, edges = int(cora().graph.node_data["x"].sum()), graph.n_edges
+    n, n_words = graph.n_nodes, nodes_of("Cora-ML").graph.node_data["x"].shape[1]
+    words, edges = int(nodes_of("Cora-ML").graph.node_data["x"].sum()), graph.n_edges
     present = edges_left(n * n_words, words, noise["words"].delete, noise["words"].add) if "words" in noise else words
     if "links" in noise:
         edges = edges_left(n * (n - 1) // 2, edges, noise["links"].delete, noise["links"].add)
     arcs = 2 * edges + n
-    classes = cora().n_classes
+    classes = nodes_of("Cora-ML").n_classes
     return Load(
         bytes=FLOAT * (2 * present + 2 * arcs + n * (3 * hidden + 2 * classes)),
         multiply_adds=present * hidden + arcs * (hidden + classes) + n * hidden * classes,

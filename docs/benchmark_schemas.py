@@ -30,7 +30,7 @@ def _record(owner: type) -> Schema:
 
 def settings_schema() -> Schema:
     """The schema of the file of settings. Nothing is required: every setting has a default."""
-    from starcert_studies.benchmark.run import METHODS, MODELS, Benchmark  # noqa: PLC0415  (torch)
+    from starcert.benchmark.run import METHODS, MODELS, Benchmark  # noqa: PLC0415  (torch)
 
     found = _properties(Benchmark)
     for each in fields(Benchmark):
@@ -50,10 +50,9 @@ def settings_schema() -> Schema:
 
 def results_schema() -> Schema:
     """The schema of `benchmark.json`."""
-    from starcert_studies.benchmark.expectations import Expectation  # noqa: PLC0415  (torch)
-    from starcert_studies.benchmark.run import Benchmark  # noqa: PLC0415
-    from starcert_studies.benchmark.table import Line  # noqa: PLC0415
-    from starcert_studies.benchmark.theirs import Theirs  # noqa: PLC0415
+    from starcert.benchmark.run import Benchmark  # noqa: PLC0415  (torch)
+    from starcert.benchmark.table import Line  # noqa: PLC0415
+    from starcert.benchmark.theirs import Theirs  # noqa: PLC0415
 
     texts, by_name = of_type(list[str]), of_type(dict[str, str])
     settings = _properties(Benchmark) | {
@@ -69,7 +68,6 @@ def results_schema() -> Schema:
         "devices": texts | described("What computed."),
         "lines": {"type": "array", "items": _record(Line)} | described(Line.__doc__),
         "theirs": {"type": "array", "items": _record(Theirs)} | described(Theirs.__doc__),
-        "expectations": {"type": "array", "items": _record(Expectation)} | described(Expectation.__doc__),
         "published": {"type": "array", "items": by_name} | described("Figures of others, and their sources."),
     }
     return {"$schema": DIALECT, "title": "Results of starcert benchmark", **object_of(top, tuple(top))}

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("starcert", "starcert_studies")
-NEEDED = ("starcert/py.typed", "starcert_studies/studies.toml", "starcert/pages/templates/report.html",
+PACKAGES = ("starcert",)
+NEEDED = ("starcert/py.typed", "starcert/benchmark/published.toml", "starcert/pages/templates/report.html",
           "starcert/pages/page.css", "starcert/runs/examples/function/model.py.txt")  # fmt: skip
 """What is no Python and is found at run time; each must be in the wheel, as must every other file of the packages."""
 

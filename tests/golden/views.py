@@ -77,8 +77,8 @@ COMPARED = '''
 import networkx as nx
 import numpy as np
 import starcert as sc
-from starcert_studies.benchmark.methods import Fitted, Method
-from starcert_studies.benchmark.outcomes import Result, exact_result, outcome_of
+from starcert.benchmark.methods import Fitted, BenchmarkMethod
+from starcert.benchmark.outcomes import Result, exact_result, outcome_of
 
 
 def counts(batch):
@@ -95,7 +95,7 @@ def graphs():
     return [sc.Graph.from_networkx(each) for each in found], labels
 
 
-class Ours(Method):
+class Ours(BenchmarkMethod):
     trains = False
 
     def fit(self, train, validation, threat):

@@ -27,5 +27,5 @@ def test_the_common_frame():
 
 
 def test_a_name_that_nobody_gave_is_an_error():
-    with pytest.raises(UndefinedError, match="'finished' is undefined"):
-        render("pages/templates/studies.html", {"title": "x"})
+    with pytest.raises(UndefinedError, match="'title' is undefined"):
+        render("pages/templates/study_frame.html", {})

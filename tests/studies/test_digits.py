@@ -10,8 +10,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 pytest.importorskip("torch_geometric")
 
-from starcert_studies import digits
-from starcert_studies.voted import ALPHA, TWO_FLIPS
+from starcert_studies.judged import TWO_FLIPS
+from starcert_studies.kinds import digits
+from starcert_studies.voted import ALPHA
 
 TINY = digits.Digits(100, 12, 5)
 
@@ -47,9 +48,8 @@ def test_images_are_counted_once(folder):
     assert [row["model"] for row in rows] == ["svc"] * 7 + ["network"] * 7
     for row in rows:
         right, own, broken, left = (int(row[name]) for name in ("right", "with_own_votes", "broken", "open"))
-        assert right == own + broken + left <= int(row["images"]) == 12
-        assert int(row["by_p_A_at_share"]) <= int(row["by_p_A"])
-        assert int(row["by_p_A_at_share"]) <= int(row["by_evidence"]) <= own
+        assert right == own + broken + left <= 12
+        assert int(row["by_evidence"]) <= own
 
 
 def test_verdicts_are_those_of_a_certificate(folder):
@@ -61,8 +61,7 @@ def test_verdicts_are_those_of_a_certificate(folder):
         rows, samples=1_000, alpha=ALPHA, seed=1, evidence=sc.Evidence(own_samples=1_000), threat="flips:2"
     )
     for one, told in zip(found, kept["judged"], strict=True):
-        assert one.label == told["class"]
-        assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in TWO_FLIPS]
+        assert told["with_own_votes"] == [one.certified(r) for r in TWO_FLIPS]
     counts = smoothed.certify(rows, samples=1_000, alpha=ALPHA, seed=1)
     assert counts.votes.counts.tolist() == kept["estimation"]
     assert [[one.certified(r) for r in TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
@@ -70,37 +69,28 @@ def test_verdicts_are_those_of_a_certificate(folder):
 
 def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
     svc, network = worlds.table(folder, "models")
-    assert (svc["votes"], network["votes"], svc["images"]) == ("100", "1000", "12")
     for row in (svc, network):
-        assert float(row["without_noise"]) > 0.8
+        assert row["images"] == "12"
         assert float(row["majority"]) < 0.4 < float(row["smoothed"])
         assert float(row["certified_at_0_28"]) <= float(row["certified_at_0_1"]) <= float(row["smoothed"])
 
 
 def test_the_folder_has_what_the_page_shows(folder):
     kept = worlds.results(folder)
-    assert {path.stem for path in (folder / "figures").iterdir()} == {"images", "radii", "verdicts"}
-    *undecided, never_less = kept["checks"]
-    assert len(undecided) == 6
-    assert all(check["holds"] is None for check in undecided)
-    assert never_less["holds"]
+    assert {path.stem for path in (folder / "figures").iterdir()} == {"radii", "verdicts"}
+    assert [check["holds"] for check in kept["checks"]] == [None] * 6
     assert "Any flip is certified by p_A for" in kept["summary"][0]
 
 
 def test_claims_fail_where_they_are_not_so():
     labels = np.arange(100) % 10
 
-    def entry(label, **told):
-        given = {"truth": label, "class": label, "abstained": False, "own_votes": 1, "open": {}}
-        lists = {"by_p_A": [False] * 5, "by_counts": [False] * 5, "shared": ["certified"] * 5, "own": ["broken"] * 5}
-        return given | lists | told
-
     def checked(answers, **told):
-        judged = [entry(int(label), **told) for label in labels]
-        found = {"svc": worlds.voted(digits.NOISE, labels, answers, 80_000, judged=judged)}
-        return worlds.claims(digits.Digits(), found, {"clean-svc": 1.0})
+        entry = {"right": True, "own_votes": 1, "by_p_A": [False] * 5, "by_evidence": [True] * 5,
+                 "with_own_votes": [False] * 5, "broken": [True] * 5} | told  # fmt: skip
+        found = {"svc": worlds.voted(digits.NOISE, labels, answers, 80_000, judged=[entry] * len(labels))}
+        return worlds.claims(digits.Digits(), found)
 
-    assert checked(labels) == [True, True, True, True]
-    assert checked((labels + 1) % 10) == [False, True, True, True]
-    assert checked(labels, shared=["open"] * 5, own=["open"] * 5) == [True, False, False, True]
-    assert checked(labels, by_counts=[True] * 5)[-1] is False
+    assert checked(labels) == [True, True, True]
+    assert checked((labels + 1) % 10) == [False, True, True]
+    assert checked(labels, by_evidence=[False] * 5, broken=[False] * 5) == [True, False, False]

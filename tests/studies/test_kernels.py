@@ -8,10 +8,10 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies import kernels
-from starcert_studies.outcome import Report, published
-from starcert_studies.reproduce import StudyParts
-from starcert_studies.study import split_accuracies
+from starcert.system.parts import PartsFolder
+from starcert_studies.paper import kernels
+from starcert_studies.report import Report, published
+from starcert_studies.trials import split_accuracies
 from starcert_studies.voted import ALPHA
 
 pytest.importorskip("matplotlib")
@@ -26,7 +26,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "motif", few)
-        yield folder, SETTINGS.report(*SETTINGS.votes(StudyParts(folder)))
+        yield folder, SETTINGS.report(*SETTINGS.votes(PartsFolder(folder)))
 
 
 def base_of(kernel, data):
@@ -76,7 +76,7 @@ def test_finished_kernels_are_not_trained_again(study, monkeypatch):
     monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
     monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
     (folder / "nspd-0-5.json").unlink()
-    again = SETTINGS.report(*SETTINGS.votes(StudyParts(folder)))
+    again = SETTINGS.report(*SETTINGS.votes(PartsFolder(folder)))
     assert trained == []
     assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
 

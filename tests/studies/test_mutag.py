@@ -13,9 +13,9 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert.objects.binding import bind_all
-from starcert_studies.outcome import Report, published
-from starcert_studies.reproduce import StudyParts
-from starcert_studies.study import model_of, vote_on_block
+from starcert.system.parts import PartsFolder
+from starcert_studies.report import Report, published
+from starcert_studies.trials import model_of, vote_on_block
 from starcert_studies.voted import Voted
 
 pytest.importorskip("matplotlib")
@@ -23,7 +23,7 @@ pytest.importorskip("grakel")  # brings the molecules
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-mutag = importlib.import_module("starcert_studies.mutag")
+mutag = importlib.import_module("starcert_studies.paper.mutag")
 
 TINY = mutag.Mutag(50, 40, 1, (0.04,), (0.02, 0.2), 1, 1)
 
@@ -37,7 +37,7 @@ def data():
 def tiny(tmp_path_factory):
     """The folder, the votes and the outcome of a study with little training and few votes."""
     folder = tmp_path_factory.mktemp("mutag")
-    found, results = TINY.votes(StudyParts(folder))
+    found, results = TINY.votes(PartsFolder(folder))
     return folder, found, TINY.report(found, results)
 
 

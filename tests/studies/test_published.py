@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from starcert_studies.outcome import published
+from starcert_studies.report import published
 
 SHARED = Path(__file__).parents[3] / "shared" / "paper" / "published-numbers.json"
 NAMES = {

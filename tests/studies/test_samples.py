@@ -6,9 +6,9 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies import samples, study
-from starcert_studies.outcome import Report, published
-from starcert_studies.reproduce import reproduce
+from starcert_studies import reproduce, trials
+from starcert_studies.paper import samples
+from starcert_studies.report import Report, published
 from starcert_studies.voted import ALPHA
 
 pytest.importorskip("matplotlib")
@@ -18,7 +18,7 @@ pytest.importorskip("grakel")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "motif_machine", worlds.small_machine)
+        patch.setattr(trials, "motif_machine", worlds.small_machine)
         return reproduce("samples", tmp_path_factory.mktemp("samples"), samples=150, quick=True).folder
 
 

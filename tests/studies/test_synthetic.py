@@ -13,11 +13,10 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert.certificates.metrics import score
-from starcert_studies import study as studies
-from starcert_studies import synthetic
-from starcert_studies.outcome import Report, published
-from starcert_studies.reproduce import reproduce
-from starcert_studies.synthetic import Synthetic
+from starcert_studies import reproduce, trials
+from starcert_studies.paper import synthetic
+from starcert_studies.paper.synthetic import Synthetic
+from starcert_studies.report import Report, published
 from starcert_studies.voted import ALPHA, unanimous_score
 
 pytest.importorskip("matplotlib")
@@ -41,7 +40,7 @@ def _small():
             patch.setitem(paper, name, [[paper[name][i][j] for j in COLUMNS] for i in ROWS])
         patch.setitem(paper, "p_random", [paper["p_random"][i] for i in ROWS])
         patch.setitem(paper, "p_motif", [paper["p_motif"][j] for j in COLUMNS])
-        patch.setattr(studies, "motif_machine", cache(worlds.small_machine))
+        patch.setattr(trials, "motif_machine", cache(worlds.small_machine))
         yield
 
 

@@ -1,4 +1,4 @@
-"""What is read off votes, and what they would be with more of them or with other luck; how verdicts are counted."""
+"""What is read off votes, and what they would be with more of them or with other luck."""
 
 from itertools import pairwise
 
@@ -7,8 +7,7 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert_studies.figures import verdict_bars
-from starcert_studies.voted import ALPHA, ONE_FLIP, Question, RadiusTally, Voted, tallies
+from starcert_studies.voted import ALPHA, Voted
 
 NOISE = sc.Noise(motif=0.3, random=0.45)
 
@@ -60,37 +59,3 @@ def test_shares_are_means_and_deviations_over_folds():
     labels = np.zeros(100, dtype=int)
     voted = worlds.voted(NOISE, labels, np.repeat([0, 1], [80, 20]), fold=np.arange(100) // 20)
     assert voted.by_fold(voted.right) == pytest.approx((0.8, 0.4))  # four folds all right, one all wrong
-
-
-def test_wrong_answers_and_abstentions_count_for_nothing():
-    found = [
-        worlds.judged_entry(),
-        worlds.judged_entry(truth=1),
-        worlds.judged_entry(abstained=True),
-        worlds.judged_entry(
-            own=["certified", "broken"], shared=["open", "open"], by_p_A=[True, False], by_counts=[False, False]
-        ),
-        worlds.judged_entry(own=["open", "certified"], by_counts=[True, True]),
-    ]
-    deleted, added, anywhere = tallies(Question(ONE_FLIP, 10, 1), found).values()
-    counts = deleted.graphs, deleted.right, deleted.by_p_A, deleted.own, deleted.broken, deleted.open
-    assert counts == (5, 3, 3, 2, 0, 1)
-    assert (added.own, added.broken, added.open, added.by_p_A) == (2, 1, 0, 2)
-    assert (anywhere.radius, anywhere.own, anywhere.broken, anywhere.open) == ("any flip", 1, 1, 1)
-    assert (anywhere.lost, anywhere.shared_away) == (1, 1)
-
-
-def test_picture_has_a_bar_for_every_draw_and_the_median():
-    pytest.importorskip("matplotlib")
-    counts = {
-        "right": 100, "by_p_A": 50, "by_counts": 50, "shared": 50, "lost": 0, "shared_away": 0, "own_votes": 0.0,
-        "majority": 50, "blind": 50,
-    }  # fmt: skip
-    draws = [
-        RadiusTally("any 2 flips", 100, own=own, broken=broken, **counts)
-        for own, broken in ((50, 43), (100, 0), (95, 3))
-    ]
-    (ax,) = verdict_bars({"motif": draws}).axes
-    certified = [sum(bars.patches[place].get_width() for bars in ax.containers[:3]) for place in range(len(draws))]
-    assert certified == pytest.approx([1, 0.95, 0.5])
-    assert [text.get_text() for text in ax.texts] == ["95 (50–100)"]

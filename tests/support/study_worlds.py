@@ -1,9 +1,7 @@
-"""Small studies for the tests: parts that leave a trace, data in small sizes, and a study that is done at once."""
+"""Small studies for the tests: data in small sizes, and a study that is done at once."""
 
 import csv
 import json
-import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,9 +11,9 @@ import numpy as np
 
 import starcert as sc
 from starcert.datasets import motif
-from starcert_studies.outcome import Check
-from starcert_studies.reproduce import Part, StudyParts
-from starcert_studies.study import Study, Tested, Trial, TrialStudy
+from starcert.system.parts import Part
+from starcert_studies.report import Check
+from starcert_studies.trials import Study, Tested, Trial, TrialStudy
 from starcert_studies.voted import Voted
 
 CLAIMS = (True, False, None)
@@ -92,42 +90,6 @@ def drawn(seed: int, number: int, samples: int) -> int:
     return int(np.random.default_rng([seed, number]).integers(100, size=samples).sum())
 
 
-def noted(log: Path, name: str, seconds: float = 0.0) -> str:
-    """Notes that it was begun, and by whom; takes its time."""
-    with Path(log).open("a", encoding="utf-8") as file:
-        file.write(f"{name} {os.getpid()}\n")
-    time.sleep(seconds)
-    return name.upper()
-
-
-def fails(log: Path, name: str) -> None:
-    noted(log, name)
-    raise ValueError(f"{name} cannot be had")
-
-
-def no_json(log: Path, name: str) -> set[str]:
-    return {noted(log, name)}
-
-
-def dies(log: Path, name: str) -> None:
-    noted(log, name)
-    os._exit(9)
-
-
-def trace(log: Path) -> list[tuple[str, int]]:
-    """Who was begun, and by which process."""
-    lines = log.read_text("utf-8").splitlines() if log.exists() else []
-    return [(name, int(pid)) for name, pid in map(str.split, lines)]
-
-
-def long_parts(folder: Path, seconds: float) -> list[Part]:
-    return [Part(f"part-{k}", noted, (folder / "log", f"part-{k}", seconds)) for k in range(20)]
-
-
-def long_study(folder: str) -> None:
-    StudyParts(Path(folder) / "parts", workers=2).run(long_parts(Path(folder), 0.2), "a study that will be killed")
-
-
 def small_data(seed: int, train: int = 40):
     """The motif data with few graphs."""
     return motif(seed=seed, train=train, validation=10, test=6)
@@ -173,7 +135,7 @@ def voted(noise, labels, answers, wins=99_990, total=100_000, **more):
 
 def tiny_run(study, folder):
     """The folder of a study in a small size, run as its quick form."""
-    from starcert_studies.reproduce import reproduce  # noqa: PLC0415
+    from starcert_studies import reproduce  # noqa: PLC0415
 
     with mock.patch.object(type(study), "from_options", return_value=study):
         return reproduce(type(study).__name__.lower(), folder, quick=True).folder
@@ -208,10 +170,5 @@ def claims(study, found, results=None):
 
 def judged_entry(**told):
     """Verdicts on one graph at two radii: all certified, but for what is told."""
-    given = {"truth": 0, "class": 0, "abstained": False, "p_lower": 0.9, "own_votes": 10, "open": {}}
-    return (
-        given
-        | {way: ["certified"] * 2 for way in ("shared", "own")}
-        | {way: [True] * 2 for way in ("by_p_A", "by_counts")}
-        | told
-    )
+    ways = {way: [True] * 2 for way in ("by_p_A", "by_evidence", "with_own_votes")}
+    return {"right": True, "own_votes": 10, "broken": [False] * 2} | ways | told

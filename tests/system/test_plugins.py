@@ -172,7 +172,7 @@ def test_a_name_that_is_nearly_right(packages, tmp_path):
 
 def test_the_command_lists_everything_and_says_what_is_wrong(packages, here):
     packages("coins", "laws", LAW.format(name="coin"), coin="coins:Coin", flip="coins:Coin", toss="coins:Coin")
-    packages("broken", "studies", "import absent\n")
+    packages("broken", "bounds", "import absent\n")
     status, said, _ = here("plugins", "--json")
     found = {(each["group"], each["name"], each["from"]): each for each in json.loads(said)["plugins"]}
     assert status == 0
@@ -182,10 +182,10 @@ def test_the_command_lists_everything_and_says_what_is_wrong(packages, here):
     }  # fmt: skip
     assert "starcert itself" in found["laws", "flip", "coins 1.0"]["problem"]
     assert found["laws", "toss", "coins 1.0"]["problem"] == "It calls itself 'coin': both names must be the same."
-    assert "No module named 'absent'" in found["studies", "broken", "broken 1.0"]["problem"]
+    assert "No module named 'absent'" in found["bounds", "broken", "broken 1.0"]["problem"]
     assert {group for group, _, _ in found} <= set(GROUPS)
     status, said, _ = here("plugins")
-    assert (status, "Cannot be used: broken in starcert.studies. broken 1.0" in said) == (0, True)
+    assert (status, "Cannot be used: broken in starcert.bounds. broken 1.0" in said) == (0, True)
 
 
 THREAT = """

@@ -22,7 +22,7 @@ _DATA = (
 MAX_ROWS = 40  # of a table in the terminal
 _GROUPS = (
     "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, grid (hashed by "
-    "regions), corrected (blind with a correction by edges), links (of nodes)"
+    "regions), links (of nodes)"
 )
 
 
@@ -94,8 +94,8 @@ def benchmark(
     starcert benchmark --data molecules.csv --columns label=active --threat flips:5 --certificates
     """
     with needing("starcert benchmark needs", "all"):
-        from starcert_studies.benchmark.data import notes_on  # noqa: PLC0415  (torch)
-        from starcert_studies.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
+        from starcert.benchmark.data import notes_on  # noqa: PLC0415  (torch)
+        from starcert.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
 
     options = {"data": data, "methods": method, "models": model, "threats": threat, "folds": folds, "graphs": graphs,
                "max_nodes": max_nodes, "samples": samples, "seed": seed, "certificates": certificates or None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @app.command("plugins")
 def list_plugins(as_json: JsonOption = False) -> None:
-    """Lists the laws, bounds, classifiers, studies, … that there are, starcert's own and those of other packages.
+    """Lists the laws, bounds, classifiers, … that there are, starcert's own and those of other packages.
 
     What cannot be used is listed with the reason.
 
@@ -34,14 +34,11 @@ def list_plugins(as_json: JsonOption = False) -> None:
 
 def _own() -> dict[str, dict[str, str]]:
     """What starcert has itself, by group and name, and what each is."""
-    from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
-
     return {
         "laws": {law.name: _first_line(law) for law in LAWS},
         "kinds": {name: _first_line(kind) for name, kind in OWN_KINDS.items()},
         "bounds": {name: _first_line(bound) for name, bound in BOUNDS.items()},
         "threats": {threat.word: _first_line(threat) for threat in THREATS},
-        "studies": {name: study.about for name, study in STUDIES.items()},
     }
 
 

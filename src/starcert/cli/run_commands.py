@@ -32,7 +32,7 @@ from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
 from starcert.runs.value_run import ValueRun
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.processes import available_cores
 
@@ -264,10 +264,7 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = (
-    "synthetic, samples, kernels, mutag, evidence, threats, digits, bonds, arcs, cora, regression, tight, worth, "
-    "controls, or all."
-)
+_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, bonds, cora, regression, or all."
 
 
 @app.command()
@@ -294,24 +291,28 @@ def reproduce(
 
     starcert reproduce all --out build/paper
     """
-    from starcert_studies.outcome import all_page  # noqa: PLC0415  (slow to import)
-    from starcert_studies.reproduce import STUDIES, find_study  # noqa: PLC0415
-    from starcert_studies.reproduce import reproduce as run  # noqa: PLC0415
+    try:
+        import starcert_studies as studies  # noqa: PLC0415  (a package of its own)
+    except ModuleNotFoundError as error:
+        if error.name != "starcert_studies":
+            raise
+        hint = "pip install ./studies in a copy of starcert's repository, or run make setup there."
+        raise StarcertError(f"The studies are a package of their own, which is not installed here: {hint}") from error
 
     if name == "all":
-        _check_folder_of_all(out, STUDIES)
+        _check_folder_of_all(out, studies.STUDIES)
     else:
-        find_study(name, "NAME", "all")
+        studies.find_study(name, "NAME", "all")
     n_workers = available_cores() if workers is None else workers
     finished = []
-    for each in [each for each, study in STUDIES.items() if not study.alone] if name == "all" else [name]:
+    for each in [each for each, study in studies.STUDIES.items() if not study.alone] if name == "all" else [name]:
         folder = out / each if name == "all" else out
-        finished.append(run(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
+        finished.append(studies.reproduce(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
         show(*study_view(finished[-1]))
     if name == "all":
-        write_whole(out / "index.html", [all_page(finished)])
+        write_whole(out / "index.html", [studies.all_page(finished)])
         show(f"All of it: {out / 'index.html'}")
-        for study in STUDIES.values():
+        for study in studies.STUDIES.values():
             if study.alone:
                 show(f"Left out: {study.name}. {study.alone}")
     if not all(check.as_documented for each in finished for check in each.checks):

@@ -35,10 +35,11 @@ from starcert.runs.sweep_result import SweepResult
 from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration, fails_at_most, quantity
 from starcert.system.stages import HEADER
-from starcert_studies.outcome import Finished
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from starcert_studies import Finished
 
 MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of them
 

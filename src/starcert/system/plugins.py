@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from starcert.system.errors import StarcertError, did_you_mean
 
-GROUPS = ("laws", "kinds", "bounds", "threats", "classifiers", "studies")
+GROUPS = ("laws", "kinds", "bounds", "threats", "classifiers")
 """What can be added. The group of entry points is called `starcert.laws`, and so on."""
 
 

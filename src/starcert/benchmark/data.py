@@ -1,0 +1,248 @@
+"""The data of a benchmark, from names, files and functions: graphs with classes, or one graph with its nodes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import starcert as sc
+from starcert.benchmark.work import DRAWN, Work
+from starcert.datasets import Dataset, npz
+from starcert.datasets.tu_files import local_names, raw_files
+from starcert.objects.content import digest
+from starcert.runs.setting_values import as_data
+from starcert.runs.sources import load_graphs, with_node_labels
+from starcert.runs.user_code import Reference, TuName
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
+
+FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
+"""Graphs whose nodes are classified, by name."""
+FOLDS = 10  # of graphs; each of them is the test part of one
+
+Columns = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The class of every object of some data, graphs or nodes, for what others say about them."""
+
+    labels: tuple[int, ...]
+    class_names: tuple[str, ...]  # empty: classes are numbers
+    names: tuple[str, ...]  # of objects; empty: they are called by their numbers
+    pairs: tuple[int, ...]  # how many node pairs, or arcs, an attack on each has to choose from
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def places(self, names: Sequence[str]) -> list[int | None]:
+        """The numbers of objects that are called so: by their names, unless one of these is none; None: there is none.
+
+        Example:
+            >>> rings = Classes((0, 1, 1), (), ("a", "b", "c"), (3, 3, 3))
+            >>> rings.places(["c", "a"]), rings.places(["2", "0"]), rings.places(["2", "a", "9"])
+            ([2, 0], [2, 0], [2, None, None])
+        """
+        numbers = {str(number): number for number in range(len(self))}
+        named = {name: number for number, name in enumerate(self.names)}
+        known = named if all(name in named for name in names) else numbers
+        return [known.get(name) for name in names]
+
+    def numbers_of(self, class_names: Sequence[str]) -> list[int] | None:
+        """The number here of each class of a file; −1: there is none. None: the file means other classes.
+
+        Example:
+            >>> Classes((0, 1), ("no", "yes"), (), (1, 1)).numbers_of(["yes", "no"])
+            [1, 0]
+        """
+        if len(set(class_names)) < len(class_names):
+            return None
+        mine, theirs = {*self.class_names}, {*class_names}
+        if mine and (mine <= theirs or theirs <= mine):
+            return [self.class_names.index(each) if each in self.class_names else -1 for each in class_names]
+        numbers, most = range(len(class_names)), max(self.labels)
+        return [*numbers] if [*class_names] == [*map(str, numbers)] and most < len(class_names) else None
+
+    def called(self, place: int) -> str:
+        """What the class of an object is called."""
+        return self.class_names[self.labels[place]] if self.class_names else str(self.labels[place])
+
+
+def classes_of(work: Work, entry: str) -> Classes | None:
+    """The classes of data; None where they are drawn."""
+    if entry in DRAWN:
+        return None
+    data = data_of(entry, work.columns)
+    graphs = [data.graph] * len(data.labels) if data.of_nodes else data.graphs
+    pairs = (graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) for graph in graphs)
+    labels, names = tuple(map(int, data.labels)), () if data.of_nodes else data.names
+    return Classes(labels, data.class_names, names, tuple(pairs))
+
+
+def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Refuses entries of `data` that mean nothing, or cannot be told apart; nothing is read."""
+    for name, times in Counter(map(called, entries)).items():
+        if times > 1:
+            raise InvalidParameterError("data", "have names of their own", f"{name} twice", "Rename a file.")
+    tables = [each for each in entries if has_columns(each)]
+    if columns and not tables:
+        raise InvalidParameterError("columns", "be left out: no data have any", dict(columns))
+
+
+def source_of(entry: str) -> str | Path | Reference:
+    """What an entry of `data` means: a data set that has this name, else a function, a file or a folder."""
+    if entry in DRAWN or entry in local_names():
+        return entry
+    if entry in FILES:
+        _found_file(entry)
+        return entry
+    found = as_data(entry, Path.cwd(), "data")
+    own = {each.lower(): each for each in (*local_names(), *FILES, *DRAWN)}
+    if isinstance(found, TuName) and (entry.lower() in own or did_you_mean(entry, (*FILES, *DRAWN))):
+        near = f"Did you mean {own[entry.lower()]}?" if entry.lower() in own else did_you_mean(entry, own.values())
+        raise InvalidParameterError("data", "name a data set, a file, a folder, or file.py:function", entry, near)
+    return found
+
+
+def called(entry: str) -> str:
+    """What data are called in tables and in names of files.
+
+    Example:
+        >>> called("MUTAG"), called("my data/mols v2.csv"), called("own.py:rings")
+        ('MUTAG', 'mols_v2', 'own-rings')
+    """
+    file, _, function = entry.strip().rpartition(".py:")
+    stem = Path(os.path.abspath(file or entry.strip())).stem
+    return file_name(f"{stem}-{function}" if file else stem)
+
+
+def file_name(text: str) -> str:
+    """A text as part of the name of a file."""
+    return re.sub(r"[^\w.+-]+", "_", text)
+
+
+def file_of(name: str) -> Path | None:
+    """The file of a graph, in a folder in or beside that which STARCERT_DATA names; None: there is none."""
+    given, (folder, file) = os.environ.get("STARCERT_DATA"), FILES[name].split("/")
+    places = (Path(given), Path(given, folder), Path(given).parent / folder) if given else ()
+    return next((place / file for place in places if (place / file).is_file()), None)
+
+
+@lru_cache(maxsize=1)
+def nodes_of(name: str) -> Dataset:
+    """The largest connected component of a graph that is known by name."""
+    return npz(_found_file(name), largest_component=True)
+
+
+def _found_file(name: str) -> Path:
+    if (file := file_of(name)) is None:
+        hint = f"Give the folder of its file {Path(FILES[name]).name} in the environment variable STARCERT_DATA."
+        raise InvalidParameterError("data", "be there", name, hint)
+    return file
+
+
+def has_columns(entry: str) -> bool:
+    """Whether the setting `columns` can say something about data: about a table, or tensors by their names."""
+    source = source_of(entry)
+    return isinstance(source, Path) and source.suffix != ".npz" and (source.is_file() or raw_files(source) is None)
+
+
+def data_of(entry: str, columns: Mapping[str, str] | None = None) -> Dataset:
+    """Data that are not drawn: graphs with their classes, or one graph with the classes of its nodes."""
+    return _data_of(entry, tuple((columns or {}).items()) if has_columns(entry) else ())
+
+
+@lru_cache(maxsize=16)
+def _data_of(entry: str, columns: Columns) -> Dataset:
+    source, names = source_of(entry), dict(columns)
+    if isinstance(source, str) and source in FILES:
+        return nodes_of(source)
+    data = load_graphs(source, of_nodes=True, columns=names, quiet=True)
+    if len(data) == 1 and not data.of_nodes and "y" in data.graph.node_data:  # the classes of its nodes
+        hidden = names.get("label", "y")  # the same classes again, which no model may see
+        graph = data.graph.without(hidden) if hidden in {*data.graph.node_data} - {"y"} else data.graph
+        data = with_node_labels(replace(data, graphs=(graph,)))
+    return plain_graphs(entry, data)
+
+
+def plain_graphs(entry: str, data: Dataset) -> Dataset:
+    """The data with nothing but edges and node data; refused where methods could not be compared on them."""
+    for graph in data.graphs:
+        if not isinstance(graph, sc.Graph) or graph.node_sites or graph.directed != data.graphs[0].directed:
+            hint = "Noise and attacks are on node pairs. Give graphs, all directed or none, without node sites."
+            raise InvalidParameterError("data", f"be graphs of one kind in {entry}", graph, hint)
+    if unknown := len(data.labels) - len(data.known):
+        what = "nodes" if data.of_nodes else "graphs"
+        hint = "Take them out, or say what holds the classes: label in columns, or a labels.csv in a folder of graphs."
+        raise StarcertError(f"{entry}: {unknown:,} of {len(data.labels):,} {what} have no class. {hint}")
+    for name in ("x", "attributes"):
+        shapes = Counter(
+            np.shape(graph.node_data[name])[1:] if name in graph.node_data else None for graph in data.graphs
+        )
+        if len(shapes) > 1 or len(next(iter(shapes)) or (0,)) != 1:
+            hint = "Let every graph have the same columns, a row for each node, or leave them out of all."
+            found = ", ".join("none" if each is None else str(each) for each in shapes)
+            raise InvalidParameterError("data", f"have one width of node data {name!r} in {entry}", found, hint)
+    if not any(graph.type_names or graph.edge_data for graph in data.graphs):
+        return data
+    bare = [sc.Graph(each.n_nodes, each.edges, nodes=each.nodes, node_data=dict(each.node_data), directed=each.directed)
+            for each in data.graphs]  # fmt: skip
+    said = (*data.said, "Types and other data of edges are left out: noise and attacks are on node pairs.")
+    return replace(data, graphs=tuple(bare), said=said)
+
+
+def is_of_nodes(name: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether the nodes of one graph are classified."""
+    return name not in DRAWN and data_of(name, columns).of_nodes
+
+
+def digest_of(work: Work, name: str) -> str:
+    """A digest of data, and of regions that come with them; "" where they are drawn with a seed."""
+    if name in DRAWN:
+        return ""
+    data = data_of(name, work.columns)
+    return data.digest if data.partition is None else digest(data.digest, repr(data.partition.parts))
+
+
+def notes_on(work: Work, name: str) -> list[str]:
+    """What was left out of data, a sentence each; refused where folds cannot be made of what is left."""
+    if name in DRAWN:
+        return []
+    data, place = data_of(name, work.columns), f"{name}: "
+    if data.of_nodes:
+        if "x" not in data.graph.node_data:
+            hint = "Methods of nodes learn from node data x, such as words: give each node a row of numbers."
+            raise StarcertError(f"{place}its nodes have no data x. {hint}")
+        _check_classes(place, data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class.")
+        return list(data.said)
+    fits = fitting(work, data)
+    left = f"{len(data) - int(fits.sum()):,} of {len(data):,} graphs have more than {work.max_nodes} nodes (max_nodes)"
+    hint = "Merge classes, or add graphs."
+    if not fits.all():
+        hint = f"{left}, and are left out. Allow larger ones, or merge classes."
+    _check_classes(place, data[fits], FOLDS, "graphs", hint)
+    return [*data.said, *([] if fits.all() else [f"{left}: they are left out."])]
+
+
+def _check_classes(place: str, data: Dataset, least: int, what: str, hint: str) -> None:
+    counts = Counter(data.known)
+    if len(counts) < 2:
+        raise StarcertError(f"{place}its {len(data.labels):,} {what} are of fewer than two classes. {hint}")
+    rarest = min(counts, key=lambda each: (counts[each], each))
+    if counts[rarest] < least:
+        called_class = data.class_names[rarest] if data.class_names else rarest
+        raise StarcertError(
+            f"{place}class {called_class!r} has {counts[rarest]} {what}; the folds need {least} of each. {hint}"
+        )
+
+
+def fitting(work: Work, data: Dataset) -> npt.NDArray[np.bool_]:
+    """Which graphs are small enough."""
+    return np.array([graph.n_nodes <= work.max_nodes for graph in data.graphs], dtype=np.bool_)

@@ -1,0 +1,139 @@
+"""The folds that all methods share: of graphs, of graphs that are drawn, and of the nodes of one graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import starcert as sc
+from starcert.benchmark.data import data_of, fitting
+from starcert.benchmark.work import DRAWN, Work
+from starcert.datasets import Dataset
+from starcert.datasets.dataset import Split
+from starcert.system.errors import StarcertError
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Some nodes of a graph, with their classes."""
+
+    data: Dataset  # the graph, with the classes of all its nodes
+    numbers: Numbers  # of these nodes, ascending
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def graph(self) -> sc.Graph:
+        """The graph, as every part of its nodes has it."""
+        graph: sc.Graph = self.data.graph
+        return graph
+
+    @property
+    def labels(self) -> Numbers:
+        """The class of each of these nodes."""
+        return np.asarray(self.data.labels, dtype=np.int64)[self.numbers]
+
+    def limited(self, n: int, seed: int) -> Nodes:
+        """At most n of them, drawn with a seed."""
+        drawn = np.random.default_rng(seed).permutation(self.numbers)[:n]
+        return replace(self, numbers=np.sort(drawn))
+
+
+class Fold(NamedTuple):
+    """A fold: what is learned from, what chooses, what is tested; and the numbers of that in the data."""
+
+    taught: Any  # a `Dataset` of graphs, or `Nodes`
+    held: Any
+    tested: Any
+    numbers: list[int]
+
+    @property
+    def objects(self) -> Any:  # noqa: ANN401  (graphs, or `Nodes`)
+        """What is tested, without a look at its classes: graphs, or nodes of a graph."""
+        return self.tested if isinstance(self.tested, Nodes) else self.tested.graphs
+
+    @property
+    def edges(self) -> list[int]:
+        """How many edges the graph of each of these has."""
+        graphs = [self.tested.graph] * len(self.tested) if isinstance(self.tested, Nodes) else self.tested.graphs
+        return [graph.n_edges for graph in graphs]
+
+
+def fold_splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split, Split, list[int]]:
+    """What to learn from, what decides which epoch is kept, what is tested; and the numbers of what is tested.
+
+    A fold is a tenth of all objects; None: one split, 80% / 10% / 10%.
+    """
+    if fold is None:
+        taught, held, tested = every.split((0.8, 0.1, 0.1), seed=seed)
+        place = {id(graph): number for number, graph in enumerate(every.graphs)}
+        return taught, held, tested, [place[id(graph)] for graph in tested.graphs]
+    rest, test = every.folds(10, seed=seed)[fold]
+    taught, held, _ = every[rest].split((8 / 9, 1 / 9, 0.0), seed=1000 * seed + fold)
+    return taught, held, every[test], np.asarray(test).tolist()
+
+
+def split_nodes(labels: Numbers, seed: int, of_a_class: int = 20) -> tuple[Numbers, Numbers, Numbers]:
+    """Some nodes of each class to learn from, as many for validation, all others for testing; each ascending.
+
+    Example:
+        >>> [len(part) for part in split_nodes(np.array([0, 0, 0, 1, 1, 1]), seed=0, of_a_class=1)]
+        [2, 2, 2]
+    """
+    rng = np.random.default_rng(seed)
+    dealt = [rng.permutation(np.flatnonzero(labels == each)) for each in np.unique(labels)]
+    train, validation = (
+        np.sort(np.concatenate([members[start : start + of_a_class] for members in dealt])) for start in (0, of_a_class)
+    )
+    return train, validation, np.setdiff1d(np.arange(len(labels)), np.concatenate([train, validation]))
+
+
+def together(one: Dataset, other: Dataset) -> Dataset:
+    """All graphs of two parts of a data set."""
+    return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
+
+
+def apart_from(tested: Split, held: Split, name: str) -> Split:
+    """Validation graphs that equal no test graph.
+
+    Equal graphs have equal noisy copies, and votes that chose a setting must not certify it, too.
+    """
+    seen = {graph.key for graph in tested.graphs}
+    kept = [place for place, graph in enumerate(held.graphs) if graph.key not in seen]
+    if not kept:
+        hint = "Take out graphs that are there several times."
+        raise StarcertError(f"{name}: all validation graphs of a fold equal a test graph. {hint}")
+    return held[kept]
+
+
+@lru_cache(maxsize=2)
+def cut_of(work: Work, name: str, fold: int) -> Fold:
+    """The fold of a data set, without graphs that are too large."""
+    if name in DRAWN:
+        sizes = {"train": work.drawn, "validation": max(work.held, work.drawn // 4), "test": work.drawn_graphs}
+        data = DRAWN[name](1_000 * work.seed + fold, **sizes)
+        return Fold(data.train, data.validation, data.test, list(range(len(data.test))))
+    every = data_of(name, work.columns)
+    if every.of_nodes:
+        return cut_of_nodes(work, every, fold)
+    fits = fitting(work, every)
+    taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
+    held = apart_from(tested, held, name)
+    places = np.flatnonzero(fits)[numbers]
+    named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)
+    return Fold(taught, held, named, [int(each) for each in named.names])
+
+
+def cut_of_nodes(work: Work, data: Dataset, fold: int) -> Fold:
+    """A split of the nodes of a graph: some of each class to learn from, as many that choose, the others tested."""
+    parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 2 + fold, work.of_a_class)
+    taught, held, tested = (Nodes(data, numbers) for numbers in parts)
+    tested = tested.limited(work.nodes, work.seed)
+    return Fold(taught, held, tested, tested.numbers.tolist())

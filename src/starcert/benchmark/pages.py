@@ -1,0 +1,184 @@
+"""What a benchmark writes: one page with its figures inside, and the same for machines and papers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starcert.benchmark.table import Line
+from starcert.benchmark.theirs import Theirs
+from starcert.certificates.accuracy_table import latex
+from starcert.pages.document import render
+from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
+from starcert.system.files import write_whole
+from starcert.system.output import csv_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ACROSS = 5  # panels beside each other
+FEW = 100  # test objects, below which intervals of gains are wide
+WORDS = {
+    "flips": "node pairs that flip", "deletions": "deleted edges", "additions": "added edges", "rewire": "moved edges",
+}  # fmt: skip
+
+
+class Shown(NamedTuple):
+    """A data set under a threat, for the page."""
+
+    data: str
+    threat: str
+    words: str
+    lines: Sequence[Line]
+    figure: str  # the name of its files
+    picture: str  # as a data URI
+
+    @property
+    def sizes(self) -> list[str]:
+        """The sizes that are shown."""
+        return [cell.size for cell in (*self.lines[0].cells, *self.lines[0].relative)]
+
+    @property
+    def sentence(self) -> str:
+        """What is gained at the smallest attacks, or that nothing is."""
+        if (share := self.lines[0].blind) is None:
+            return "No blind model was run, so certificates cannot be compared with what is certified for free."
+        others = [line for line in self.lines if line.method != "blind" and line.speaks_of(line.cells[1])]
+        best = max(others, default=None, key=lambda line: line.cells[1].certified)
+        first = (f"{self.lines[0].majority:.1%} are of the most frequent class. "
+                 f"A model that sees no edges has {share:.1%} right, whatever the attack.")  # fmt: skip
+        if (number := self.lines[0].graphs) < FEW:
+            first = f"{first} With {number} test {self.lines[0].objects}, only large differences can be seen."
+        if best is None:
+            return first
+        cell = best.cells[1]
+        assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
+        verdict = (
+            "more than that, by the 95% interval" if cell.low > 0
+            else "more than that, but perhaps by chance" if cell.gain > 0
+            else "as many" if cell.gain == 0 else "fewer than that"
+        )  # fmt: skip
+        return f"{first} At size 1, “{best.method}” has the most right and certified, {cell.certified:.1%}: {verdict}."
+
+
+@cache
+def published() -> list[dict[str, str]]:
+    """Figures that others have published, with source, protocol and doubts."""
+    text = resources.files("starcert.benchmark").joinpath("published.toml").read_text("utf-8")
+    found: list[dict[str, str]] = tomllib.loads(text)["figures"]
+    return found
+
+
+def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], about: Mapping[str, Any]) -> None:
+    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex`, `benchmark.md` and the figures."""
+    (out / "figures").mkdir(exist_ok=True)
+    shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
+             for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
+    write_whole(out / "benchmark.csv", csv_lines([row for line in lines for row in line.rows()]))
+    everything = {**about, "lines": [asdict(line) for line in lines], "theirs": [asdict(each) for each in theirs],
+                  "published": published()}  # fmt: skip
+    write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
+    write_whole(out / "benchmark.tex", [latex_tables(shown)])
+    write_whole(out / "benchmark.md", [markdown_tables(shown)])
+    content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
+               "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
+               "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
+    write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
+
+
+def _methods(lines: Sequence[Line]) -> list[Line]:
+    """One line for each data set and method, for what was tried and counted."""
+    return list({(line.data, line.method): line for line in reversed(lines)}.values())[::-1]
+
+
+def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:
+    name, kind = f"{data}-{threat.replace(':', '-')}", lines[0].kind
+    drawn = draw(lines)
+    for ending, content in drawn.items():
+        write_whole(out / "figures" / f"{name}.{ending}", [content])
+    picture = "data:image/svg+xml;base64," + base64.b64encode(drawn["svg"]).decode()
+    return Shown(data, threat, WORDS[kind], lines, name, picture)
+
+
+def draw(lines: Sequence[Line]) -> dict[str, bytes]:
+    """A panel for each method: certified, open and broken by size, and the blind model across; as SVG and PDF."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  (only where something is drawn)
+
+    rows = -(-len(lines) // ACROSS)
+    with style():
+        figure = Figure(figsize=(1.9 * ACROSS, 1.75 * rows + 0.4), layout="constrained")
+        axes = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
+        for ax, line in zip(axes, lines, strict=False):
+            _panel(ax, line)
+        for ax in axes[len(lines) :]:
+            ax.remove()
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+        made = {}
+        for ending, about in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+            file = io.BytesIO()
+            figure.savefig(file, format=ending, metadata=about)
+            made[ending] = file.getvalue()
+    return made
+
+
+def _panel(ax: Axes, line: Line) -> None:
+    cells = [cell for cell in line.cells if line.speaks_of(cell)]
+    sizes = [int(cell.size) for cell in cells]
+    safe = [100 * cell.certified for cell in cells]
+    unknown = [100 * (cell.certified + cell.open) for cell in cells]
+    top = [100 * line.right] * len(cells)
+    ax.plot(sizes, safe, color=TONES["certified by p_A"], marker=".", label="right and certified")
+    ax.fill_between(sizes, safe, unknown, color=TONES["open"], lw=0, label="right, open")
+    ax.fill_between(
+        sizes, unknown, top, color=TONES["broken"], alpha=0.45, lw=0, label="right, broken by a known attack"
+    )
+    if line.blind is not None:
+        ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
+    ax.set(title=line.method, ylim=(0, 101), xlim=(0, int(line.cells[-1].size)))
+    ax.set_xlabel(f"{line.kind}, at most")
+    ax.set_ylabel(f"% of test {line.objects}")
+    ax.label_outer()
+    whole_ticks(ax.xaxis)
+
+
+def latex_tables(shown: Sequence[Shown]) -> str:
+    r"""A table for each data set and threat, for \usepackage{booktabs}: percent that are right and certified."""
+    made = []
+    for each in shown:
+        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1 (95\\%)"]
+        what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} {each.lines[0].objects}"
+        made += [f"% {latex(each.data)}: {what}",
+                 f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", " & ".join(heads) + r" \\",
+                 r"\midrule"]  # fmt: skip
+        for line in each.lines:
+            made.append(
+                " & ".join([latex(line.method), *(text.replace("−", "$-$") for text in line.percents())]) + r" \\"
+            )
+        made += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(made)
+
+
+def markdown_tables(shown: Sequence[Shown]) -> str:
+    """The same tables for a README: one for each data set and threat, with the sentence above it."""
+    made = []
+    for each in shown:
+        heads = ["method", "right", "abstained", *each.sizes[1:], "gain at 1"]
+        made += [f"## {each.data}: {each.words}", "", each.sentence, "", f"| {' | '.join(heads)} |",
+                 f"| --- |{' --: |' * (len(heads) - 1)}"]  # fmt: skip
+        for line in each.lines:
+            right, *certified, gain = line.percents()
+            more = [line.percent(cell) for cell in line.relative]
+            made.append(
+                f"| {' | '.join([line.method, right, f'{100 * line.abstained:.1f}', *certified, *more, gain])} |"
+            )
+        made.append("")
+    return "\n".join(made)

@@ -1,0 +1,150 @@
+"""What each method comes to on a data set under a threat, at each size of attacks, all folds together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from starcert.benchmark.gains import gain_of
+from starcert.benchmark.outcomes import Outcome, kind_of
+from starcert.benchmark.work import DRAWN
+
+BLIND = "blind"
+PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least one change
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
+
+    size: str  # the number of changes, or their share of the edges of each graph
+    changes: int  # that number; where it is a share, the largest of all graphs
+    certified: float  # right and certified
+    broken: float  # right, and an attack is known
+    open: float  # right, and neither
+    gain: float | None  # what is certified less what the blind model has right; None: it is that, or was not run
+    low: float | None  # its 95% interval, paired object by object
+    high: float | None
+    chance: float | None  # how likely a method that is no better than the blind model is to gain so much, at most
+
+    @property
+    def luck(self) -> float:
+        """How likely chance alone gains so much; 1 where there is no gain."""
+        return 1.0 if self.chance is None else self.chance
+
+    def __str__(self) -> str:
+        if self.gain is None or self.low is None or self.high is None:
+            return ""
+        return f"{100 * self.gain:+.1f} ({100 * self.low:+.1f} to {100 * self.high:+.1f})".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method on a data set under a threat."""
+
+    data: str
+    objects: str  # what is tested: graphs or nodes
+    threat: str
+    method: str
+    model: str  # the network that it trains; "": none
+    certifies: str  # what a certificate is about, and how sure it is
+    alpha: float | None  # the probability of a false claim about an object; None: certain
+    folds: int
+    graphs: int  # tested, in all folds
+    majority: float  # the share of the most frequent class
+    right: float  # of all graphs, those that are answered right without attack
+    abstained: float  # no answer, which counts as wrong
+    blind: float | None  # what the blind model has right
+    tries: int  # settings that validation chose from, in each fold
+    chosen: str  # and how often each was
+    votes: int
+    forward_passes: int
+    cells: tuple[Cell, ...]  # by size, no attack first
+    relative: tuple[Cell, ...]  # by size in percent of the edges, where the threat is large enough
+    asked: int | None  # the largest size that the method can speak about
+
+    @property
+    def kind(self) -> str:
+        """The kind of attacks."""
+        return kind_of(self.threat)[0]
+
+    def percents(self) -> list[str]:
+        """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
+        gain = str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"
+        return [f"{100 * self.right:.1f}", *map(self.percent, self.cells[1:]), gain]
+
+    def percent(self, cell: Cell) -> str:
+        """What is right and certified at a size; a dash where the method was not asked."""
+        return f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–"
+
+    def speaks_of(self, cell: Cell) -> bool:
+        """Whether the method was asked about attacks of this size."""
+        return self.asked is None or cell.changes <= self.asked
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """Rows of a CSV file, one for each size; empty where the method was not asked."""
+        about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
+        for cell in (*self.cells, *self.relative):
+            found = asdict(cell)
+            if not self.speaks_of(cell):
+                found |= dict.fromkeys(("certified", "broken", "open", "gain", "low", "high", "chance"), "")
+            yield {**about, "alpha": "" if self.alpha is None else self.alpha, **found}
+
+
+def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
+    """The rows of all folds, as one line for each data set, threat and method: the blind model, then in their order."""
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in sorted(rows, key=lambda each: int(each["fold"])):
+        groups.setdefault((row["data"], row["threat"], row["method"]), []).append(row)
+    wise = {(row["data"], row["threat"], row["fold"]): _right(row) for row in rows if row["method"] == BLIND}
+    order = list(dict.fromkeys((row["data"], row["threat"], row["method"]) for row in rows))
+    found = [_line(groups[key], wise, sizes) for key in order]
+    places = {key: number for number, key in enumerate(dict.fromkeys((each.data, each.threat) for each in found))}
+    return sorted(found, key=lambda each: (places[each.data, each.threat], each.method != BLIND))
+
+
+def _right(row: Mapping[str, Any]) -> list[bool]:
+    return [one[0] == label for one, label in zip(row["outcomes"], row["truth"], strict=True)]
+
+
+def _line(
+    rows: Sequence[Mapping[str, Any]], wise: Mapping[tuple[str, str, int], list[bool]], sizes: Sequence[int]
+) -> Line:
+    first, (_, most) = rows[0], kind_of(rows[0]["threat"])
+    found = [Outcome(*one) for row in rows for one in row["outcomes"]]
+    truth = [label for row in rows for label in row["truth"]]
+    right = np.array([each for row in rows for each in _right(row)], dtype=np.bool_)
+    answers = [wise.get((row["data"], row["threat"], row["fold"])) for row in rows]
+    known = all(each is not None for each in answers)
+    blind = np.array([one for each in answers for one in each or ()], dtype=np.bool_) if known else None
+
+    def cell(size: str, changes: Sequence[int]) -> Cell:
+        states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
+        safe = right & (states == "certified")
+        gain: Sequence[float | None] = [None] * 4
+        if blind is not None and first["method"] != BLIND:
+            gain = gain_of(safe, blind, None if drawn else numbers)
+        shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
+        return Cell(size, max(changes), float(safe.mean()), *shares, *gain)
+
+    edges = [number for row in rows for number in row["edges"]]
+    numbers, drawn = [number for row in rows for number in row["numbers"]], first["data"] in DRAWN
+    alphas = [row["alpha"] for row in rows if row["alpha"] is not None]
+    asked = [row["asked"] for row in rows if row["asked"] is not None]
+    shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
+    chosen = Counter(row["chosen"] for row in rows)
+    return Line(
+        first["data"], first["objects"], first["threat"], first["method"], first["model"], first["certifies"],
+        max(alphas, default=None), len(rows), len(found),
+        max(Counter(truth).values()) / len(truth), float(right.mean()),
+        float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
+        len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),
+        sum(row["votes"] for row in rows), sum(row["forward_passes"] for row in rows),
+        tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
+        tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
+        min(asked, default=None),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""A study for each kind of data."""

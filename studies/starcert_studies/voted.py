@@ -1,0 +1,194 @@
+"""Votes, the certificates of p_A that they give, and the figures that are read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
+from starcert.certificates.slack import slack_table
+from starcert.math.confidence import Bounds, Votes, clopper_pearson
+from starcert.objects.noise import Noise
+
+ALPHA = 0.01
+"""The failure probability of every certificate in the paper (where it is called a confidence level of 0.99)."""
+
+Labels: TypeAlias = npt.NDArray[np.int64]
+Grid: TypeAlias = npt.NDArray[np.float64]
+
+Judged: TypeAlias = Mapping[str, Any]
+NOT_RECORDED: Any = ()
+
+
+@dataclass(frozen=True)
+class Voted:
+    """Objects, the votes on them, and the certificates that the votes give."""
+
+    noise: Noise  # what they were drawn with
+    labels: Labels  # the true classes of the objects
+    votes: Votes  # the votes on each
+    capacity: Sequence[tuple[int, ...]] | None = None  # how many sites each has on each axis; None: not known
+    anchored: Sequence[str] | None = None  # why the regions of each are anchored; "" if they are not
+    numbers: Labels = NOT_RECORDED  # the number of each in the whole data set
+    clean: Labels = NOT_RECORDED  # the models' answers without noise
+    fold: Labels = NOT_RECORDED  # which trial each is from
+    judged: Sequence[Judged] = ()  # what evidence shows about each, if that was asked
+
+    @classmethod
+    def joined(cls, noise: Noise, trials: Sequence[Sequence[dict[str, Any]]]) -> Voted:
+        """What the parts of some trials have found."""
+        every = [part for parts in trials for part in parts]
+
+        def column(name: str) -> list[Any]:
+            return [row for part in every for row in part[name]]
+
+        fold = [number for number, parts in enumerate(trials) for part in parts for _ in part["labels"]]
+        return cls(
+            noise,
+            np.array(column("labels"), dtype=np.int64),
+            Votes(column("estimation"), selection=column("selection")),
+            [tuple(each) for each in column("capacity")],
+            column("anchored"),
+            np.array(column("numbers"), dtype=np.int64),
+            np.array(column("clean"), dtype=np.int64),
+            np.array(fold),
+            column("judged"),
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The confidence bounds of the votes."""
+        return clopper_pearson(self.votes, alpha=ALPHA)
+
+    @cached_property
+    def certificates(self) -> Certificates:
+        """A certificate for each object."""
+        return certify(self.bounds, self.noise, capacity=self.capacity, anchored=self.anchored)
+
+    @property
+    def smallest_p_lower(self) -> float:
+        """The smallest lower bound of all objects."""
+        return float(self.bounds.p_lower.min())
+
+    @cached_property
+    def right(self) -> npt.NDArray[np.bool_]:
+        """Which objects the smoothed classifier answers right; an abstention is not right."""
+        return right(self.certificates, self.labels)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of those."""
+        return accuracy(self.certificates, self.labels)
+
+    @property
+    def clean_accuracy(self) -> float:
+        """The share of right answers without noise."""
+        return accuracy(self.clean, self.labels)
+
+    @property
+    def majority(self) -> float:
+        """The share of the most frequent class: the accuracy of a constant answer."""
+        return majority_share(self.labels)
+
+    @property
+    def plurality(self) -> float:
+        """The share of objects whose true class has the most votes, even where the smoothed classifier would abstain.
+
+        It is what the paper's figure of accuracies shows: at p = (0.16, 0.05) it has 1, where its smallest p_lower is
+        0.49, so the answer to at least one graph must be an abstention.
+        """
+        return accuracy(self.votes.counts.argmax(axis=1), self.labels)
+
+    @property
+    def largest_share(self) -> float:
+        """How many of the classes with the most votes are the same one: 1 for a constant network."""
+        return majority_share(self.votes.counts.argmax(axis=1))
+
+    @property
+    def abstained(self) -> float:
+        """The share of objects without an answer."""
+        return float((~self.certificates.certified((0,) * len(self.noise.axes))).mean())
+
+    def share(self, radius: tuple[int, ...]) -> float:
+        """The share of objects that are right and certified at a radius."""
+        return self.certificates.certified_accuracy(self.labels, radius)
+
+    def shares(self, box: Any) -> Grid:  # noqa: ANN401  (whatever a radius may be)
+        """The same at every radius of a box."""
+        return certified_share(self.certificates, self.labels, max_radius=box)
+
+    def ratios(self, box: Any) -> Grid:  # noqa: ANN401
+        """The share of right objects that are certified, at every radius of a box."""
+        return certified_ratio(self.certificates, self.labels, max_radius=box)
+
+    def score(self, box: Any) -> int:  # noqa: ANN401
+        """How many radii of a box hold for more than half of the objects, right and certified."""
+        return score(self.certificates, self.labels, max_radius=box)
+
+    def measures(self, box: Any) -> dict[str, float]:  # noqa: ANN401
+        """Score, plurality, smallest p_lower and accuracy; and the score with votes moved by three standard errors."""
+        low, high = (self.shifted(errors).score(box) for errors in (-3, 3))
+        return {"score": self.score(box), "plurality": self.plurality, "smallest_p_lower": self.smallest_p_lower,
+                "accuracy": self.accuracy, "low": low, "high": high}  # fmt: skip
+
+    def certified_at(self, radii: Iterable[tuple[int, ...]]) -> dict[str, float]:
+        """Columns of a table: the share right and certified at each of some radii."""
+        return {f"certified_at_{'_'.join(map(str, radius))}": self.share(radius) for radius in radii}
+
+    def p_value_of_constant(self, majority: float, tried: int = 1) -> float:
+        """The binomial probability of at least as many right answers by a constant one, times the settings tried."""
+        from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
+
+        test = binomtest(int(self.right.sum()), len(self), majority, alternative="greater")
+        return min(1.0, tried * float(test.pvalue))
+
+    def by_fold(self, hits: npt.NDArray[np.bool_]) -> tuple[float, float]:
+        """The share of hits among all objects, and its standard deviation over the folds."""
+        return float(hits.mean()), float(np.std([hits[self.fold == each].mean() for each in np.unique(self.fold)]))
+
+    def as_if(self, samples: int) -> Voted:
+        """The same shares of votes, as if there had been another number of them.
+
+        Draws of the data are judged on fewer votes than the study itself; this makes their bounds comparable.
+        """
+        so_far = self.votes.counts.cumsum(axis=1)
+        # Sums are rounded, not counts: so they end with `samples` exactly.
+        counts = np.diff(np.rint(so_far * (samples / so_far[:, -1:])), axis=1, prepend=0)
+        return replace(self, votes=Votes(counts, selection=self.votes.selection))
+
+    def anchored_too(self) -> dict[str, Voted]:
+        """Two certificates of votes under `Flip(delete, add)`: the first has present and absent pairs as regions."""
+        flip = self.noise["pairs"]
+        two = Noise(bonds=flip.change(1), gaps=flip.change(0))
+        reason = "The regions bonds and gaps are the present and the absent edges of the clean graph."
+        return {"anisotropic": replace(self, noise=two, anchored=[reason] * len(self)), "sparsity_aware": self}
+
+    def shifted(self, errors: float) -> Voted:
+        """The same with each count for an object's class, of two, moved by some standard errors."""
+        counts = self.votes.counts
+        total, rows, chosen = counts.sum(axis=1), np.arange(len(counts)), self.bounds.labels
+        share = counts[rows, chosen] / total
+        for_class = np.clip(np.rint(total * share + errors * np.sqrt(total * share * (1 - share))), 0, total)
+        two = np.where(chosen[:, None] == np.arange(2), for_class[:, None], (total - for_class)[:, None])
+        return replace(self, votes=Votes(two, selection=self.votes.selection))
+
+
+def measure_grids(levels: Iterable[Iterable[Voted]], box: Any) -> dict[str, Grid]:  # noqa: ANN401
+    """`Voted.measures` of rows of noise levels, each measure as a grid."""
+    table = [[each.measures(box) for each in row] for row in levels]
+    return {name: np.array([[each[name] for each in row] for row in table]) for name in table[0][0]}
+
+
+def unanimous_score(noise: Noise, samples: int, box: Any) -> int:  # noqa: ANN401
+    """The score of unanimous votes: the most that this many of them can give."""
+    failure = clopper_pearson(Votes([[samples, 0]], selection=[[1, 0]]), alpha=ALPHA).failure[0]
+    return int((slack_table(noise, box) > failure).sum())

@@ -1,0 +1,450 @@
+"""Methods side by side: the same folds for all, what single graphs come to, the page, and results of others."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import examples
+import starcert as sc
+
+pytest.importorskip("torch_geometric")
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+
+from starcert.benchmark import methods, outcomes, run
+from starcert.benchmark.data import Classes
+from starcert.benchmark.methods import METHODS, BenchmarkMethod, Blind, Fitted
+from starcert.benchmark.outcomes import Outcome, Result
+from starcert.benchmark.pages import published
+from starcert.benchmark.run import Benchmark, run_benchmark
+from starcert.benchmark.table import lines_of
+from starcert.benchmark.theirs import read_theirs
+from starcert.benchmark.work import DRAWN, Networks, Timed, Work
+from starcert.cli import app
+
+LITTLE = {
+    "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,
+    "max_attacks": 200, "drawn_epochs": 2, "hidden": 4, "drawn": 16, "drawn_graphs": 4,
+    "threats": ("flips:3", "rewire:1"),
+}  # fmt: skip
+TINY = Benchmark(**LITTLE)
+CHEAP = Benchmark(**LITTLE | {"models": ("gin", "gcn"), "methods": ("plain", "blind"), "threats": ("flips:1",)})
+PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("benchmark") / "out"
+    return folder, run_benchmark(TINY, folder, progress=False)
+
+
+def test_every_method_answers_the_same_graphs(done):
+    folder, lines = done
+    rows = [row for part in TINY.parts() for row in json.loads((folder / "parts" / f"{part.name}.json").read_text())]
+    names = [method.name for group in METHODS.values() for method in group]
+    assert [row["method"] for row in rows] == [name for name in names for _ in TINY.threats]
+    assert all((row["numbers"], row["truth"]) == (rows[0]["numbers"], rows[0]["truth"]) for row in rows)
+    for row in rows:
+        assert len(row["tries"]) == (1 if row["method"] == "blind" else 3)
+        assert row["chosen"] in row["tries"]
+        assert (row["alpha"] is None) == row["method"].startswith(("blind", "plain", "hashed"))
+        assert row["forward_passes"] > 0
+        for _, certified, broken in row["outcomes"]:
+            assert broken is None or broken > certified
+    shown = sorted(names, key="blind".__ne__)  # which is the first
+    assert [(line.threat, line.method) for line in lines] == [(each, name) for each in TINY.threats for name in shown]
+
+
+def test_exact_voting_certifies_whatever_counting_does(done):
+    by_name = {line.method: line for line in done[1] if line.kind == "flips"}
+    exact, counting = by_name["hashed, exact"], by_name["hashed, counting"]
+    if exact.chosen == counting.chosen:
+        assert all(a.certified >= b.certified for a, b in zip(exact.cells, counting.cells, strict=True))
+
+
+def test_the_page_has_every_figure_and_no_time(done):
+    folder, lines = done
+    page, table = (folder / "index.html").read_text(), (folder / "benchmark.csv").read_text().splitlines()
+    assert {"index.html", "benchmark.csv", "benchmark.json", "benchmark.tex", "benchmark.md", "timings.json"} <= {
+        each.name for each in folder.iterdir()
+    }
+    assert len(table) == 1 + sum(len(line.cells + line.relative) for line in lines)
+    assert page.count("<img src=") == len(TINY.threats)
+    for line in lines:
+        assert f"<td>{line.method}</td>" in page
+        assert str(line.cells[1]) in page
+    assert all(row["doubts"].split(".")[0] in page.replace("&#39;", "'") for row in published())
+    assert "seconds" not in page
+    timings = json.loads((folder / "timings.json").read_text())
+    assert {"training", "choosing", "certifying"} < set(timings[0])
+    tex = (folder / "benchmark.tex").read_text()
+    assert tex.count(r"\begin{tabular}") == len(TINY.threats)
+    assert "$p_A$" in tex
+    text = (folder / "benchmark.md").read_text().splitlines()
+    assert sum(line.startswith("## ") for line in text) == len(TINY.threats)
+    rows = [
+        line.removeprefix("| ").removesuffix(" |").split(" | ")
+        for line in text
+        if line.startswith("| ") and "---" not in line
+    ]
+    figures = [row for row in rows if row[0] != "method"]
+    assert [[row[0], row[1], row[3], row[-1]] for row in figures] == [
+        [line.method, *line.percents()[:2], line.percents()[-1]] for line in lines]  # fmt: skip
+    assert {len(row) for row in figures} == {4 + len(line.cells[1:] + line.relative) for line in lines}
+
+
+def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    lines = run_benchmark(CHEAP, whole, progress=False)
+    assert [(line.method, line.model) for line in lines] == [
+        ("blind", ""), ("plain, gin", "gin"), ("plain, gcn", "gcn")]  # fmt: skip
+    judged, calls = run.judge, []
+
+    def killed(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return judged(*arguments)
+
+    monkeypatch.setattr(run, "judge", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(CHEAP, cut, progress=False)
+    assert len(list((cut / "parts").iterdir())) == 1
+    run_benchmark(CHEAP, cut, progress=False)
+    assert len(calls) == 4
+    files = [path.relative_to(whole) for path in whole.rglob("*.*") if path.parent.name != "parts"]
+    assert len(files) == 9
+    for name in files:
+        assert name.name == "timings.json" or (whole / name).read_bytes() == (cut / name).read_bytes(), name
+    with pytest.raises(sc.InvalidParameterError, match="seed: there 1, now 2"):
+        run_benchmark(Benchmark(**{**vars(CHEAP), "seed": 2}), cut, progress=False)
+
+
+def row(method, fold, found, threat="flips:3"):
+    return {"data": "D", "objects": "graphs", "fold": fold, "method": method, "certifies": "", "threat": threat,
+            "alpha": None,
+            "asked": 2 if method == "plain" else None, "tries": {"a": 1, "b": 0}, "chosen": "a",
+            "numbers": [100 * fold + place for place in range(len(found))],
+            "truth": [1] * len(found), "outcomes": found, "edges": [25] * len(found),
+            "model": "", "votes": 5, "forward_passes": 6}  # fmt: skip
+
+
+def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
+    found = [[1, 3, None], [None, 0, None], [0, 9, None], [1, 0, 1]] * 5
+    blind = [row("blind", fold, [[fold, -1, None]] * 20) for fold in (0, 1)]
+    _, line = lines_of([row("p_A", fold, found) for fold in (1, 0)] + blind, (0, 1, 3, 5))
+    assert (line.right, line.abstained, line.blind, line.folds, line.graphs) == (0.5, 0.25, 0.5, 2, 40)
+    assert (line.tries, line.chosen, line.votes, line.forward_passes) == (2, "a (2)", 10, 12)
+    assert [(each.size, each.certified, each.broken, each.open) for each in line.cells] == [
+        ("0", 0.5, 0, 0), ("1", 0.25, 0.25, 0), ("3", 0.25, 0.25, 0)]  # fmt: skip
+    assert [(each.size, each.certified) for each in line.relative] == [("1%", 0.25), ("5%", 0.25), ("10%", 0.25)]
+    # 5 graphs of fold 0 are gained, 15 of fold 1 are lost
+    assert line.cells[1].gain == -0.25
+    assert line.cells[1].low < -0.25 < line.cells[1].high
+    # the same objects in both folds are counted once: half as many, and what they say twice is no more certain
+    same = [each | {"numbers": [*range(20)]} for each in [row("p_A", fold, [[1, 1, None]] * 15 + [[0, 0, None]] * 5)
+                                                          for fold in (0, 1)]]  # fmt: skip
+    wise = [row("blind", fold, [[0, -1, None]] * 20) for fold in (0, 1)]
+    (_, apart), (_, once) = (
+        lines_of([each | {"data": data} for each in [*same, *wise]], (0, 1)) for data in ("motif", "D")
+    )
+    assert once.cells[1].gain == apart.cells[1].gain == 0.75
+    assert once.cells[1].low == pytest.approx(0.75 - 1.96 * np.sqrt(0.75 * 0.25 / 20))
+    assert apart.cells[1].chance == 0.5**30 < once.cells[1].chance == 0.5**15
+    (plain,) = lines_of([row("plain", 0, found)], (0, 1, 2, 3))
+    assert plain.percents() == ["50.0", "25.0", "25.0", "–", ""]
+    assert [plain.percent(cell) for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
+    assert [each["certified"] for each in plain.rows()][3:5] == ["", 0.25]
+    (large,) = lines_of([row("plain", 0, found) | {"edges": [25] * 19 + [30]}], (0, 1))
+    assert [large.percent(cell) for cell in large.relative] == ["25.0", "25.0", "–"]  # three changes were not tried
+
+
+def test_trying_attacks_on_a_plain_model_within_a_budget():
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 6), n_classes=2)
+    graphs = [sc.Graph.from_networkx(nx.cycle_graph(6)), sc.Graph(6, [(0, 1)]),
+              sc.Graph.from_networkx(nx.complete_graph(6))]  # fmt: skip
+
+    def tried(threat, most):
+        found = outcomes.exact_result(base, graphs, threat, farthest=2, max_attacks=most)
+        return [tuple(one) for one in found.outcomes]
+
+    assert tried("flips:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
+    assert tried("deletions:10", 1_000) == [(0, 2, None), (0, 2, None), (1, 2, None)]
+    assert tried("additions:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
+    assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
+    assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
+    assert [outcomes.whole_sizes(graphs[0], "flips:2", most) for most in (120, 119, 1)] == [120, 15, 1]
+
+
+def test_an_outcome_is_what_the_certificate_proves():
+    noise, bounds = sc.Noise(pairs=sc.Flip(delete=0.9, add=0)), sc.Bounds.certain([0.95, 0.75, 0.4])
+    found = list(sc.certify(bounds, noise, capacity=[(20, 100)] * 3))
+
+    def reach(threat):
+        return [outcomes.outcome_of(one, threat) for one in found]
+
+    # k added edges stay unseen with probability 0.9^k: 0.9^k · p > 1/2. For k deleted ones, 1 − p < 0.9^k / 2.
+    assert reach("flips:10") == [(0, 6, None), (0, 3, None), (None, 0, None)]
+    assert reach("deletions:10") == [(0, 10, None), (0, 6, None), (None, 0, None)]
+    assert reach("additions:4") == [(0, 4, None), (0, 3, None), (None, 0, None)]
+    for one, outcome in zip(found[:2], reach("rewire:9"), strict=False):
+        assert one.certified((outcome.certified,) * 2)
+        assert not one.certified((outcome.certified + 1,) * 2)
+    assert not outcomes.Outcome(None, 0).withstands(0)
+    assert outcomes.Outcome(0, outcomes.ANY).withstands(1_000)
+
+
+def test_noise_of_one_rate_does_not_tell_deletions_from_additions():
+    (one,) = sc.certify(sc.Bounds.certain([0.95]), sc.Noise(pairs=0.2), capacity=[(50,)])
+    flips, moved = (outcomes.outcome_of(one, threat) for threat in ("flips:9", "rewire:9"))
+    assert flips == outcomes.outcome_of(one, "deletions:9") == outcomes.outcome_of(one, "additions:9")
+    assert moved.certified == flips.certified // 2
+
+
+def test_broken_levels_count_for_the_attacks_that_they_are():
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 5), n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=0.01, add=0.001)))
+    graphs = [sc.Graph.from_networkx(nx.cycle_graph(6))]
+    (one,) = smoothed.certify(graphs, samples=2_000, seed=1, threat="flips:1", evidence=sc.Evidence(own_samples=2_000))
+    found = {kind: outcomes.outcome_of(one, f"{kind}:1") for kind in outcomes.KINDS}
+    assert [found[kind].state(1) for kind in ("flips", "deletions", "additions")] == ["broken", "broken", "certified"]
+    assert found["rewire"].broken is None
+    noise = SimpleNamespace(axes=("pairs.delete", "pairs.add"))
+    both = SimpleNamespace(abstained=False, label=0, noise=noise, broken=[(1, 1), (3, 0)], certified=lambda _: False)
+    assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
+
+
+@pytest.mark.parametrize("core", [0.1, 0.45, sc.Flip(delete=0.4, add=0.1)])
+def test_changes_in_several_regions_are_certified_however_they_are_divided(core):
+    noise = sc.Noise(core=core, rest=0.15)
+    (one,) = sc.certify(sc.Bounds.certain([0.97]), noise, capacity=[(6, 9, 12)[: len(noise.axes)]])
+    fits = {kind: np.array([not axis.endswith(other) for axis in noise.axes])
+            for kind, other in (("flips", "?"), ("deletions", ".add"), ("additions", ".delete"))}  # fmt: skip
+    levels = list(np.ndindex(*(5,) * len(noise.axes)))
+    for kind, axes in fits.items():
+        failing = [sum(level) for level in levels if not np.any(np.array(level)[~axes]) and not one.certified(level)]
+        assert 0 < min(failing) <= 4
+        assert outcomes.outcome_of(one, f"{kind}:4") == (0, min(failing) - 1, None)
+    single = np.eye(len(noise.axes), dtype=int)
+    moved = [
+        one.certified(tuple(map(int, a + b))) for a in single[fits["deletions"]] for b in single[fits["additions"]]
+    ]
+    assert outcomes.outcome_of(one, "rewire:1").certified == int(all(moved))
+
+
+def test_regions_follow_from_labels_alone_and_hold_every_pair():
+    x = np.eye(3, dtype=int)[[0, 1, 1, 2, 1]]
+    graphs = [sc.Graph(5, edges, node_data={"x": x}) for edges in ([(0, 1)], [(1, 2), (2, 4)], [])]
+    rule = methods.CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
+    assert rule.label == 1
+    noise = sc.Noise(core=0.1, rest=0.2)
+    for graph in graphs:
+        problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+            [graph]
+        )
+        assert problem.anchored == ("",)
+        assert problem.capacities == ((3, 7),)
+    alone = sc.Graph(2, [], node_data={"x": np.eye(3, dtype=int)[[0, 1]]})
+    assert sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
+        [alone]
+    ).capacities == ((0, 1),)
+    motif, arcs = (DRAWN[name](1, train=4, validation=2, test=2) for name in ("motif", "arcs"))
+    assert methods.ByRegions.fits(motif.train)
+    assert not methods.ByRegions.fits(arcs.train)
+    rule, graph = methods.CoreAndRest.of(motif.train), motif.train.graphs[0]
+    assert sum(map(len, (part.pairs for _, part in rule(graph).parts))) == graph.n_nodes * (graph.n_nodes - 1) // 2
+
+
+class Renamed(Blind):
+    """A method with a name that is taken."""
+
+
+class Twice(BenchmarkMethod):
+    name, certifies, trains = "twice", "a claim", False
+    what = Outcome(0, 3, 2)
+
+    def fit(self, train, validation, threat):
+        return Fitted({"": 1}, "", 0, 0)
+
+    def certify(self, objects, threat):
+        return Result(threat, (self.what,) * len(objects), None)
+
+
+def test_methods_of_ones_own_have_names_of_their_own_and_outcomes_that_fit(tmp_path, monkeypatch):
+    place = str(Path(__file__))
+    with pytest.raises(sc.InvalidParameterError, match="'blind', also a method of starcert"):
+        run_benchmark(Benchmark(**LITTLE | {"methods": (f"{place}:Renamed",)}), tmp_path / "a", progress=False)
+    setting = Benchmark(**LITTLE | {"methods": (f"{place}:Twice",), "threats": ("flips:3",)})
+    with pytest.raises(sc.StarcertError, match=r"test_benchmark\.py.*ValueError: outcome 0 is certified and broken at"):
+        run_benchmark(setting, tmp_path / "b", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"outcomes": (Outcome(2, 1),)}, "the answer must be a class from 0 to 1"),
+        ({"outcomes": (Outcome("1", 1),)}, "the answer must be a class"),
+        ({"outcomes": (Outcome(0, 1.5),)}, "sizes must be whole numbers"),
+        ({"outcomes": (Outcome(0, -3),)}, "sizes must be whole numbers"),
+        ({"outcomes": (Outcome(0, -1, 4),)}, "is certified and broken at size 4"),
+        ({"outcomes": ()}, "1 outcomes, one for each object, not 0"),
+        ({"alpha": 2}, "alpha must be between 0 and 0.5"),
+        ({"threat": "flips:2"}, "a Result about flips:3, not about 'flips:2'"),
+    ],
+)
+def test_records_that_cannot_be_true_are_refused(given, message):
+    fine = {"threat": "flips:3", "outcomes": (Outcome(0, 1, 2),), "alpha": None}
+    Result(**fine).check("flips:3", 1, 2)
+    with pytest.raises(ValueError, match=message):
+        Result(**fine | given).check("flips:3", 1, 2)
+
+
+def test_a_folder_is_not_continued_by_other_versions(tmp_path, monkeypatch):
+    setting = Benchmark(**LITTLE | {"methods": ("blind",), "threats": ("flips:1",)})
+    run_benchmark(setting, tmp_path / "out", progress=False)
+    monkeypatch.setattr(run, "versions", lambda: {"starcert": "0.0"})
+    with pytest.raises(sc.InvalidParameterError, match="versions: there"):
+        run_benchmark(setting, tmp_path / "out", progress=False)
+
+
+def test_methods_that_do_not_fit_the_data_are_named(tmp_path):
+    setting = Benchmark(**LITTLE | {"data": ("arcs",), "methods": ("regions",), "threats": ("flips:1",)})
+    with pytest.raises(sc.InvalidParameterError, match="fit the data"):
+        run_benchmark(setting, tmp_path / "out", progress=False)
+
+
+def test_settings_come_from_a_file_and_options(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('data = ["motif", "arcs"]\nfolds = 2\nsamples = 500\n')
+    setting = Benchmark.of(file, False, folds=3, seed=None)
+    assert (setting.data, setting.folds, setting.samples, setting.seed) == (("motif", "arcs"), 3, 500, 1)
+    assert Benchmark.of(None, True, data=["motif"]).folds == 1
+    assert len({part.name for part in setting.parts()}) == 2 * 3 * len(METHODS)
+    file.write_text("sampels = 5")
+    with pytest.raises(sc.StarcertError, match="no setting 'sampels'"):
+        Benchmark.of(file, False)
+    for wrong in (
+        {"data": ["motiv"]},
+        {"methods": ["magic"]},
+        {"threats": ["storms:1"]},
+        {"folds": 11},
+        {"models": ["svm"]},
+        {"data": "motif"},
+    ):
+        with pytest.raises(sc.InvalidParameterError):
+            Benchmark.of(None, False, **wrong)
+
+
+class Fixed(methods.TriedMethod):
+    """A method whose third try is best."""
+
+    settings = ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))
+
+    def model(self, setting, train, validation):
+        return Timed(setting, 1.0)
+
+    def judge(self, model, objects, threat, *, choosing=False):
+        return outcomes.Result(threat, (outcomes.Outcome(int(model[0] > 0.25), 1),) * len(objects), None)
+
+
+def test_methods_are_held_to_one_try_or_validation_chooses():
+    data = sc.datasets.Dataset([sc.Graph(2, [])] * 3, [1, 1, 1])
+
+    def fitted(only):
+        found = Fixed(Networks(Work(only=only))).fit(data, data, "flips:1")
+        return found.chosen, dict(found.tries), found.train_seconds
+
+    assert fitted(0) == ("0.3/0.3", {"0.1/0.1": 0, "0.2/0.2": 0, "0.3/0.3": 1}, 3)
+    assert [fitted(only) for only in (1, 3)] == [("0.1/0.1", {"0.1/0.1": 0}, 1), ("0.3/0.3", {"0.3/0.3": 1}, 1)]
+    for voters, (delete, _) in zip(methods.VOTERS, methods.ONE_WAY, strict=True):
+        assert 1 / voters == pytest.approx(1 - delete, rel=0.12)  # the same number of edges is seen, about
+    for wrong in (4, -1):
+        with pytest.raises(sc.InvalidParameterError, match="only"):
+            Benchmark(only=wrong)
+
+
+# Results of others --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 6), n_classes=2)
+    graphs = [sc.Graph(6, [(0, 1)]), sc.Graph.from_networkx(nx.complete_graph(6))]
+    found = sc.SmoothedClassifier(base, sc.Noise(pairs=0.2)).certify(graphs, samples=1_000, seed=1)
+    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(found, labels=[0, 0]))
+
+    def write(**given):
+        (tmp_path / "theirs.json").write_text(json.dumps({"method": "M", "data": "D", **given}))
+        return tmp_path / "theirs.json"
+
+    return write
+
+
+D = {"D": Classes((0, 0, 1), (), ("one", "two", "three"), (15, 15, 15))}
+
+
+def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
+    proved = read_theirs(theirs(certificates="certificates.json"), D)
+    assert (proved.standing, proved.objects, proved.certified[0]) == ("proved", 2, 0.5)
+    assert (proved.of, proved.alpha, proved.note) == (3, 0.01, "Noise: pairs Flip(0.2).")
+    unknown = read_theirs(theirs(certificates="certificates.json"), {})
+    assert (unknown.standing, unknown.certified) == ("as stated", proved.certified)
+    assert unknown.note.endswith("as stated: this benchmark has no data D to compare them with.")
+    stated = read_theirs(theirs(certified={"1": 0.9}, objects=7), D)
+    assert (stated.standing, stated.certified) == ("as stated", {1: 0.9})
+    folder = shutil.copytree(done[0], tmp_path / "copy")
+    run_benchmark(TINY, folder, theirs=[theirs(certified={"1": 0.9}, objects=7)], progress=False)
+    assert ">as stated</td>" in (folder / "index.html").read_text()
+
+
+def test_what_a_bound_from_outside_states_is_not_proved(theirs, monkeypatch):
+    monkeypatch.setattr(sc.archive.Archive, "stated_by", "a bound")
+    found = read_theirs(theirs(certificates="certificates.json", note="N"), D)
+    assert found.standing == "as stated"
+    assert found.note.startswith("N Noise")
+    assert found.note.endswith(". It follows from what a bound states, which is not proved.")
+
+
+def test_false_or_overstated_results_are_refused(theirs, tmp_path):
+    with pytest.raises(sc.StarcertError, match=r"0\.5000 is proved at size 0, and 0\.9000 is stated"):
+        read_theirs(theirs(certificates="certificates.json", certified={"0": 0.9}), D)
+    for wrong in ({}, {"certified": {"1": 2}, "objects": 1}, {"method": 3}, {"certified": {"1": 0.5}}):
+        with pytest.raises(sc.StarcertError, match="cannot be read"):
+            read_theirs(theirs(**wrong), D)
+    kept = json.loads((tmp_path / "certificates.json").read_text())
+    claims = json.dumps(kept)
+    larger = re.sub(r'"frontier": \[\[(\d+)\]\]', lambda found: f'"frontier": [[{int(found[1]) + 1}]]', claims)
+    assert larger != claims
+    (tmp_path / "certificates.json").write_text(larger)
+    with pytest.raises(sc.StarcertError, match="false"):
+        read_theirs(theirs(certificates="certificates.json"), D)
+
+
+# A method of one's own ----------------------------------------------------------------------------------------------
+
+
+def test_a_method_of_your_own_is_one_short_file(tmp_path, monkeypatch):
+    (block,) = [each for each in examples.blocks_of(PAGE.read_text()) if each.file == "edges.py"]
+    assert len(block.code.splitlines()) <= 60
+    monkeypatch.chdir(tmp_path)
+    Path("edges.py").write_text(block.code)
+    little = {name: list(value) if isinstance(value, tuple) else value for name, value in LITTLE.items()}
+    Path("run.toml").write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in little.items()))
+    words = ["benchmark", "run.toml", "--method", "blind", "--method", "edges.py:EdgeCount", "--workers", "1"]
+    found = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    lines = json.loads(Path("benchmark/benchmark.json").read_text())["lines"]
+    assert {line["method"] for line in lines} == {"blind", "edge count"}
+    assert all((cell["gain"] is None) == (line["method"] == "blind") for line in lines for cell in line["cells"])
+    with open("edges.py", "a", encoding="utf-8") as file:
+        file.write("# another one\n")
+    with pytest.raises(sc.InvalidParameterError, match="code"):
+        CliRunner().invoke(app, words, catch_exceptions=False)

@@ -1,0 +1,55 @@
+"""The benchmarks of the studies: settings that can be run, and the corrected blind head, a method in a file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.runs.user_code import Reference
+
+pytest.importorskip("torch_geometric")
+pytest.importorskip("sklearn")
+
+from starcert.benchmark.methods import BenchmarkMethod
+from starcert.benchmark.run import Benchmark
+from starcert.benchmark.work import DRAWN, Networks, Work
+
+FOLDER = Path(__file__).parents[2] / "studies" / "benchmarks"
+FILE = FOLDER / "corrected.py"
+Corrected = Reference.parse(f"{FILE}:Corrected", FOLDER, "methods").load(BenchmarkMethod)
+
+
+def test_a_blind_head_with_a_correction_tries_every_attack():
+    rng = np.random.default_rng(0)
+    atoms = np.eye(3, dtype=int)[rng.integers(0, 3, (20, 5))]
+    graphs = [sc.Graph(5, [(0, 1), (1, 2), (3, 4)][: 1 + k % 3], node_data={"x": x}) for k, x in enumerate(atoms)]
+    data = sc.datasets.Dataset(graphs, np.arange(20) % 2)
+    made = Corrected(Networks(Work(max_epochs=2, steps=10)))
+    fitted = made.fit(data, data, "deletions:1")
+    assert (len(fitted.tries), fitted.chosen in fitted.tries) == (3, True)
+    found = made.certify(graphs[:4], "deletions:15")
+    assert (found.alpha, found.asked, len(found.outcomes)) == (None, 2, 4)
+    network, logits_of = made.fitted
+    assert len(network.some) == len(made.best)
+    bare = [sc.Graph(5, [], node_data=graph.node_data) for graph in graphs]
+    assert np.array_equal(logits_of(graphs), logits_of(bare))  # the head is blind
+    assert Corrected.fits(data)
+    assert not Corrected.fits(sc.datasets.Dataset(graphs, np.arange(20) % 3))
+    assert not Corrected.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.toml")))
+def test_every_file_of_settings_can_be_run(name, tmp_path, monkeypatch):
+    for file in ("cora_ml.npz", "citeseer.npz"):
+        (tmp_path / file).touch()
+    monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
+    setting = Benchmark.of(FOLDER / f"{name}.toml", False)
+    setting.check_names()
+    for group in setting.methods:
+        assert any(made.of_nodes == name.startswith("nodes") for made in setting._group(group))
+
+
+def test_settings_beside_the_method_find_it(tmp_path):
+    file = FOLDER / "bonds_gain.toml"
+    assert Benchmark.of(file, True).methods[1].endswith("studies/benchmarks/corrected.py:Corrected")
