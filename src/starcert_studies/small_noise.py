@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from starcert.math.deep import Pools, forecast_votes
 
 import starcert as sc
 from starcert.classifiers import from_dense
 from starcert.datasets import Dataset, tu
-from starcert.math.deep import Pools, forecast_votes
 from starcert.math.frontier import levels_of
 from starcert.math.limits import AlphaShares
 from starcert.math.pooling import level_weight

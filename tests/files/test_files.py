@@ -90,6 +90,11 @@ def test_kept_files_of_every_kind_are_still_proved(path):
     assert (found.verdict, found.mismatches) == ("consistent" if is_exact else "proved", ())
 
 
+def test_a_file_that_holds_what_was_removed_is_refused_with_the_version_to_use():
+    with pytest.raises(ArchiveError, match=r"rests on deep votes, .* Verify it with starcert 0\.2\.0\.$"):
+        archives.verify(Path(__file__).with_name("refused") / "version_0_2_0" / "deep.json")
+
+
 @same_digits
 @pytest.mark.parametrize(
     ("name", "world"),

@@ -196,12 +196,11 @@ class SmoothedClassifier(SmoothedEstimator):
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed = weighing is not None
-        deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
-        if self.fallback is not None and weighing is not None and (weighing.collective or weighing.deep_samples):
-            hint = "Leave out collective and deep_samples."
+        if self.fallback is not None and weighing is not None and weighing.collective:
+            hint = "Leave out collective."
             raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
         plan, drawing = how.plan, plan_of(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
@@ -229,7 +228,6 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
-            "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
             "fallback": "" if job.blind is None else str(job.blind),
         }
@@ -270,7 +268,6 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
-                    deep=deep,
                     max_flips=max_flips,
                     store=store,
                     executor=run.executor,

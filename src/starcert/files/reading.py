@@ -47,6 +47,9 @@ MISSING = (
     "What evidence certifies or breaks is proved from {name}, which is not beside the file. Without it, certificates "
     "are those of the counts of votes (p_A) alone."
 )
+GONE = {"deep_votes": "deep votes"}
+"""Members of files of earlier versions, and what this version can no longer prove."""
+
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
 
@@ -139,16 +142,20 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         *("provenance", "graphs"),
         optional=(
             *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
-            "deep_votes",
+            *GONE,
         ),
     )
+    for name, what in GONE.items():
+        if name in top:
+            raise MalformedError(
+                f"it rests on {what}, which this version no longer proves. Verify it with starcert 0.2.0."
+            )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    many, about, deep = 2 if "together" in top else 1, str(threat or ""), "deep_votes" in top
-    whole.check("evidence" in top or not deep, "have 'deep_votes' with evidence alone")
-    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "deep": deep, "threat": about}
+    many, about = 2 if "together" in top else 1, str(threat or "")
+    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "threat": about}
     sentence = says(together=many, bound=bound, noise=noise, **kind)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
@@ -165,12 +172,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     evidence = None
     if "evidence" in top:
         listed = None if asked is None else [each.counts for each in asked]
-        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed, deep=deep)
+        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
         evidence = evidence_from_json(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
-    if deep and any(kept):
-        number = sum(found.deep.total for found in kept if found is not None and found.deep is not None)
-        top["deep_votes"].check(top["deep_votes"].whole(MAX_VOTES) == number, f"be the {number:,} of the side file")
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")

@@ -106,11 +106,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "threat": threat_asked(archive.certificates),
         "left_out": findings.without_attacks(archive, found.words),
         "together": findings.changed_together(archive),
-        "deep": archive.deep_votes is not None,
-        "advice": [
-            *findings.deep_votes_used(archive, found.words),
-            *findings.votes_to_settle(findings.by_size(archive), found.words),
-        ],
+        "advice": findings.votes_to_settle(findings.by_size(archive), found.words),
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base, worth)),
         "notices": [*found.notices, *(() if worth is None else worth.notices)],
