@@ -137,19 +137,18 @@ def evidence_from_json(
 
 
 def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, list[Claims]]:
+    for name, what in GONE.items():
+        if name in whole.mapping():
+            raise MalformedError(
+                f"it rests on {what}, which this version no longer proves. Verify it with starcert 0.2.0."
+            )
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
         optional=(
             *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
-            *GONE,
         ),
     )
-    for name, what in GONE.items():
-        if name in top:
-            raise MalformedError(
-                f"it rests on {what}, which this version no longer proves. Verify it with starcert 0.2.0."
-            )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
