@@ -28,7 +28,6 @@ from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.fallback import Fallback
-from starcert.certificates.old_keywords import with_old_keywords
 from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.identity import identity
@@ -118,7 +117,6 @@ class SmoothedClassifier(SmoothedEstimator):
     def _blind_answers(self) -> Callable[[Job], BlindAnswers] | None:
         return None if self.fallback is None else partial(self.fallback.answers, classes=self._class_labels)
 
-    @with_old_keywords
     def vote(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -152,7 +150,6 @@ class SmoothedClassifier(SmoothedEstimator):
         with run.opened() as store:
             return draw_votes(run, plan, store, record=record)
 
-    @with_old_keywords
     def certify(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -274,7 +271,6 @@ class SmoothedClassifier(SmoothedEstimator):
                     advance=advance,
                 )
 
-    @with_old_keywords
     def predict(
         self,
         graphs: Sequence[GraphLike] | Problem,

@@ -200,7 +200,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         if not states_margins(votes):
             problem = "'margins' does not belong there: it is for three classes and more, with selection votes."
             raise MalformedError(problem)
-        top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
+        top["margins"].check(top["margins"].value == "chosen", "be 'chosen'")
+    elif states_margins(votes):
+        raise MalformedError("it rests on the margins of version 0.1.0. Verify it with starcert 0.2.0.")
     provenance = top["provenance"].members(*top["provenance"].mapping())
     archive = Archive(
         noise=noise,
@@ -217,7 +219,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         provenance={name: text.text() for name, text in provenance.items()},
         boxes=boxes,
         together=together,
-        all_classes="margins" not in top,  # version 0.1.0 took the multi-class margin everywhere, and said nothing
         evidence=evidence,
         nodes=_all_or_none(indices, "node"),
         bound=bound,

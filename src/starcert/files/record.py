@@ -73,7 +73,6 @@ class Archive:
     provenance: Mapping[str, str]  # the versions that made it
     boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
     together: int = 1  # how many certificates alpha is the joint failure probability of; 1: of each by itself
-    all_classes: bool = False  # whether alpha is spent on bounds of all classes, as version 0.1.0 did everywhere
     # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
     nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
@@ -111,7 +110,6 @@ class Archive:
             "capacities": tuple(capacities),
             "boxes": tuple(map(_intersection, capacities, boxes)),
             # Where nothing is chosen it makes no difference: one word for one thing.
-            "all_classes": self.all_classes and states_margins(self.votes),
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
@@ -286,7 +284,7 @@ class Archive:
             return Bounds(*given, self.votes.blind)
         if self.bound == ANYTIME:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
-        return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
+        return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together)
 
     def _verdicts(self, row: int, one: Certificate, grouped: GroupedOnce) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
@@ -346,7 +344,8 @@ class Archive:
 def states_margins(votes: Votes) -> bool:
     """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
 
-    Version 0.1.0 took the multi-class margin there, and said nothing. With a fallback none is chosen.
+    Version 0.1.0 took the multi-class margin there, and said nothing: its files are refused. With a fallback none is
+    chosen.
     """
     return votes.selection is not None and votes.counts.shape[1] > 2 and votes.blind is None
 

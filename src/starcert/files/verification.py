@@ -167,9 +167,7 @@ def verify(
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
     verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
-    all_classes = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
-    )
+    all_classes = spends_on_all_classes(archive.votes, alpha=archive.counts_alpha, family_size=archive.together)
     try:
         certificates = archive.certificates
     except InvalidParameterError as error:  # votes at attacked graphs that are not there

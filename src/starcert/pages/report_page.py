@@ -341,9 +341,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     counts, labels = archive.votes.counts, archive.certificates.labels
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
-    everything = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
-    )
+    everything = spends_on_all_classes(archive.votes, alpha=archive.counts_alpha, family_size=archive.together)
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
     wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))
