@@ -20,12 +20,12 @@ from selenium.webdriver.support.ui import WebDriverWait
 from starcert_studies.arcs import Arcs
 from starcert_studies.digits import Digits
 from starcert_studies.reproduce import reproduce
+from threats_page import write_page
 
 import examples
 import starcert as sc
 from kind_pictures import draw_kinds
 from starcert.pages.plots.drawing import style
-from threats_page import write_page
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"

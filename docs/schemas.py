@@ -246,7 +246,6 @@ def _meanings() -> dict[str, Schema]:
         "audit": Audit.__doc__,
         "threat": Archive.threat.__doc__,
         "listed": archive["asked"],
-        "deep_votes": Archive.deep_votes.__doc__,
     }
     question, together = attribute_docs(Question), attribute_docs(CollectiveClaim)
     graph = {

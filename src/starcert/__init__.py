@@ -12,7 +12,6 @@ from starcert import pages as report
 from starcert.certificates import metrics
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.choose_threshold import choose_threshold
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.estimator import ABSTAIN
 from starcert.certificates.exact import ExactClassifier
@@ -54,7 +53,7 @@ __all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Cat
            "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
            "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
            "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
-           "baselines", "certify", "choose_threshold", "classifiers", "clopper_pearson", "datasets", "display",
+           "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
            "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats", "transforms"]  # fmt: skip
 

@@ -74,7 +74,7 @@ same_digits = pytest.mark.skipif(
 
 
 @same_digits
-@pytest.mark.parametrize("name", ["two_classes", "three_classes", "three_classes_same_votes"])
+@pytest.mark.parametrize("name", ["two_classes", "three_classes_same_votes"])
 def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_path, name):
     old = Path(__file__).parent / "version_0_1_0" / f"{name}.json"
     archives.write(tmp_path / "again.json", archives.read(old))
@@ -90,12 +90,20 @@ def test_kept_files_of_every_kind_are_still_proved(path):
     assert (found.verdict, found.mismatches) == ("consistent" if is_exact else "proved", ())
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("version_0_2_0/deep", "deep votes"), ("version_0_1_0/three_classes", "margins of version 0.1.0")],
+)
+def test_a_file_that_rests_on_what_was_removed_is_refused_with_the_version_to_use(name, what):
+    with pytest.raises(ArchiveError, match=rf"rests on (the )?{what}.* Verify it with starcert 0\.2\.0\.$"):
+        archives.verify(Path(__file__).with_name("refused") / f"{name}.json")
+
+
 @same_digits
 @pytest.mark.parametrize(
     ("name", "world"),
     [
         ("two_classes", archive_worlds.two_classes),
-        ("three_classes", lambda: archive_worlds.three_classes(all_classes=True)),
         ("three_classes_same_votes", lambda: archive_worlds.three_classes(selection=False)),
     ],
 )
@@ -111,7 +119,6 @@ def test_a_file_says_how_alpha_was_spent_only_where_that_is_new(tmp_path):
         "same votes": (archive_worlds.three_classes(selection=False), {}),
         "chosen": (archive_worlds.three_classes(), {"margins": "chosen"}),
         "joint": (archive_worlds.three_classes(family="all"), {"margins": "chosen", "together": 2}),
-        "as before": (archive_worlds.three_classes(all_classes=True), {}),
     }
     for archive, expected in new.values():
         archives.write(tmp_path / "c.json", archive)

@@ -1,7 +1,7 @@
 """Verification: true files are proved, each claim that is changed is found, and the votes decide, not the claims."""
 
 import json
-from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import archive_worlds
@@ -13,7 +13,7 @@ import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
 from starcert.files.checker.arithmetic import PROVERS
-from starcert.math.confidence import bounds_of
+from starcert.math.limits import upper_limit
 from starcert.system.errors import ArchiveError, PrecisionError
 
 
@@ -25,14 +25,13 @@ def test_what_starcert_writes_is_proved_again(tmp_path, world):
     assert "proved. Every claim about" in str(result)
 
 
-@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"all_classes": True}], ids=repr)
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}], ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
 def test_many_random_votes(tmp_path, n_classes, spent):
     votes = archive_worlds.random_votes(40, n_classes, seed=n_classes)
     bounds = sc.clopper_pearson(votes, family=spent.get("family", "each"))
     noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.4))
     archive = archives.Archive.from_result(sc.certify(bounds, noise, max_radius=(4, 5, 6)))
-    archive = replace(archive, all_classes="all_classes" in spent)
     assert archives.verify(written(tmp_path, archive)).verdict == "proved"
     if n_classes in (3, 5) and not spent:
         assert {one.margin_kind for one in archive.certificates} == {"two-class", "multi-class"}
@@ -278,7 +277,7 @@ def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
     votes = sc.Votes([[9_000, 500, 500]], selection=[[100, 0, 0]])
     archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4)))
     path = written(tmp_path, archive)
-    other = bounds_of(votes, alpha=0.01, family_size=1, all_classes=True).other[0]
+    other = upper_limit(500, 10_000, Fraction(0.01) / 3)
     assert found(tampered(path, 0, other=other)) == [(0, "other", "false")]
     assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin", "false")]
     # Chosen on other selection votes it would be true, and then the bound on the class itself is not.

@@ -17,7 +17,7 @@ from starcert.certificates.metrics import (
     shares_by_axis,
 )
 from starcert.files import Archive
-from starcert.math.confidence import bounds_of, spends_on_all_classes
+from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
@@ -72,14 +72,6 @@ def test_the_margin_is_chosen_without_a_look_at_the_estimation_votes():
     ]
     assert 20 < chosen[0].sum() < 180
     assert all((each == chosen[0]).all() for each in chosen)
-
-
-def test_bounds_of_all_classes_everywhere_are_the_rule_of_version_0_1_0():
-    votes = sc.Votes([[90, 5, 5], [99, 1, 0]], selection=[[9, 0, 0], [9, 0, 0]])
-    before = bounds_of(votes, alpha=0.02, family_size=1, all_classes=True)
-    share = Fraction(0.02) / 3
-    assert before.failure.tolist() == [upper_limit(10, 100, share), upper_limit(1, 100, share)]
-    assert before.other.tolist() == [upper_limit(5, 100, share), upper_limit(1, 100, share)]
 
 
 def test_all_bounds_together_have_an_exact_share_each():

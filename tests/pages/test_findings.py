@@ -1,12 +1,8 @@
 import pytest
-from archive_worlds import two_classes
-from deep_archives import RING, deep_world
 from report_worlds import ONE, PARTITIONS, TWO, world
 
 import starcert as sc
-from starcert.objects.binding import bind_all
-from starcert.pages import write_report
-from starcert.pages.findings import deep_votes_used, fixed_pairs
+from starcert.pages.findings import fixed_pairs
 from starcert.pages.report_page import page_data
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
@@ -116,25 +112,3 @@ def test_too_few_samples_on_one_axis_are_told_even_if_another_is_certified():
     assert "rest" not in text
     # Where nothing can be flipped there is nothing to certify.
     assert found(noise, [SURE, LEAN, LEAN], max_radius=(0, 5), **told)[1] == {}
-
-
-def test_deep_votes_are_counted_with_what_they_settle():
-    (said,) = deep_votes_used(deep_world("for certain"))
-    assert said == (
-        "Deep votes, copies with few flips or with more than the noise makes: 10,000 on 1 graph that plain votes leave "
-        "open. Of the levels looked at with them, 1 are certified, 1 broken and 0 open."
-    )
-    (said,) = deep_votes_used(deep_world("rewire"))
-    assert "Of the sizes looked at with them, 1 are certified" in said
-    assert not list(deep_votes_used(two_classes()))
-
-
-@pytest.mark.parametrize("name", ["for certain", "rewire"])
-def test_the_report_says_which_votes_were_used(tmp_path, name):
-    archive = deep_world(name)
-    write_report(tmp_path / "report.html", archive, bind_all([RING], archive.noise, None))
-    page = (tmp_path / "report.html").read_text()
-    assert "Deep votes, copies with few flips" in page
-    assert "With another number of deep votes (deep_samples), or with deep votes and another threat: no." in page
-    assert "by weighing" in page
-    assert "9,334 deep votes, and all 666 copies with 1 or 2 flips" in page

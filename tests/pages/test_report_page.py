@@ -188,7 +188,7 @@ def test_probabilities_are_rounded_against_ourselves(tmp_path):
     assert json.loads(written(tmp_path, replace(archive, alpha=1e-7), sites).scripts[0])["holds"] == "0.9999999"
 
 
-@pytest.mark.parametrize("spent", [{}, {"together": 50}, {"all_classes": True}], ids=repr)
+@pytest.mark.parametrize("spent", [{}, {"together": 50}], ids=repr)
 def test_more_samples_spend_alpha_as_the_certificates_did(spent):
     """One graph whose margin is the two-class one, one with the multi-class margin."""
     counts = [[1000, 0, 0], [600, 200, 200]]

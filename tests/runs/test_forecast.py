@@ -42,14 +42,6 @@ def test_a_run_says_what_to_expect_before_its_table(project, here):
     assert dry.splitlines()[2:] == [needed, empty, fixed]
 
 
-def test_deep_votes_count(project, here):
-    asked = ("--evidence", "--own-samples", 0, "--deep-samples", 700, "--threat", "flips:2", "--dry-run")
-    _, out, _ = here("certify", "run.toml", *asked)
-    assert "6 graphs, at most 1,200 votes each, deep ones included: about " in out
-    _, out, _ = here("certify", "run.toml", *(50 if each == 0 else each for each in asked))
-    assert "6 graphs, at most 1,250 votes each, deep ones and those at attacked ones included: about " in out
-
-
 def test_only_what_is_still_to_be_drawn_counts_and_nothing_is_said_when_all_is_there(project, here):
     few = ("--plan", "decided", "--samples", 200)  # more votes may follow
     assert here("certify", "run.toml", *few)[0] == 0

@@ -221,25 +221,6 @@ def test_a_threat_is_read_written_and_compared(run, tmp_path):
         check_options({"threat": "two"}, SETTINGS)
 
 
-def test_deep_samples_belong_to_evidence(run, tmp_path):
-    values = read_run_file(run).values
-    plain = run_settings(values)
-    assert (plain.deep_samples, "deep" in run_file_text(RunRecord(plain, {}), folder=tmp_path)) == (0, False)
-    settings = run_settings(values, check_options({"evidence": True, "deep_samples": 500}, SETTINGS))
-    text = run_file_text(RunRecord(settings, {}), folder=run.parent)
-    assert "deep_samples = 500" in text.splitlines()
-    for there in (text, text.replace("evidence = true", "").replace("deep_samples = 500", "") + SMALL_TABLE):
-        run.write_text(there)
-        back = read_run_file(run).values
-        assert run_settings({**back, "out": settings.out}) == settings
-        assert run_settings(back, check_options({"evidence": False}, SETTINGS)).deep_samples == 0
-    with pytest.raises(InvalidParameterError, match=r"'deep_samples' must be left out without evidence\. .*--evidence"):
-        run_settings(values, check_options({"deep_samples": 5}, SETTINGS))
-
-
-SMALL_TABLE = "\n[evidence]\ndeep_samples = 500\n"
-
-
 def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_path):
     values = read_run_file(run).values
     plain = run_settings(values)

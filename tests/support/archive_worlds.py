@@ -55,16 +55,12 @@ def two_classes() -> Archive:
     )
 
 
-def three_classes(selection: bool = True, all_classes: bool = False, **spent: str) -> Archive:
-    """The first graph is decided by the multi-class margin, the second by the two-class one.
-
-    With `all_classes`, alpha is spent as version 0.1.0 did.
-    """
+def three_classes(selection: bool = True, **spent: str) -> Archive:
+    """The first graph is decided by the multi-class margin, the second by the two-class one."""
     counts = [[6_000, 2_500, 1_500], [9_500, 500, 0]]
     votes = sc.Votes(counts, selection=[[60, 25, 15], [95, 5, 0]] if selection else None)
     bounds = sc.clopper_pearson(votes, **spent)
-    archive = Archive.from_result(sc.certify(bounds, sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
-    return dataclasses.replace(archive, all_classes=all_classes)
+    return Archive.from_result(sc.certify(bounds, sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
 
 
 def four_regions() -> Archive:
@@ -83,7 +79,6 @@ COUNTS = [
     three_classes,
     lambda: three_classes(selection=False),
     lambda: three_classes(family="all"),
-    lambda: three_classes(all_classes=True),
     four_regions,
 ]
 """Archives without evidence."""

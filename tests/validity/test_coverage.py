@@ -1,12 +1,15 @@
 """Confidence bounds hold as often as they promise, class selection included."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.math.confidence import bounds_of, spends_on_all_classes
+from starcert.math.confidence import spends_on_all_classes
+from starcert.math.limits import upper_limit
 
 REPETITIONS = 10_000
 
@@ -122,7 +125,11 @@ def test_choosing_the_margin_on_the_estimation_votes_would_break_the_promise():
     counts = np.random.default_rng(7).multinomial(10_000, p, size=repetitions)
     votes = sc.Votes(counts, selection=[[9, 0, 0]] * repetitions)
     two_class = wrong(sc.clopper_pearson(votes, alpha=alpha), p)
-    multi_class = wrong(bounds_of(votes, alpha=alpha, family_size=1, all_classes=True), p)
+    share = Fraction(alpha) / 3
+    against, rivals = 10_000 - counts[:, 0], counts[:, 1:].max(axis=1)
+    failure, other = (np.array([upper_limit(n, 10_000, share) for n in each.tolist()]) for each in (against, rivals))
+    bounds = sc.clopper_pearson(votes, alpha=alpha)
+    multi_class = wrong(replace(bounds, failure=failure, other=np.minimum(other, failure)), p)
     assert two_class.mean() <= most_often(alpha, repetitions)
     assert multi_class.mean() <= most_often(alpha, repetitions)
     assert (two_class | multi_class).mean() > most_often(alpha, repetitions)

@@ -66,41 +66,6 @@ def test_one_capital_keeps_delta_in_the_worst_case_of_two_stages():
     assert 0.95 * DELTA < worst_case(one_capital) <= DELTA
 
 
-def three_stages(passes):
-    """The largest probability to pass with a fair bet on shared votes, one on deep votes and one on own votes.
-
-    Bets are on a coarse grid: each multiplies the capital or loses all of it, or leaves it as it is.
-    """
-    bets = [
-        FAIR_BETS[0],
-        *({high: 1 / high, Fraction(0): 1 - 1 / high} for high in (2, 4, 8, Fraction(43, 4), 16, 32, 64, 128, 255)),
-    ]
-
-    def reaches(*capitals):
-        if passes(*capitals):
-            return Fraction(1)
-        if len(capitals) == 3:
-            return Fraction(0)
-        return max(sum(chance * reaches(*capitals, Fraction(each)) for each, chance in bet.items()) for bet in bets)
-
-    return reaches()
-
-
-def test_one_capital_keeps_delta_in_the_worst_case_of_three_stages():
-    def logarithms(capitals):
-        return with_reserve(np.array([LOGARITHMS[each] for each in capitals[:2]]))
-
-    def one(*capitals):
-        return int(logarithms(capitals).sum()) + sum(LOGARITHMS[each] for each in capitals[2:]) >= needed(DELTA)
-
-    def any_of_them(*capitals):
-        """A negative control: each of the bets may pass by itself."""
-        return max([0, *logarithms(capitals), *(LOGARITHMS[each] for each in capitals[2:])]) >= needed(DELTA)
-
-    assert 0.8 * DELTA < three_stages(one) <= DELTA
-    assert three_stages(any_of_them) > 2 * DELTA
-
-
 def test_two_capitals_spend_half_as_much_again():
     assert 1.4 * DELTA < worst_case(two_capitals) <= 1.5 * DELTA
 

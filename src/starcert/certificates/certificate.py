@@ -35,7 +35,6 @@ from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
-    from starcert.math.deep_votes import DeepVotes
     from starcert.math.listed import AttackList
 
 Limits: TypeAlias = tuple[int, ...] | None
@@ -66,9 +65,8 @@ class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
-    in all; None: there were to be none), the most flips of a level that was looked at, the attacks of a threat that
-    lists them, size after size (if there are any, sizes were looked at instead of levels), and deep votes, at most
-    `max_deep`.
+    in all; None: there were to be none), the most flips of a level that was looked at, and the attacks of a threat that
+    lists them, size after size (if there are any, sizes were looked at instead of levels).
     """
 
     axes: tuple[AttackAxis, ...]
@@ -76,8 +74,6 @@ class Grounds(NamedTuple):
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
     attacks: AttackList | None = None
-    deep: DeepVotes | None = None
-    max_deep: int = 0
 
 
 @dataclass(frozen=True)

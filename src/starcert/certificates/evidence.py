@@ -19,8 +19,7 @@ from math import prod
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
-from starcert.certificates.deep import AnyEvidence, DeepLevel, DeepSource, DrawnDeep, by_weighing
-from starcert.certificates.open_level import OpenLevel
+from starcert.certificates.open_level import AnyEvidence, OpenLevel, by_weighing
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis
@@ -50,7 +49,6 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
-    deep: int = 0,
     max_flips: int | None = None,
     store: VoteStore | None = None,
     executor: Executor | None = None,
@@ -59,8 +57,7 @@ def with_evidence(
     """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
-    versions of a graph, and at most `deep` deep ones, shared evenly by its targets; levels of more than `max_flips`
-    flips in all are not looked at.
+    versions of a graph, shared evenly by its targets; levels of more than `max_flips` flips in all are not looked at.
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
@@ -73,16 +70,11 @@ def with_evidence(
         # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried; clean answers can.
         attacked = record is not None and (record.complete or share > 0 or one.asked is None)
         if attacked or (record is not None and one.abstained):
-            axes, own, further = axes_by_object(one.object), None, None
+            axes, own = axes_by_object(one.object), None
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            if attacked and (deep_share := deep // job.n_targets(one.object)):
-                further = DrawnDeep(job, one, axes, most=deep_share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, grouped=grouped)
-            verdicts = judge(one, votes.row(row), axes, own=own, deep=further)
-            if further is not None and further.votes is not None:
-                drawn += further.most
-                against[one.object] = against.get(one.object, {}) | further.audited()
+            verdicts = judge(one, votes.row(row), axes, own=own)
             if verdicts.shown is not None:
                 verdicts = verdicts.on(job.sites[one.object])
             if own is not None and verdicts.own_votes:
@@ -108,7 +100,6 @@ def verdicts_of(
     *,
     alpha: float,
     own: AttackVotes | None,
-    deep: DeepSource | None = None,
     max_flips: int | None = None,
     asked: Question | None = None,
     grouped: GroupedOnce | None = None,
@@ -126,7 +117,7 @@ def verdicts_of(
         levels[zero] = _clean_verdict(votes, one.label, shares.certified)
         if levels[zero].kind == "certified":
             frontier = Frontier((zero,), tuple(sorted(levels_of(1, evidence.box))), verified=True)
-    find = partial(find_verdicts, own=own, deep=deep, label=one.label, alpha=alpha, broken=shares.broken)
+    find = partial(find_verdicts, own=own, label=one.label, alpha=alpha, broken=shares.broken)
     if asked is None:
         found = find(evidence, frontier, max_flips=max_flips)
         return replace(found, levels=levels | dict(found.levels))
@@ -164,7 +155,6 @@ def find_verdicts(
     frontier: Frontier,
     *,
     own: AttackVotes | None,
-    deep: DeepSource | None = None,
     label: int,
     alpha: float,
     broken: Fraction,
@@ -172,8 +162,8 @@ def find_verdicts(
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
 
-    Levels that the votes on the clean object leave open are broken by votes at the most dangerous attacks, or have deep
-    votes next, and then votes at attacked objects.
+    Levels that the votes on the clean object leave open are broken by votes at the most dangerous attacks, or settled
+    by votes at all that are open.
     `alpha` is the probability that anything certified or broken is not, counts included; `broken` its part for what is
     broken. Without votes at attacked objects (`own`) nothing is broken.
     """
@@ -184,7 +174,7 @@ def find_verdicts(
     heapq.heapify(waiting)
     incomplete = frontier.incomplete
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
-    grounds = Grounds(evidence.axes, left, tallies, max_flips, max_deep=0 if deep is None else deep.most)
+    grounds = Grounds(evidence.axes, left, tallies, max_flips)
     if not frontier.radii:  # not even the clean answer is certain
         return Verdicts(alpha, {}, frontier, grounds=grounds)
     known: dict[tuple[object, ...], Attack] = {}
@@ -198,9 +188,7 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else OpenLevel(evidence, level, own, label, known)
-        further = None if deep is None else DeepLevel(evidence, level, deep, max_flips)
-        verdict = _verdict(evidence, level, search, broken, further)
-        levels[level] = verdict if further is None else further.explained(verdict)
+        levels[level] = _verdict(evidence, level, search, broken)
         if levels[level].kind != "certified":
             continue
         for axis, limit in enumerate(evidence.box):
@@ -213,7 +201,7 @@ def find_verdicts(
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
     joined = extended_frontier(frontier, levels, evidence.box, incomplete)
-    return Verdicts(alpha, levels, joined, drawn, grounds._replace(deep=evidence.deep))
+    return Verdicts(alpha, levels, joined, drawn, grounds)
 
 
 def extended_frontier(counted: Frontier, levels: Mapping[Level, Verdict], box: Level, incomplete: str) -> Frontier:
@@ -233,9 +221,7 @@ def extended_frontier(counted: Frontier, levels: Mapping[Level, Verdict], box: L
     return found
 
 
-def _verdict(
-    evidence: AnyEvidence, level: Level, search: OpenLevel | None, broken: Fraction, deep: DeepLevel | None = None
-) -> Verdict:
+def _verdict(evidence: AnyEvidence, level: Level, search: OpenLevel | None, broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
     if not evidence.possible(level):
         return Verdict("certified", evidence.nothing_to_weigh)
@@ -247,15 +233,6 @@ def _verdict(
         if weighed[-1].proved:
             return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
     share = broken / prod((r + 1) * (r + 2) for r in level)
-    if deep is not None:
-        share /= 2  # a break may be sought twice: few votes find most of them, and save the deep ones
-        if search is not None and evidence.deep is None and (found := search.find_breaking_attack(weighed[-1], share)):
-            return found
-        if (further := deep.weighed()) is not None:
-            weighed = [*(each for each in weighed if each.scheme != further.scheme), further]
-            early = [each.scheme for each in weighed]
-            if (verdict := deep.verdict(further)) is not None:
-                return verdict
     if search is None:
         verdict = _left_open(weighed)
     else:

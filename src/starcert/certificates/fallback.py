@@ -49,7 +49,7 @@ class Fallback:
             or target that is certified, in the words of the classifier or by number. Where the nodes of one graph are
             classified, answers for all its nodes will do.
         threshold: the probability that another class must exceed, from 1/2 to below 1; larger ones lean on the blind
-            answer. Choose it on validation objects (`choose_threshold`), never on those that are certified.
+            answer. Choose it on validation objects, never on those that are certified.
 
     Example:
         >>> import networkx as nx

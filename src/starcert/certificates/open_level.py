@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, sqrt
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.attack_axes import first_choices
 from starcert.certificates.certificate import Verdict
-from starcert.certificates.deep import AnyEvidence, by_weighing
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.votes import AttackVotes
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
-from starcert.math.evidence import Level, Weighed
+from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
+from starcert.math.listed import ListedEvidence
 from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
+
+AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 
 # An attack that is not settled after 2¹⁶ votes is too close to call.
 LOOKS = *OWN_ENDS[1:-1], *sorted({OWN_ENDS[-1] * round(2 ** (half / 2)) for half in range(21)})  # to settle attacks
@@ -240,3 +243,8 @@ def _votes_needed(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
     missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE
     looks = np.array(LOOKS)
     return int(looks[np.minimum(np.searchsorted(looks, missing / speed), len(looks) - 1)].sum())
+
+
+def by_weighing(number: int) -> str:
+    """The reason for a verdict."""
+    return f"by weighing {number:,} attack{'s' * (number > 1)}"

@@ -28,7 +28,6 @@ from starcert.certificates.decided_plan import DecidedPlan
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.fallback import Fallback
-from starcert.certificates.old_keywords import with_old_keywords
 from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.identity import identity
@@ -118,7 +117,6 @@ class SmoothedClassifier(SmoothedEstimator):
     def _blind_answers(self) -> Callable[[Job], BlindAnswers] | None:
         return None if self.fallback is None else partial(self.fallback.answers, classes=self._class_labels)
 
-    @with_old_keywords
     def vote(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -152,7 +150,6 @@ class SmoothedClassifier(SmoothedEstimator):
         with run.opened() as store:
             return draw_votes(run, plan, store, record=record)
 
-    @with_old_keywords
     def certify(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -196,12 +193,11 @@ class SmoothedClassifier(SmoothedEstimator):
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighed = weighing is not None
-        deep = 0 if weighing is None else weighing.deep_samples
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if weighed:
             _warn_of_no_evidence(problem)
-        if self.fallback is not None and weighing is not None and (weighing.collective or weighing.deep_samples):
-            hint = "Leave out collective and deep_samples."
+        if self.fallback is not None and weighing is not None and weighing.collective:
+            hint = "Leave out collective."
             raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
         plan, drawing = how.plan, plan_of(samples, how.selection_samples)
         used = choose_bound(bound, plan, self.n_classes)
@@ -229,7 +225,6 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
-            "deep": f"{deep:,} for {asked}" if deep else "",
             "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
             "fallback": "" if job.blind is None else str(job.blind),
         }
@@ -270,14 +265,12 @@ class SmoothedClassifier(SmoothedEstimator):
                     job,
                     alpha=alpha,
                     most=max_own,
-                    deep=deep,
                     max_flips=max_flips,
                     store=store,
                     executor=run.executor,
                     advance=advance,
                 )
 
-    @with_old_keywords
     def predict(
         self,
         graphs: Sequence[GraphLike] | Problem,

@@ -204,7 +204,6 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
         *([f"{further:,} further radii of two flips are not shown here: the report has them."] if further else []),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
         *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
-        *findings.deep_votes_used(archive, words),
         *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import BinaryIO, overload
 
@@ -22,7 +22,6 @@ from numpy.lib import format as npy
 
 from starcert.certificates.certificate import Verdicts
 from starcert.certificates.votes import OwnTally
-from starcert.files.deep_votes import DEEP, DEEP_HEAD, KeptDeepVotes, take_deep
 from starcert.files.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
@@ -87,20 +86,18 @@ class GraphEvidence:
     attacks: AttackList | None = None  # those of a threat, size after size; None: levels were looked at
     # All votes, against no class: what the targets but the first answered, shape (votes, targets)
     answers: npt.NDArray[np.uint16] | None = None
-    deep: KeptDeepVotes | None = None  # None: there were to be none
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
         """What verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
-        axes, most, own, max_flips, attacks, deep, max_deep = verdicts.grounds
+        axes, most, own, max_flips, attacks = verdicts.grounds
         values, valued = np.zeros(record.n_sites, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
         for axis in valued:
             values[axis.sites] = axis.values
         sites = tuple(axis.sites for axis in axes)
-        kept = KeptDeepVotes.of(axes, max_deep, deep)
-        return cls(record, sites, most, own, max_flips, values if valued else None, attacks, deep=kept)
+        return cls(record, sites, most, own, max_flips, values if valued else None, attacks)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -166,12 +163,11 @@ class GraphEvidence:
         for sites, axis in zip(self.sites, moves, strict=True):
             if self.values is not None and axis.alphabet > 2 and not np.isin(self.values[sites], axis.starts).all():
                 raise InvalidParameterError(name, f"have the clean values {axis.starts} there", self.values[sites])
-        drawn = None if self.deep is None else self.deep.drawn_against
-        for one in (each for each in (record, drawn) if each is not None and each.shown is not None):
+        if record.shown is not None:
             alphabets = np.array([*(axis.alphabet for axis in moves), 256])
-            most = alphabets[np.minimum(self._first_axes, len(moves))][one.flipped]
-            if (one.shown >= np.where(most > 2, most, 256)).any():
-                raise InvalidParameterError(name, "show values that their sites have", one.shown)
+            most = alphabets[np.minimum(self._first_axes, len(moves))][record.flipped]
+            if (record.shown >= np.where(most > 2, most, 256)).any():
+                raise InvalidParameterError(name, "show values that their sites have", record.shown)
         return self.axes(noise)
 
     def __eq__(self, other: object) -> bool:
@@ -190,7 +186,6 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
     arrays = ARRAYS | (VALUED if any(graph.values is not None for graph in found) else {})
     arrays |= LISTED if any(graph.attacks is not None for graph in found) else {}
     arrays |= JOINT if any(graph.answers is not None for graph in found) else {}
-    arrays |= DEEP if any(graph.deep is not None for graph in found) else {}
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
     written: set[int] = set()
     for number, graph in enumerate(evidence):
@@ -200,8 +195,6 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
             for name, part in _parts(graph):
                 if of_object not in written or name not in SITES:
                     parts[name].append(part)
-            if "deep_heads" in parts and graph.deep is None:
-                parts["deep_heads"].append([0] * len(DEEP_HEAD))
             written.add(of_object)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
@@ -234,7 +227,6 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     parts += [] if graph.values is None else [("values", graph.values)]
     parts += [] if graph.attacks is None else attack_parts(graph.attacks)
     parts += [] if graph.answers is None else [("answers", graph.answers)]
-    parts += [] if graph.deep is None else graph.deep.parts()
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -250,15 +242,14 @@ def unpack(
     objects: Sequence[int] | None = None,
     listed: Sequence[Sequence[int]] | None = None,
     n_targets: Sequence[int] | None = None,
-    deep: bool = False,
 ) -> list[GraphEvidence | None]:
     """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits.
 
     `listed` is how many attacks of each size a threat lists, for each object. With `n_targets`, those of each graph,
-    all votes are there; `deep` says whether deep votes are.
+    all votes are there.
     """
     wanted = ARRAYS | (VALUED if noise.is_valued else {}) | ({} if listed is None else LISTED)
-    wanted |= ({} if n_targets is None else JOINT) | (DEEP if deep else {})
+    wanted |= {} if n_targets is None else JOINT
     arrays = PackedArrays(side, wanted)
     n_graphs = len(counts)
     numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
@@ -271,11 +262,7 @@ def unpack(
         try:
             sizes = None if listed is None else listed[of_object]
             same, joint = by_object.get(of_object), None if n_targets is None else n_targets[number]
-            graph = _graph(arrays, noise, counts[number], same, sizes, joint)
-            if deep:
-                further = take_deep(arrays, graph.sizes, graph.record, valued=noise.is_valued)
-                graph = replace(graph, deep=further)
-            found[number] = graph
+            graph = found[number] = _graph(arrays, noise, counts[number], same, sizes, joint)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is malformed: {error}") from None
         by_object.setdefault(of_object, graph)

@@ -47,6 +47,9 @@ MISSING = (
     "What evidence certifies or breaks is proved from {name}, which is not beside the file. Without it, certificates "
     "are those of the counts of votes (p_A) alone."
 )
+GONE = {"deep_votes": "deep votes"}
+"""Members of files of earlier versions, and what this version can no longer prove."""
+
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
 
@@ -134,21 +137,24 @@ def evidence_from_json(
 
 
 def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, list[Claims]]:
+    for name, what in GONE.items():
+        if name in whole.mapping():
+            raise MalformedError(
+                f"it rests on {what}, which this version no longer proves. Verify it with starcert 0.2.0."
+            )
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
         optional=(
             *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
-            "deep_votes",
         ),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    many, about, deep = 2 if "together" in top else 1, str(threat or ""), "deep_votes" in top
-    whole.check("evidence" in top or not deep, "have 'deep_votes' with evidence alone")
-    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "deep": deep, "threat": about}
+    many, about = 2 if "together" in top else 1, str(threat or "")
+    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "threat": about}
     sentence = says(together=many, bound=bound, noise=noise, **kind)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
@@ -165,12 +171,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     evidence = None
     if "evidence" in top:
         listed = None if asked is None else [each.counts for each in asked]
-        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed, deep=deep)
+        unpacked = partial(unpack, counts=counts, noise=noise, objects=objects, listed=listed)
         evidence = evidence_from_json(top["evidence"], path, unpacked, needed=all_of_it, n_graphs=len(graphs))
     kept = evidence or (None,) * len(graphs)
-    if deep and any(kept):
-        number = sum(found.deep.total for found in kept if found is not None and found.deep is not None)
-        top["deep_votes"].check(top["deep_votes"].whole(MAX_VOTES) == number, f"be the {number:,} of the side file")
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
@@ -197,7 +200,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         if not states_margins(votes):
             problem = "'margins' does not belong there: it is for three classes and more, with selection votes."
             raise MalformedError(problem)
-        top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
+        top["margins"].check(top["margins"].value == "chosen", "be 'chosen'")
+    elif states_margins(votes):
+        raise MalformedError("it rests on the margins of version 0.1.0. Verify it with starcert 0.2.0.")
     provenance = top["provenance"].members(*top["provenance"].mapping())
     archive = Archive(
         noise=noise,
@@ -214,7 +219,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         provenance={name: text.text() for name, text in provenance.items()},
         boxes=boxes,
         together=together,
-        all_classes="margins" not in top,  # version 0.1.0 took the multi-class margin everywhere, and said nothing
         evidence=evidence,
         nodes=_all_or_none(indices, "node"),
         bound=bound,

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
-from starcert.certificates.deep import RecordedDeep
 from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.questions import Question
 from starcert.certificates.result_rows import as_csv_rows
@@ -74,7 +73,6 @@ class Archive:
     provenance: Mapping[str, str]  # the versions that made it
     boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
     together: int = 1  # how many certificates alpha is the joint failure probability of; 1: of each by itself
-    all_classes: bool = False  # whether alpha is spent on bounds of all classes, as version 0.1.0 did everywhere
     # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
     nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
@@ -112,7 +110,6 @@ class Archive:
             "capacities": tuple(capacities),
             "boxes": tuple(map(_intersection, capacities, boxes)),
             # Where nothing is chosen it makes no difference: one word for one thing.
-            "all_classes": self.all_classes and states_margins(self.votes),
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
@@ -120,10 +117,8 @@ class Archive:
         for name in ("anchored", "names", "class_names"):
             checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
         vars(self).update(checked)
-        if self.votes.blind is not None and (self.collective is not None or self.deep_votes is not None):
-            raise InvalidParameterError(
-                "votes", "have no fallback beside deep votes or collective claims", "a fallback"
-            )
+        if self.votes.blind is not None and self.collective is not None:
+            raise InvalidParameterError("votes", "have no fallback beside collective claims", "a fallback")
         self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
@@ -140,8 +135,6 @@ class Archive:
         if selection is None:
             raise InvalidParameterError(name, "come with selection votes", None)
         graph.check(name, int(self.votes.labels[row]), self.votes.counts[row], self.noise)
-        if graph.deep is not None:
-            graph.deep.check(name, graph.record, graph.axes(self.noise), len(self.class_names))
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
@@ -277,12 +270,6 @@ class Archive:
         return stated_by(self.bound, self.noise)
 
     @property
-    def deep_votes(self) -> int | None:
-        """How many deep votes the verdicts rest on; None if there were to be none."""
-        kept = [graph.deep for graph in self.evidence or () if graph is not None and graph.deep is not None]
-        return sum(each.total for each in kept) if kept else None
-
-    @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
         return counts_alpha(self.alpha, evidence=self.evidence is not None)
@@ -297,7 +284,7 @@ class Archive:
             return Bounds(*given, self.votes.blind)
         if self.bound == ANYTIME:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
-        return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together, all_classes=self.all_classes)
+        return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together)
 
     def _verdicts(self, row: int, one: Certificate, grouped: GroupedOnce) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
@@ -305,11 +292,8 @@ class Archive:
             return None
         votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        axes, flips, kept, deep = graph.axes(self.noise), graph.max_flips, graph.deep, None
-        if kept is not None:
-            deep = RecordedDeep(kept.most, len(self.class_names), kept.votes(axes))
-        judge = partial(verdicts_of, alpha=self.alpha, max_flips=flips, asked=one.asked, grouped=grouped)
-        return judge(one, votes, axes, own=own, deep=deep)
+        judge = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, asked=one.asked, grouped=grouped)
+        return judge(one, votes, graph.axes(self.noise), own=own)
 
     def rows(self, base: Sequence[int] | None = None) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: radii are JSON text, what is not known is None; see `result_rows`.
@@ -360,7 +344,8 @@ class Archive:
 def states_margins(votes: Votes) -> bool:
     """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
 
-    Version 0.1.0 took the multi-class margin there, and said nothing. With a fallback none is chosen.
+    Version 0.1.0 took the multi-class margin there, and said nothing: its files are refused. With a fallback none is
+    chosen.
     """
     return votes.selection is not None and votes.counts.shape[1] > 2 and votes.blind is None
 

@@ -53,9 +53,9 @@ from starcert.system.output import progress_bar, quantity
 TAKEN_AS_STATED = (
     "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
     "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
-    "before anyone looked, and the law of deep votes before the first of them, and what the objects are: their names, "
-    "their true classes, their regions, how many sites these have (capacity), whether they are anchored, that no "
-    "attack is missing where a threat lists its attacks, and that blind answers are blind."
+    "before anyone looked, and what the objects are: their names, their true classes, their regions, how many sites "
+    "these have (capacity), whether they are anchored, that no attack is missing where a threat lists its attacks, and "
+    "that blind answers are blind."
 )
 """What a proof from a file rests on. Documentation and commands use these words."""
 
@@ -143,9 +143,6 @@ class Verification:
                     f"{broken:,} broken: proved again, and by another way, from the flips of the votes; {attacks:,} "
                     "attacks were weighed twice."
                 )
-                if deep := self.archive.deep_votes:
-                    premise = "that their law was fixed before the first of them is taken as stated"
-                    text += f" The votes include {deep:,} deep ones: {premise}."
             together = sentences(self.archive.collective, self.collective) if self.archive.collective else ()
             return " ".join(filter(None, (text, self.premise, *together)))
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
@@ -170,9 +167,7 @@ def verify(
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
     verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
-    all_classes = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
-    )
+    all_classes = spends_on_all_classes(archive.votes, alpha=archive.counts_alpha, family_size=archive.together)
     try:
         certificates = archive.certificates
     except InvalidParameterError as error:  # votes at attacked graphs that are not there
@@ -251,11 +246,9 @@ def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> Ev
         votes = replace(archive.votes.row(row), records=(graph.record.first(chunks),))
         return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
 
-    alpha, label, two = Fraction(archive.alpha) / archive.together, certificate.label, len(archive.class_names) == 2
+    alpha, label = Fraction(archive.alpha) / archive.together, certificate.label
     contest = _contest(archive, row, label)
-    return EvidenceChecker(
-        graph, axes, label=label, alpha=alpha, box=box, choices=choices, two_classes=two, contest=contest
-    )
+    return EvidenceChecker(graph, axes, label=label, alpha=alpha, box=box, choices=choices, contest=contest)
 
 
 def _levels_by_counts(certificate: Certificate) -> set[Radius]:

@@ -53,10 +53,6 @@ SAYS_MORE = (
     "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
     "'broken', an attack is known that changes the answer."
 )
-SAYS_DEEP = (
-    " Deep votes, 'deep_votes' of them in all, are in it as well: copies that were all asked, or drawn with more flips "
-    "than the noise makes. That the law by which they were drawn was fixed before the first of them is taken as stated."
-)
 SAYS_THREAT = (
     " Also under the threat {threat}: no attack that is listed with a size of at most 'certified_size' changes the "
     "answer, and of each size in 'broken' a listed attack is known that does. 'listed' has the levels and the number "
@@ -79,11 +75,10 @@ def says(
     bound: str,
     noise: Noise,
     threat: str = "",
-    deep: bool = False,
     fallback: bool = False,
 ) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
-    text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "") + (SAYS_DEEP if deep else "")
+    text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
     claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
     if noise.outside:
         bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
@@ -156,18 +151,16 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
             noise=archive.noise,
             threat=archive.threat,
             fallback=blind is not None,
-            deep=archive.deep_votes is not None,
         ),
         "noise": noise_to_json(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
         **({} if archive.together == 1 else {"together": archive.together}),
-        **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
+        **({"margins": "chosen"} if states_margins(archive.votes) else {}),
         **({} if archive.bound == CLOPPER_PEARSON else {"bounds": archive.bound}),
         **({"fallback": threshold} if threshold else {}),
         **evidence,
-        **({} if archive.deep_votes is None else {"deep_votes": archive.deep_votes}),
         **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
         **collective,
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),

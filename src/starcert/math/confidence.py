@@ -269,17 +269,12 @@ def check_family(family: object) -> Family:
     raise InvalidParameterError("family", 'be "each" or "all"', family, hint)
 
 
-def spends_on_all_classes(
-    votes: Votes, *, alpha: float, family_size: int = 1, all_classes: bool = False
-) -> npt.NDArray[np.bool_]:
-    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone.
-
-    With `all_classes`, of more than two, it always is: that was the rule of version 0.1.0, whose archives are read.
-    """
+def spends_on_all_classes(votes: Votes, *, alpha: float, family_size: int = 1) -> npt.NDArray[np.bool_]:
+    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone."""
     n_graphs, n_classes = votes.counts.shape
     if votes.blind is not None:
         return np.zeros(n_graphs, dtype=np.bool_)
-    if n_classes == 2 or votes.selection is None or all_classes:
+    if n_classes == 2 or votes.selection is None:
         return np.full(n_graphs, n_classes > 2)
     whole = share_of_alpha(alpha, n_classes, selected_apart=True, all_classes=False, family_size=family_size)
     return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), whole)
@@ -336,8 +331,8 @@ def _bounds_by_one_limit(
     return Bounds(labels, failure, limits, alpha, n_classes, votes, family_size, bound, votes.blind)
 
 
-def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool = False) -> Bounds:
-    """Clopper–Pearson bounds that hold for all of `family_size` graphs; `all_classes` as in `spends_on_all_classes`."""
+def bounds_of(votes: Votes, *, alpha: float, family_size: int) -> Bounds:
+    """Clopper–Pearson bounds that hold for all of `family_size` graphs."""
     counts = votes.counts
     n_graphs, n_classes = counts.shape
     labels = votes.labels
@@ -350,7 +345,7 @@ def bounds_of(votes: Votes, *, alpha: float, family_size: int, all_classes: bool
     rivals = counts.copy()
     rivals[np.arange(n_graphs), labels] = 0
     failure, other = np.empty(n_graphs), np.empty(n_graphs)
-    everything = spends_on_all_classes(votes, alpha=alpha, family_size=family_size, all_classes=all_classes)
+    everything = spends_on_all_classes(votes, alpha=alpha, family_size=family_size)
     for every_class in (False, True):
         rows = np.flatnonzero(everything == every_class)
         apart = votes.selection is not None

@@ -51,10 +51,8 @@ from starcert.math.bets import (
     stakes,
     with_reserve,
 )
-from starcert.math.deep_votes import DeepVotes
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.flips import FlipRecord
-from starcert.math.frontier import levels_of
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -75,7 +73,6 @@ class Weighed(NamedTuple):
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
     failure: Floats  # the estimates with all other classes as one: ranks are by these
-    least: Floats | None = None  # what the estimate of each attack is at least, by copies that were all asked
 
     @property
     def proved(self) -> bool:
@@ -117,7 +114,6 @@ class FlipEvidence:
         self.alpha = alpha
         self.max_attacks = max_attacks
         self.n_votes = int(flips.samples.sum())
-        self.deep: DeepVotes | None = None  # votes drawn after these ones, for schemes that pool nothing
         self._flips = flips
         self._failure = min(max(failure, 1 / 1024), contest.limit)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
@@ -138,14 +134,6 @@ class FlipEvidence:
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
-
-    def full_scheme(self, level: Level) -> Scheme | None:
-        """The scheme of a level that pools nothing, which deep votes are weighed by; None: there is none."""
-        return next((scheme for scheme in self.schemes(level) if not self._pooled(level, scheme)), None)
-
-    def alike(self, flips: int) -> list[Level]:
-        """The levels of this many flips in all that deep votes can say something about."""
-        return [level for level in levels_of(flips, self.box) if self.possible(level) and self.full_scheme(level)]
 
     def possible(self, level: Level) -> bool:
         """Whether there is any attack of a level: axes of one pool take different sites of it."""
@@ -176,13 +164,11 @@ class FlipEvidence:
         goal = needed(self.delta(level, scheme))
         return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
 
-    def capitals(
-        self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None
-    ) -> tuple[Weights, Floats, Floats | None]:
-        """What each attack weighs by shared and deep votes, with a reserve after each; `failure` and `least` of them.
+    def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
+        """What each attack weighs, with the reserve, and its `failure`.
 
         It is the least against any other class. Where all other classes count as one, each capital is at least as
-        small: so what reaches the goal that way is not weighed again class by class. Deep votes count them as one.
+        small: so what reaches the goal that way is not weighed again class by class.
         """
         whole = self.weights(level, scheme, rows)
         shared, estimate = with_reserve(whole.capital), whole.estimate
@@ -191,11 +177,7 @@ class FlipEvidence:
             by_class = self.weights(level, scheme, rows, rivals=self._rivals, wanted=short)
             shared = np.where(short, with_reserve(by_class.capital), shared)
             estimate = np.where(short, by_class.estimate, estimate)
-        if self.deep is None or self._pooled(level, scheme):
-            return Weights(shared, estimate), whole.estimate, None
-        ratios = self.ratios(level, scheme.listed)
-        found = self.deep.weights(level, scheme.listed, self.listed(level, scheme), ratios, rows)
-        return Weights(shared + with_reserve(found.capital), found.estimate), found.estimate, found.least
+        return Weights(shared, estimate), whole.estimate
 
     def proves(self, level: Level) -> bool:
         """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""

@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import OwnBet, needed
-from starcert.math.deep_votes import DeepVotes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.pooling import Scheme
 from starcert.math.weighing import Weights
@@ -150,27 +149,9 @@ class ListedEvidence:
         """What the shared votes say about all attacks of a size."""
         goal, groups = needed(self.alpha), self.groups[level[0] - 1]
         found = [self._votes.capitals(group.level, group.scheme, goal, group.rows) for group in groups]
-        weights, failures, least = zip(*found, strict=True)
-        at_least = None if self.deep is None else np.concatenate(least)
+        weights, failures = zip(*found, strict=True)
         joined = Weights(*map(np.concatenate, zip(*weights, strict=True)))
-        return Weighed(scheme, goal, joined, np.concatenate(failures), at_least)
-
-    @property
-    def deep(self) -> DeepVotes | None:
-        """Votes drawn after the shared ones."""
-        return self._votes.deep
-
-    @deep.setter
-    def deep(self, votes: DeepVotes | None) -> None:
-        self._votes.deep = votes
-
-    def full_scheme(self, level: Level) -> Scheme:
-        """The one scheme of a size."""
-        return self.schemes(level)[0]
-
-    def alike(self, size: int) -> list[Level]:
-        """The levels of the attacks of a size: how many sites of each axis they change."""
-        return sorted({group.level for group in self.groups[size - 1]})
+        return Weighed(scheme, goal, joined, np.concatenate(failures))
 
     def scores(self, axis: int) -> npt.NDArray[np.float64]:
         """For each choice on an axis the estimated probability of failure where it is the whole attack."""

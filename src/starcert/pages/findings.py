@@ -297,29 +297,6 @@ def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> lis
     return sentences
 
 
-def deep_votes_used(archive: Archive, words: Words = GRAPHS) -> Iterator[str]:
-    """How many deep votes there are, and what is known with them; nothing where there were to be none."""
-    if archive.deep_votes is None:
-        return
-    known: Counter[str] = Counter()
-    drawn = 0
-    for verdicts in archive.certificates.verdicts or ():
-        grounds = None if verdicts is None else verdicts.grounds
-        if verdicts is not None and grounds is not None and grounds.deep is not None:
-            drawn += 1
-            found = (*verdicts.levels.values(), *verdicts.sizes.values())
-            known.update(each.kind for each in found if str(grounds.deep) in each.why)
-    if not drawn:
-        yield "Deep votes: none were drawn, as plain votes leave nothing open that they could settle."
-        return
-    sizes = "sizes" if archive.asked is not None else "levels"
-    yield (
-        f"Deep votes, copies with few flips or with more than the noise makes: {archive.deep_votes:,} on "
-        f"{quantity(drawn, words.one)} that plain votes leave open. Of the {sizes} looked at with them, "
-        f"{known['certified']:,} are certified, {known['broken']:,} broken and {known['open']:,} open."
-    )
-
-
 def _two_digits_up(number: int) -> int:
     unit = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // unit) * unit

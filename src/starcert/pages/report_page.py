@@ -106,11 +106,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "threat": threat_asked(archive.certificates),
         "left_out": findings.without_attacks(archive, found.words),
         "together": findings.changed_together(archive),
-        "deep": archive.deep_votes is not None,
-        "advice": [
-            *findings.deep_votes_used(archive, found.words),
-            *findings.votes_to_settle(findings.by_size(archive), found.words),
-        ],
+        "advice": findings.votes_to_settle(findings.by_size(archive), found.words),
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base, worth)),
         "notices": [*found.notices, *(() if worth is None else worth.notices)],
@@ -345,9 +341,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     counts, labels = archive.votes.counts, archive.certificates.labels
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
-    everything = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, family_size=archive.together, all_classes=archive.all_classes
-    )
+    everything = spends_on_all_classes(archive.votes, alpha=archive.counts_alpha, family_size=archive.together)
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
     wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))

@@ -199,7 +199,7 @@ def certified(
         alpha=settings.alpha,
         family=settings.family,
         threat=without_folders(settings.threat),
-        evidence=settings.evidence and Evidence(settings.own_samples, settings.collective, settings.deep_samples),
+        evidence=settings.evidence and Evidence(settings.own_samples, settings.collective),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
         bound=load_bound(settings.bound, settings.plan),
     ).numbered
@@ -230,7 +230,6 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "evidence": settings.evidence or None,
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "collective": settings.collective or None,
-        "deep_samples": settings.deep_samples or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
         "bound": None if settings.bound is None else str(settings.bound),
         "fallback": None if settings.fallback is None else str(settings.fallback),

@@ -58,7 +58,7 @@ class RunWork(NamedTuple):
 
     sizes: tuple[int, ...]  # how many sites each object has
     votes: tuple[int, int]  # the votes on clean objects that are still to be drawn, at least and at most
-    own: int = 0  # the votes at attacked objects and deep ones, at most
+    own: int = 0  # the votes at attacked objects, at most
     rows: int = 1  # how many certificates there are
     samples: int = 1  # estimation votes on each of them
     workers: int = 1  # how many processes count votes
@@ -110,13 +110,12 @@ def forecast_of(
         yield f"Classes: {named_classes(names)}"
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     objects = quantity(len(problem), words.whole)
-    further = settings.max_own_votes + settings.deep_samples
+    further = settings.max_own_votes
     each = settings.samples + _selection(settings) + further
     total, left = each * len(problem) * len(stores), work.votes[1] + work.own
     on = f"{quantity(len(stores), 'level')} on " if levels else ""
     most = "at most " if settings.plan == "decided" or further else ""
-    kinds = ["deep ones"] * bool(settings.deep_samples) + ["those at attacked ones"] * bool(settings.max_own_votes)
-    attacked = f", {' and '.join(kinds)} included" if kinds and not levels else ""
+    attacked = ", those at attacked ones included" if settings.max_own_votes and not levels else ""
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     alpha, takes = settings.alpha if settings.evidence else None, ""
     with suppress(ClassifierError):  # the votes will say why it fails
@@ -149,7 +148,7 @@ def _work_left(settings: RunSettings, ready: TriedModel, stores: Sequence[Path |
     return RunWork(
         tuple(each.n_sites for each in ready.problem.sites),
         (selection if settings.plan == "decided" else selection + estimation, selection + estimation),
-        (settings.max_own_votes + settings.deep_samples) * len(ready.problem) * len(begun),
+        settings.max_own_votes * len(ready.problem) * len(begun),
         len(ready.answers) * len(begun),
         settings.samples,
         useful_workers(ready.base, settings.workers)[0],

@@ -30,7 +30,6 @@ _CERTIFYING = (
     "samples",
     "selection_samples",
     "own_samples",
-    "deep_samples",
     "collective",
 )  # in a run file: for `certify`
 _FLIPS = ("delete", "add", "change")

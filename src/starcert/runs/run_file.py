@@ -48,7 +48,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
 
 # others, a store refuses
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "deep_samples", "bound", "fallback", "threshold"}
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
-from starcert.math.bets import MAX_VOTES
 from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
@@ -197,13 +196,6 @@ class RunSettings(ExactSettings, DataSettings):
         of_sweeps=True,
         sweep_shown="0",
     )
-    deep_samples: int = _of_evidence(
-        checks.whole(0, MAX_VOTES),
-        "With evidence, the most copies with more flips than noise makes: they settle several flips at small noise.",
-        in_sweeps=False,
-        implied=0,
-        default=0,
-    )
     collective: bool = _of_evidence(
         checks.as_flag,
         "With evidence and a threat, also claim about all answers together that no attack changes more than k of them: "
@@ -326,10 +318,9 @@ class RunSettings(ExactSettings, DataSettings):
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.bound == choose_bound(None, self.plan, 2).name:
             object.__setattr__(self, "bound", None)
-        for name, given in (("own_samples", self.own_samples), ("deep_samples", self.deep_samples or None)):
-            if given is not None and not self.evidence:
-                hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
-                raise InvalidParameterError(name, "be left out without evidence", given, hint)
+        if self.own_samples is not None and not self.evidence:
+            hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
+            raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
         self._check_fallback()
         if self.nodes is not None and self.targets != "nodes":
             hint = 'Say targets = "nodes" too.'
@@ -366,7 +357,7 @@ class RunSettings(ExactSettings, DataSettings):
 
 
 GROUPS = {"voting": ("selection_samples", "plan", "store"), "exact": ("max_attacks",),
-          "evidence": ("own_samples", "deep_samples", "collective")}  # fmt: skip
+          "evidence": ("own_samples", "collective")}  # fmt: skip
 """Settings that may stand in a table too; one that is named after a setting means that it is true."""
 
 SETTINGS: dict[str, Setting] = {each.name: declared(each) for each in fields(RunSettings)}
@@ -387,7 +378,7 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
             raise InvalidParameterError(key, "be given", None, f"{hint}; `starcert init` writes one that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
-    for key in {"own_samples", "deep_samples", "collective"} - {*options} if options.get("evidence") is False else ():
+    for key in {"own_samples", "collective"} - {*options} if options.get("evidence") is False else ():
         given.pop(key, None)  # a run file has them for evidence
     if given.get("max_radius") is None:
         return RunSettings(**given)

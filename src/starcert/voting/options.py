@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import get_args
 
-from starcert.math.bets import MAX_VOTES
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting.plans import StoppingPlan
 
@@ -70,21 +69,16 @@ class Evidence:
             leave open; by default as many as `samples`.
         collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
             `Certificates.at_most_changed` needs them.
-        deep_samples: the most deep votes on each graph, for levels that the plain votes leave open: copies of the clean
-            graph with more flips than noise makes, so that they show what two or three flips do where noise is small.
-            By default none; at most 2²⁸.
 
     Example:
         >>> Evidence(own_samples=20_000)
-        Evidence(own_samples=20000, collective=False, deep_samples=0)
+        Evidence(own_samples=20000, collective=False)
     """
 
     own_samples: int | None = None
     collective: bool = False
-    deep_samples: int = 0
 
     def __post_init__(self) -> None:
-        whole_number("deep_samples", self.deep_samples, 0, MAX_VOTES)  # with more, sums would not fit in 64 bits
         if self.own_samples is not None:
             whole_number("own_samples", self.own_samples, 0)
 

@@ -6,8 +6,7 @@ penalty π is summed over all outcomes and bins, likelihood ratios are fractions
 capital is M = mean over g of Π (1 + g·(θ − X)).
 
 An attack is harmless if (1 − reserve)·M + reserve, times the capital of its own votes where it has some, is at least
-1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box. Deep
-votes, where there are any, come in between (`deep`).
+1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box.
 
 The engine's choices, λ and g, are taken over: a bet is fair whatever they are, provided they were made beforehand. So
 the choices of a stage are requested from an engine that has only seen the votes before that stage.
@@ -39,7 +38,6 @@ from starcert.files.checker.arithmetic import (
     pooled_outcomes,
     shown_outcomes_of,
 )
-from starcert.files.checker.deep import DeepProof
 from starcert.files.claims import BrokenLevel
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex
@@ -75,7 +73,6 @@ class EvidenceChecker:
 
     `axes` are those of the noise on the graph, `alpha` is the failure probability of its certificate, `box` the
     requested radii (None: all), and `choices` returns the engine's choices, given the number of the first chunks.
-    With `two_classes`, copies that were asked may break an answer for certain.
     """
 
     def __init__(
@@ -87,12 +84,11 @@ class EvidenceChecker:
         alpha: Fraction,
         box: Level | None,
         choices: Callable[[int], FlipEvidence],
-        two_classes: bool,
         contest: Contest,  # what the class has to withstand
     ) -> None:
         record = graph.record
-        self.graph, self.axes, self.label, self._two_classes = graph, axes, label, two_classes
-        self.contest, self.deep = contest, DeepProof(graph.deep, axes)
+        self.graph, self.axes, self.label = graph, axes, label
+        self.contest = contest
         self.alpha = AlphaShares.of(alpha).certified
         self.pools = pools_of(axes)
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
@@ -149,7 +145,7 @@ class EvidenceChecker:
         if sum(scheme.share for scheme in schemes) > 1:
             return None  # more than the alpha of the level
         for scheme in schemes:
-            weighed = self.deep.weighed(self.engine, level, scheme)
+            weighed = self.engine.weighed(level, scheme)
             if len(weighed.rest) <= len(self.graph.own):  # else some open attack has no votes of its own
                 with LOCK, ctx.workprec(PRECISION):
                     found = self._weigh_again(level, scheme, weighed)
@@ -166,7 +162,7 @@ class EvidenceChecker:
     ) -> tuple[int, int] | None:
         """How many attacks these are, and how many pass with votes of their own; None: one does not pass."""
         needed, reserve = exact_number(delta), exact_number(RESERVE)
-        shared, deep = _SharedBet.of(self, level, scheme), self.deep.bet(self.engine, level, scheme)
+        shared = _SharedBet.of(self, level, scheme)
         # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
         unweighed = arb(self.engine.wager(level, scheme, 0) is None)
         attacks = settled = 0
@@ -174,8 +170,6 @@ class EvidenceChecker:
             attacks += 1
             won = unweighed if shared is None else shared.capital(attack)
             capital = ((1 - reserve) * won + reserve) * needed
-            if not capital >= 1 and deep is not None:
-                capital *= (1 - reserve) * deep.capital(attack) + reserve
             if capital >= 1:
                 continue
             settled += 1
@@ -192,7 +186,7 @@ class EvidenceChecker:
         if number > MAX_AGAIN:
             engine = ListedEvidence(self.engine, lists, by_counts.__contains__)
             (scheme,) = engine.schemes((size,))
-            weighed = self.deep.weighed(engine, (size,), scheme)
+            weighed = engine.weighed((size,), scheme)
             if scheme.n_attacks != number or len(weighed.rest) > len(self.graph.own):
                 return None  # the engine has left out attacks, or some open one has no votes of its own
             few = ([engine.attack((size,), scheme, each)] for each in _nearest(weighed))
@@ -236,9 +230,6 @@ class EvidenceChecker:
         return of_size and self._changes_answer(broken, moved)
 
     def _changes_answer(self, broken: BrokenLevel, moved: tuple[int, ...]) -> bool:
-        if not broken.votes:
-            with LOCK, ctx.workprec(PRECISION):
-                return self._two_classes and self.deep.breaks(moved)
         votes, sums = broken.votes, np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
         if list(votes) not in sums.tolist():
             return False

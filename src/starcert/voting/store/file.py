@@ -31,7 +31,6 @@ from starcert.voting.store.rows import (
     TABLES,
     Stored,
     StoredAttack,
-    StoredDeep,
     StoredFlips,
     StoredVotes,
     believed,
@@ -42,7 +41,7 @@ from starcert.voting.store.rows import (
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 11
+FORMAT = 12
 
 COMMIT_SECONDS = 0.5
 
@@ -299,8 +298,6 @@ def verify(db: sqlite3.Connection) -> Contents:
         n_chunks = sum(1 for row in db.execute("SELECT * FROM chunks") if believed(StoredVotes, row, *run))
         for row in db.execute("SELECT * FROM attacks"):
             believed(StoredAttack, row, *run)
-        for row in db.execute("SELECT * FROM deep"):
-            believed(StoredDeep, row, *run).record(contents.settings.n_classes)
         votes = None
         for row in db.execute("SELECT * FROM flips ORDER BY graph, chunk, target"):
             flips = believed(StoredFlips, row, *run)

@@ -90,19 +90,13 @@ class Look:
     drawn: Sequence[int] | None = None  # estimation votes of each graph, if a plan chose them and evidence was weighed
     bound: str | None = None  # its name; None: that of the plan
     threat: Sequence[str] | None = None
-    deep: str = ""  # how many deep votes it may have used, and the threat that their law depends on; "": none
     fallback: str = ""  # the threshold, and a digest of the blind answers; "": plain smoothing
 
     def __post_init__(self) -> None:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), deep=_text, fallback=_text)
-
-    @property
-    def continued(self) -> bool:
-        """Whether other votes may have continued the bet on those on the clean graph."""
-        return self.own or bool(self.deep)
+        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), fallback=_text)
 
 
 @dataclass(frozen=True)
@@ -236,7 +230,7 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
     """Refuses a certificate that would not hold with its alpha after these looks, and says what would."""
     if new.estimation is not None and not is_fixed(new.estimation, looks):
         hint = f'Use plan="decided", whose bounds hold whenever you look, or {_FRESH}'
-        if any(look.continued for look in looks):
+        if any(look.own for look in looks):
             hint = _FRESH.capitalize()
         fixed = [look.estimation for look in looks if look.estimation is not None]
         if not fixed:
@@ -262,7 +256,7 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
         if (look.threat is None) != (new.threat is None) or any(map(str.__ne__, old[1:], listed[1:])):
             must = f"be {old[0]}, as in the certificates already computed from this store, because {_BETTER}"
             raise InvalidParameterError("threat", must, listed[0], f"Keep it, or {_FRESH}")
-        if look.continued or new.continued:
+        if look.own or new.own:
             _check_one_bet(new, look)
 
 
@@ -274,12 +268,9 @@ def _check_one_bet(new: Look, look: Look) -> None:
     before, now = (("decided" if each.estimation is None else "fixed") for each in (look, new))
     if before != now:
         raise InvalidParameterError("plan", f"be {before!r}, {_ONE_BET}", now, f"Keep it, or {_FRESH}")
-    if look.deep != new.deep and look.continued and new.continued:
-        must = f"be {look.deep or 'none'}, {_ONE_BET}"
-        raise InvalidParameterError("deep_samples", must, new.deep or "none", f"Keep it, or {_FRESH}")
-    number = "" if look.continued and new.continued else "at most " if look.continued else "at least "
+    number = "" if look.own and new.own else "at most " if look.own else "at least "
     for graph, (votes, more) in enumerate(zip(look.drawn or (), new.drawn or (), strict=False)):
-        if (look.continued and more > votes) or (new.continued and more < votes):
+        if (look.own and more > votes) or (new.own and more < votes):
             must = f"give {number}{votes} votes on graph {graph}, {_ONE_BET}"
             same = "Keep samples, alpha and the threat (own_samples may grow)"
             raise InvalidParameterError("samples", must, more, f"{same}, or {_FRESH}")

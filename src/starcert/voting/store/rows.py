@@ -73,16 +73,6 @@ SCHEMA = {
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (graph, target, flips, chunk)
 ) WITHOUT ROWID""",
-    "deep": """CREATE TABLE deep (
-  graph INTEGER NOT NULL, -- number of the graph's record
-  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
-  law TEXT NOT NULL, -- the digest of the law of flip numbers, and whether copies were asked or drawn
-  chunk INTEGER NOT NULL, -- 0, 1, 2, ... of the copies that the law asks, or draws
-  samples INTEGER NOT NULL, -- how many of its first votes are recorded
-  content BLOB NOT NULL, -- the votes against a class with their flips, as in the table flips
-  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, target, law, chunk)
-) WITHOUT ROWID""",
 }
 
 
@@ -212,54 +202,13 @@ class StoredAttack(NamedTuple):
         return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
 
 
-class StoredDeep(NamedTuple):
-    """The first `samples` deep votes of a chunk on one target, those against a class."""
-
-    graph: int
-    target: int
-    law: str
-    chunk: int
-    samples: int
-    content: bytes
-
-    def check(self, _settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
-        """Refuses what cannot be deep votes of this run; `record` checks the content."""
-        check_target(graphs, self.graph, self.target)
-        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
-        whole_number("samples", self.samples, 1, MAX_COUNT)
-        if not isinstance(self.content, bytes) or not isinstance(self.law, str):
-            raise InvalidParameterError("content", "be bytes, of a law with a name", self.content)
-
-    def is_alike(self, new: StoredDeep) -> bool:
-        """Whether both are against the same class: one of them is then needless."""
-        return _unpacked(self.content).label == _unpacked(new.content).label
-
-    def conflict(self, new: StoredDeep, n_classes: int) -> str:
-        """How both differ, if they are of the same votes; "" if they agree."""
-        mine, theirs = self.record(n_classes), new.record(n_classes)
-        if self.samples != new.samples or mine.agrees_with(theirs):
-            return ""
-        return f"{_name(self)}: stored {len(mine)} votes against the class, now {len(theirs)}, or other flips"
-
-    def record(self, n_classes: int) -> FlipRecord:
-        """The record; a ValueError gives the reason where there is none."""
-        try:
-            record = _unpacked(self.content)
-        except (zlib.error, ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-            raise ValueError(f"{_name(self)}: its flips cannot be read: {error}") from error
-        if record.samples.tolist() != [self.samples] or max([record.label, *record.classes]) >= n_classes:
-            raise ValueError(f"{_name(self)}: its flips are not of {self.samples} votes for {n_classes} classes")
-        return record
-
-
-Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack | StoredDeep
-Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack, StoredDeep)
+Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
+Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack)
 
 TABLES: dict[object, tuple[str, ...]] = {
     StoredVotes: ("chunks", "graph", "purpose", "chunk"),
     StoredFlips: ("flips", "graph", "target", "chunk"),
     StoredAttack: ("attacks", "graph", "target", "flips", "chunk"),
-    StoredDeep: ("deep", "graph", "target", "law", "chunk"),
 }
 """The table of each kind of row, and the columns of its key, which come first."""
 
@@ -272,8 +221,8 @@ def key_of(stored: Stored) -> tuple[object, ...]:
 def _name(stored: Stored) -> str:
     """What messages call a row, whatever a foreign file has in its place."""
     place = f" attacked at {stored.flips!s:.80}" if isinstance(stored, StoredAttack) else ", estimation"
-    if isinstance(stored, StoredVotes | StoredDeep):
-        place = f", {stored.purpose if isinstance(stored, StoredVotes) else 'deep'!s:.80}"
+    if isinstance(stored, StoredVotes):
+        place = f", {stored.purpose!s:.80}"
     return f"graph {stored.graph!s:.80}{place}, chunk {stored.chunk!s:.80}"
 
 
@@ -363,11 +312,6 @@ def _check_flips(record: FlipRecord, samples: int, votes: Counts) -> None:
         found[record.label] += samples - len(record)
     if record.samples.tolist() != [samples] or len(found) > len(votes) or (found > votes).any():
         raise InvalidParameterError("records", f"be of the votes {votes.tolist()} of one chunk", record)
-
-
-def packed_record(record: FlipRecord) -> bytes:
-    """A record as it is stored."""
-    return zlib.compress(_packed(record), 1)
 
 
 def _packed(record: FlipRecord) -> bytes:

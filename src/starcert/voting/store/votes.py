@@ -41,7 +41,6 @@ from starcert.voting.store.rows import (
     Row,
     Stored,
     StoredAttack,
-    StoredDeep,
     StoredFlips,
     StoredVotes,
     believed,
@@ -49,7 +48,6 @@ from starcert.voting.store.rows import (
     checked,
     key_of,
     packed_counts,
-    packed_record,
     positions_text,
 )
 
@@ -275,20 +273,6 @@ class VoteStore:
         attack = StoredAttack(graph, target, positions_text(positions), number, votes, flips)
         self._take([checked(attack, self.settings, self.graphs)])
 
-    def deep(self, graph: int, target: int, law: str) -> dict[int, FlipRecord]:
-        """The deep votes against a class by chunk, of one law."""
-        self._check_target(graph, target)
-        with read_errors(self.path):
-            found = self._found(StoredDeep, graph, target, law)
-            return {each.chunk: each.record(self.settings.n_classes) for each in found}
-
-    @staged("storing")
-    def add_deep(self, graph: int, target: int, law: str, chunk: int, record: FlipRecord) -> None:
-        """Takes in a chunk of deep votes."""
-        self._file.require_writer()
-        deep = StoredDeep(graph, target, law, chunk, int(record.samples.sum()), packed_record(record))
-        self._take([checked(deep, self.settings, self.graphs)])
-
     def _take(self, rows: Sequence[Stored]) -> None:
         with self._file.turn:
             self._file.wait([new for new in rows if not self._is_stored(new)])
@@ -299,7 +283,7 @@ class VoteStore:
         old: Any = self._file.waiting.get((kind, key))
         if old is None and self._file.has(kind, key):
             old = next(iter(list(self._committed(kind, *key))), None)
-        if old is None or (kind in (StoredFlips, StoredDeep) and not old.is_alike(new)):
+        if old is None or (kind is StoredFlips and not old.is_alike(new)):
             return False
         if conflict := old.conflict(new, self.settings.n_classes):
             raise StoreError(
