@@ -21,9 +21,9 @@ def as_json(starcert):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["frontier", *HEADLINE, *BOX, "--p-lower", "0.9995"],
-        ["frontier", *HEADLINE, *BOX, "--p-lower", "0.9995", "--json"],
-        ["frontier", "--noise", "a=1.5", "--p-lower", "0.9"],
+        ["radius", *HEADLINE, *BOX, "--p-lower", "0.9995"],
+        ["radius", *HEADLINE, *BOX, "--p-lower", "0.9995", "--json"],
+        ["radius", "--noise", "a=1.5", "--p-lower", "0.9"],
     ],
 )
 def test_a_process_of_its_own_says_the_same(starcert, arguments):
@@ -35,7 +35,7 @@ def test_a_process_of_its_own_says_the_same(starcert, arguments):
 
 
 def test_the_headline_frontier(as_json):
-    result = as_json("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995")
+    result = as_json("radius", *HEADLINE, *BOX, "--p-lower", "0.9995")
     assert result["axes"] == ["motif", "random"]
     assert result["frontier"] == [[1, 45]]
     assert result["beyond"] == [[2, 0]]
@@ -46,33 +46,33 @@ def test_the_headline_frontier(as_json):
 
 
 def test_votes_instead_of_a_bound(as_json):
-    result = as_json("frontier", *HEADLINE, *BOX, "--votes", "99950,50", "--selection", "995,5", "--alpha", "0.01")
+    result = as_json("radius", *HEADLINE, *BOX, "--votes", "99950,50", "--selection", "995,5", "--alpha", "0.01")
     assert result["frontier"] == [[1, 45]]
     assert result["alpha"] == 0.01
     assert result["p_lower"] == pytest.approx(0.9993093934940733, abs=1e-15)
 
 
 def test_votes_without_selection_pay_for_the_choice(as_json):
-    separate = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10", "--selection", "9,1")
-    same = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10")
+    separate = as_json("radius", *HEADLINE, *BOX, "--votes", "990,10", "--selection", "9,1")
+    same = as_json("radius", *HEADLINE, *BOX, "--votes", "990,10")
     assert same["p_lower"] < separate["p_lower"]
 
 
 def test_three_classes(as_json):
-    result = as_json("frontier", "--noise", "a=0.45", "--votes", "6000,2500,1500", "--selection", "6,3,1")
+    result = as_json("radius", "--noise", "a=0.45", "--votes", "6000,2500,1500", "--selection", "6,3,1")
     assert result["margin_kind"] == "multi-class"
     assert result["frontier"] == [[4]]
 
 
 def test_abstention_is_an_answer(starcert, as_json):
-    result = as_json("frontier", *HEADLINE, *BOX, "--votes", "51,49", "--selection", "6,4")
+    result = as_json("radius", *HEADLINE, *BOX, "--votes", "51,49", "--selection", "6,4")
     assert result["abstained"] is True
     assert result["frontier"] == []
-    assert "abstains" in starcert("frontier", *HEADLINE, "--p-lower", "0.4").stdout
+    assert "abstains" in starcert("radius", *HEADLINE, "--p-lower", "0.4").stdout
 
 
 def test_delete_and_add_are_two_axes_in_this_order(as_json):
-    result = as_json("frontier", "--noise", "bonds=0.04/0.2", "--p-lower", "0.99995")
+    result = as_json("radius", "--noise", "bonds=0.04/0.2", "--p-lower", "0.99995")
     assert result["axes"] == ["bonds.delete", "bonds.add"]
     assert result["noise"] == {"bonds": {"delete": 0.04, "add": 0.2}}
     assert result["frontier"] == [[0, 5], [1, 3], [2, 2], [4, 0]]
@@ -80,10 +80,10 @@ def test_delete_and_add_are_two_axes_in_this_order(as_json):
 
 def test_a_frontier_that_is_too_large_says_so(starcert, as_json):
     many = ["--noise", ",".join(f"r{i}=0.4" for i in range(6)), "--max-radius", ",".join(f"r{i}=100" for i in range(6))]
-    result = as_json("frontier", *many, "--p-lower", "0.999999")
+    result = as_json("radius", *many, "--p-lower", "0.999999")
     assert result["verified"] is False
     assert result["incomplete"] == "axes under one law can share their flips in more than 100,000 ways"
-    shown = starcert("frontier", *many, "--p-lower", "0.999999")
+    shown = starcert("radius", *many, "--p-lower", "0.999999")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "Maximal certified radii, proved" not in shown.stdout
     assert "Incomplete (axes under one law can share their flips in more than 100,000 ways)" in shown.stdout
@@ -92,7 +92,7 @@ def test_a_frontier_that_is_too_large_says_so(starcert, as_json):
 
 
 def test_the_table_and_the_map_for_people(starcert):
-    shown = starcert("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
+    shown = starcert("radius", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
     assert "Maximal certified radii, proved" in shown
     assert "Incomplete" not in shown
     assert "│     1 │     45 │" in shown
@@ -103,7 +103,7 @@ def test_the_table_and_the_map_for_people(starcert):
 
 @pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.46,b=0.45"])
 def test_maps_of_any_number_of_axes_fit_a_terminal(starcert, noise):
-    done = starcert("frontier", "--noise", noise, "--p-lower", "0.999")
+    done = starcert("radius", "--noise", noise, "--p-lower", "0.999")
     assert done.returncode == 0
     marked = [line for line in done.stdout.splitlines() if set(line[7:]) <= {"█", "·"} and line[7:]]
     assert 1 <= len(marked) <= 20
@@ -111,51 +111,51 @@ def test_maps_of_any_number_of_axes_fit_a_terminal(starcert, noise):
 
 
 def test_slack(starcert, as_json):
-    shown = starcert("slack", *HEADLINE, "--radius", "motif=1,random=45").stdout
+    shown = starcert("radius", *HEADLINE, "--radius", "motif=1,random=45").stdout
     assert "slack(motif 1, random 45) ≈ 0.0018759438408876" in shown
-    result = as_json("slack", *HEADLINE, "--radius", "1,45")
+    result = as_json("radius", *HEADLINE, "--radius", "1,45")
     assert result["radius"] == [1, 45]
     assert result["proved"]["above"] <= result["slack"] <= result["proved"]["at_most"]
 
 
 BAD = [
-    (["frontier", "--noise", "a=1.5", "--p-lower", "0.9"], "--noise a"),
-    (["frontier", "--noise", "a=nan", "--p-lower", "0.9"], "--noise a"),
-    (["frontier", "--noise", "a=-0.1/0.2", "--p-lower", "0.9"], "--noise a"),
-    (["frontier", "--noise", "a=0.1/0.2/0.3/0.4", "--p-lower", "0.9"], "--noise a"),
-    (["frontier", "--noise", "a=0.1/0.2/0.3", "--p-lower", "0.9"], "0.1/0.2/0.3:4"),
-    (["frontier", "--noise", "a=0.1:*", "--p-lower", "0.9"], "0.05:4"),
-    (["frontier", "--noise", "a=high", "--p-lower", "0.9"], "--noise a"),
-    (["frontier", "--noise", "a", "--p-lower", "0.9"], "--noise"),
-    (["frontier", "--noise", "", "--p-lower", "0.9"], "--noise"),
-    (["frontier", "--noise", "a=", "--p-lower", "0.9"], "--noise"),
-    (["frontier", "--noise", "a=0.1,a=0.2", "--p-lower", "0.9"], "--noise"),
-    (["frontier", "--noise", "a.b=0.1", "--p-lower", "0.9"], "noise"),
-    (["frontier", *HEADLINE, "--p-lower", "1.5"], "p_lower"),
-    (["frontier", *HEADLINE, "--p-lower", "nan"], "p_lower"),
-    (["frontier", *HEADLINE], "--p-lower / --votes"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--alpha", "0.05"], "--alpha"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "Unknown: ring"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=1.5,random=4"], "--max-radius[motif]"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "1,2,3"], "2 counts"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "many"], "--max-radius"),
-    (["frontier", "--noise", "a=0.5", "--p-lower", "0.9"], "Give max_radius"),
-    (["frontier", *HEADLINE, "--votes", "9,-1"], "counts[0][1]"),
-    (["frontier", *HEADLINE, "--votes", "9,1.5"], "counts[0][1]"),
-    (["frontier", *HEADLINE, "--votes", "0,0"], "at least one vote"),
-    (["frontier", *HEADLINE, "--votes", ""], "--votes"),
-    (["frontier", *HEADLINE, "--votes", "9"], "--votes"),
-    (["frontier", *HEADLINE, "--votes", "9,1", "--selection", "9,1,0"], "selection"),
-    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0.99"], "confidence level"),
-    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0"], "alpha"),
-    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "-0.1"], "alpha"),
-    (["slack", *HEADLINE, "--radius", "1"], "2 counts"),
-    (["slack", *HEADLINE, "--radius", "motif=1,random=0.5"], "--radius[random]"),
-    (["slack", *HEADLINE, "--radius", "motif=1,random=99999999999"], "--radius[random]"),
+    (["radius", "--noise", "a=1.5", "--p-lower", "0.9"], "--noise a"),
+    (["radius", "--noise", "a=nan", "--p-lower", "0.9"], "--noise a"),
+    (["radius", "--noise", "a=-0.1/0.2", "--p-lower", "0.9"], "--noise a"),
+    (["radius", "--noise", "a=0.1/0.2/0.3/0.4", "--p-lower", "0.9"], "--noise a"),
+    (["radius", "--noise", "a=0.1/0.2/0.3", "--p-lower", "0.9"], "0.1/0.2/0.3:4"),
+    (["radius", "--noise", "a=0.1:*", "--p-lower", "0.9"], "0.05:4"),
+    (["radius", "--noise", "a=high", "--p-lower", "0.9"], "--noise a"),
+    (["radius", "--noise", "a", "--p-lower", "0.9"], "--noise"),
+    (["radius", "--noise", "", "--p-lower", "0.9"], "--noise"),
+    (["radius", "--noise", "a=", "--p-lower", "0.9"], "--noise"),
+    (["radius", "--noise", "a=0.1,a=0.2", "--p-lower", "0.9"], "--noise"),
+    (["radius", "--noise", "a.b=0.1", "--p-lower", "0.9"], "noise"),
+    (["radius", *HEADLINE, "--p-lower", "1.5"], "p_lower"),
+    (["radius", *HEADLINE, "--p-lower", "nan"], "p_lower"),
+    (["radius", *HEADLINE], "--p-lower / --votes"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--alpha", "0.05"], "--alpha"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "Unknown: ring"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=1.5,random=4"], "--max-radius[motif]"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "1,2,3"], "2 counts"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "many"], "--max-radius"),
+    (["radius", "--noise", "a=0.5", "--p-lower", "0.9"], "Give max_radius"),
+    (["radius", *HEADLINE, "--votes", "9,-1"], "counts[0][1]"),
+    (["radius", *HEADLINE, "--votes", "9,1.5"], "counts[0][1]"),
+    (["radius", *HEADLINE, "--votes", "0,0"], "at least one vote"),
+    (["radius", *HEADLINE, "--votes", ""], "--votes"),
+    (["radius", *HEADLINE, "--votes", "9"], "--votes"),
+    (["radius", *HEADLINE, "--votes", "9,1", "--selection", "9,1,0"], "selection"),
+    (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "0.99"], "confidence level"),
+    (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "0"], "alpha"),
+    (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "-0.1"], "alpha"),
+    (["radius", *HEADLINE, "--radius", "1"], "2 counts"),
+    (["radius", *HEADLINE, "--radius", "motif=1,random=0.5"], "--radius[random]"),
+    (["radius", *HEADLINE, "--radius", "motif=1,random=99999999999"], "--radius[random]"),
 ]
 
 
@@ -170,13 +170,12 @@ def test_bad_input_ends_in_one_clear_line(starcert, arguments, named):
 
 
 def test_unknown_options_end_with_status_two_as_well(starcert):
-    assert starcert("frontier", "--nose", "a=0.1").returncode == 2
-    assert starcert("frontier", *HEADLINE, "--p-lower", "often").returncode == 2
+    assert starcert("radius", "--nose", "a=0.1").returncode == 2
+    assert starcert("radius", *HEADLINE, "--p-lower", "often").returncode == 2
 
 
 def test_help_has_examples_and_the_version_is_told(starcert):
-    for command in ("frontier", "slack"):
-        assert f"starcert {command} --noise" in starcert(command, "--help").stdout
+    assert "starcert radius --noise" in starcert("radius", "--help").stdout
     assert starcert("--version").stdout.startswith("starcert 0.")
 
 

@@ -26,7 +26,7 @@ def refused(outcome: tuple[int, str, str], words: str) -> None:
 
 @pytest.mark.parametrize("votes", ["1e30,1", "1e400,1", "nan,1", "1,99999999999999999999999", "-1e30,4"])
 def test_votes_beyond_all_counts(here, votes):
-    refused(here("frontier", "--noise", "a=0.1", "--votes", votes), "must be a whole number of votes")
+    refused(here("radius", "--noise", "a=0.1", "--votes", votes), "must be a whole number of votes")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_store_of_more_votes_than_memory_holds(tmp_path, here, monkeypatch):
     records = [GraphRecord(i, f"{i:x}", "0", {"a": 1}) for i in range(60)]
     VoteStore.open(tmp_path / "votes.db", settings, records, provenance={}).close()
     monkeypatch.setattr("starcert.voting.store.votes.MAX_BYTES", 2**24)
-    for command in (("votes", tmp_path / "votes.db"), ("frontier", "--store", tmp_path / "votes.db")):
+    for command in (("votes", tmp_path / "votes.db"), ("radius", "--store", tmp_path / "votes.db")):
         refused(here(*command), "the votes on 60 graphs for 65,536 classes would take 31.5 MB")
 
 
@@ -97,7 +97,7 @@ def test_out_of_memory_is_no_fault(here, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("starcert.cli.radius_commands.parse_noise", greedy)
-    refused(here("frontier", "--noise", "a=0.1", "--p-lower", "0.9"), "not enough memory")
+    refused(here("radius", "--noise", "a=0.1", "--p-lower", "0.9"), "not enough memory")
 
 
 @pytest.mark.parametrize("words", ["Unable to allocate 74.5 GiB for an array with shape (20000, 500000)", ""])
@@ -153,9 +153,9 @@ def closing(streams: str, *words: str, cwd=None) -> subprocess.CompletedProcess:
 
 
 def test_closed_streams(project):
-    done = closing("2>&-", "frontier", "--noise", "a=1.5", "--p-lower", "0.9")
+    done = closing("2>&-", "radius", "--noise", "a=1.5", "--p-lower", "0.9")
     assert (done.returncode, done.stdout) == (2, "")
-    assert closing(">&-", "frontier", "--noise", "a=0.1", "--p-lower", "0.9").returncode == 0
+    assert closing(">&-", "radius", "--noise", "a=0.1", "--p-lower", "0.9").returncode == 0
     done = closing("2>&-", "certify", "run.toml", "--limit", "1", "--json", cwd=project)
     assert (done.returncode, len(json.loads(done.stdout)["certificates"])) == (0, 1)
     assert (project / "results" / "votes.db").read_bytes().startswith(b"SQLite")
@@ -210,7 +210,7 @@ def test_workers_go_on_when_nobody_reads_their_output_any_more(project, talkativ
 
 
 def test_a_full_disk_is_told(project):
-    done = closing("> /dev/full", "frontier", "--noise", "a=0.1", "--p-lower", "0.9")
+    done = closing("> /dev/full", "radius", "--noise", "a=0.1", "--p-lower", "0.9")
     assert (done.returncode, done.stderr) == (2, "Error: [Errno 28] No space left on device\n")
 
 

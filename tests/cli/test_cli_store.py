@@ -31,14 +31,14 @@ def test_votes_shows_what_a_file_holds(starcert, stored):
 
 
 def test_frontier_certifies_from_a_store_what_the_library_does(starcert, stored):
-    told = json.loads(starcert("frontier", "--store", str(stored), "--alpha", "0.05", "--json").stdout)
+    told = json.loads(starcert("radius", "--store", str(stored), "--alpha", "0.05", "--json").stdout)
     expected = worlds.smoothed().certify(worlds.graphs(), samples=2000, seed=7, alpha=0.05)
     assert len(told["graphs"]) == 3
     for got, certificate in zip(told["graphs"], expected, strict=True):
         assert got["frontier"] == [list(radius) for radius in certificate.frontier.radii]
         assert got["label"] == certificate.label
         assert got["p_lower"] == certificate.p_lower
-    assert "Maximal certified radii (core, rest), proved" in starcert("frontier", "--store", str(stored)).stdout
+    assert "Maximal certified radii (core, rest), proved" in starcert("radius", "--store", str(stored)).stdout
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_run_that_has_not_come_to_every_graph_is_not_certified(starcert, tmp_p
     file = tmp_path / "votes.db"
     with pytest.raises(sc.ClassifierError):
         worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, voting=sc.Voting(store=file))
-    done = starcert("frontier", "--store", str(file))
+    done = starcert("radius", "--store", str(file))
     assert done.returncode == 2
     assert "none of 3" in done.stderr
 
@@ -90,10 +90,10 @@ def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
     file = tmp_path / "votes.db"
     with pytest.raises(sc.ClassifierError):
         worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, voting=sc.Voting(store=file))
-    shown = starcert("frontier", "--store", str(file)).stdout
+    shown = starcert("radius", "--store", str(file)).stdout
     assert "No votes yet: " in shown
     assert "│     0 │" in shown
-    told = json.loads(starcert("frontier", "--store", str(file), "--json").stdout)
+    told = json.loads(starcert("radius", "--store", str(file), "--json").stdout)
     assert [graph["graph"] for graph in told["graphs"]] == [0, 1][: len(told["graphs"])]
     assert told["without_votes"][-1] == 2
 
@@ -102,7 +102,7 @@ def test_certificates_from_a_store_are_a_look(starcert, tmp_path):
     file = tmp_path / "votes.db"
     worlds.smoothed().vote(worlds.graphs(1), samples=2000, seed=7, voting=sc.Voting(store=file))
     for _ in range(2):  # the same call again is none
-        assert starcert("frontier", "--store", str(file)).returncode == 0
+        assert starcert("radius", "--store", str(file)).returncode == 0
         with VoteStore.read(file) as store:
             assert len(store.looks) == 1
     with pytest.raises(InvalidParameterError, match="'samples' must be 2000"):
@@ -112,7 +112,7 @@ def test_certificates_from_a_store_are_a_look(starcert, tmp_path):
 def test_certificates_from_a_store_that_was_looked_at_otherwise_are_refused(starcert, tmp_path):
     file, asked = tmp_path / "votes.db", {"samples": 2000, "seed": 7, "max_radius": (1, 1)}
     worlds.smoothed().certify(worlds.graphs(1), **how_to(store=file, evidence=sc.Evidence(own_samples=0), **asked))
-    done = starcert("frontier", "--store", str(file))
+    done = starcert("radius", "--store", str(file))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "'evidence' must be True" in done.stderr
 
@@ -122,6 +122,6 @@ def test_a_look_that_cannot_be_recorded_is_noted(starcert, stored):
     with VoteStore.read(stored) as store:
         settings, graphs = store.settings, store.graphs
     with VoteStore.open(stored, settings, graphs, provenance={}):
-        done = starcert("frontier", "--store", str(stored))
+        done = starcert("radius", "--store", str(stored))
     assert done.returncode == 0
     assert "could not be recorded" in done.stdout + done.stderr

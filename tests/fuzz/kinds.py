@@ -76,9 +76,9 @@ def nothing(_folder: Path) -> None:
 # Command lines
 
 COMMANDS = (
-    ("frontier", "--noise", "motif=0.02,random=0.45", "--max-radius", "motif=3,random=9", "--p-lower", "0.9995"),
+    ("radius", "--noise", "motif=0.02,random=0.45", "--max-radius", "motif=3,random=9", "--p-lower", "0.9995"),
     (
-        "frontier",
+        "radius",
         "--noise",
         "bonds=0.04/0.2",
         "--votes",
@@ -89,10 +89,10 @@ COMMANDS = (
         "0.01",
         "--json",
     ),
-    ("frontier", "--noise", "a=0.1,b=0.2,c=0.3", "--p-lower", "0.99"),
-    ("frontier", "--store", "votes.db", "--max-radius", "3"),
-    ("slack", "--noise", "motif=0.02,random=0.45", "--radius", "motif=1,random=45"),
-    ("slack", "--noise", "bonds=0.04/0.2", "--radius", "2,3", "--json"),
+    ("radius", "--noise", "a=0.1,b=0.2,c=0.3", "--p-lower", "0.99"),
+    ("radius", "--store", "votes.db", "--max-radius", "3"),
+    ("radius", "--noise", "motif=0.02,random=0.45", "--radius", "motif=1,random=45"),
+    ("radius", "--noise", "bonds=0.04/0.2", "--radius", "2,3", "--json"),
     ("votes", "votes.db"),
     ("verify", "certificates.json", "--json"),
     ("certify", "run.toml", "--data", "missing", "--noise", "a=0.1", "--seed", "1", "--alpha", "0.01"),

@@ -169,8 +169,8 @@ def _views() -> dict[str, dict[str, object]]:
             files.command("compare", *runs, "--out", f"{name}.html")
             pages[name] = words_in(folder / f"{name}.html")
         noise = ("--noise", "motif=0.02,random=0.45")
-        told["slack"] = command_json("slack", *noise, "--radius", "motif=1,random=45")
-        told["frontier"] = command_json("frontier", *noise, "--max-radius", "motif=35,random=45", "--p-lower", "0.9995")
+        told["slack"] = command_json("radius", *noise, "--radius", "motif=1,random=45")
+        told["frontier"] = command_json("radius", *noise, "--max-radius", "motif=35,random=45", "--p-lower", "0.9995")
     return {"results": results, "json": told, "pages": pages}
 
 

@@ -41,7 +41,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "words", [pytest.param(["slack", "--noise", "all=0.1", "--radius", "all=1"], marks=pytest.mark.slow), ["--help"]]
+    "words", [pytest.param(["radius", "--noise", "all=0.1", "--radius", "all=1"], marks=pytest.mark.slow), ["--help"]]
 )
 def test_without_a_place_for_compiled_code_commands_work_and_say_once_how_to_get_it_back(words, here):
     done = subprocess.run(

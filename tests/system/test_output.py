@@ -143,7 +143,7 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
     for command in (
         ["frontier", "--noise", "a\x1b[31m=0.1", "--votes", "990,10"],
         ["frontier", "--noise", "a\x1b[31m=7", "--votes", "990,10"],
-        ["slack", "--noise", "a=0.1", "--radius", "\x1b[31m=1"],
+        ["radius", "--noise", "a=0.1", "--radius", "\x1b[31m=1"],
         ["verify", "no\x1b[31mfile"],
         ["certify", "no\x1b[31mfile.toml"],
         ["certify", "--model", "m\x1b[31m.py:f", "--data", "MUTAG", "--noise", "a=0.1"],

@@ -204,7 +204,7 @@ def test_no_bounds_of_a_fixed_number_are_made_from_votes_that_were_looked_at(tmp
     with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
         sc.clopper_pearson(votes)
     told = subprocess.run(
-        [sys.executable, "-m", "starcert", "frontier", "--store", file], capture_output=True, check=False
+        [sys.executable, "-m", "starcert", "radius", "--store", file], capture_output=True, check=False
     )
     assert told.returncode == 2
     assert b"fixed in advance" in told.stderr

@@ -1,4 +1,4 @@
-"""`starcert slack` and `starcert frontier`: what a noise certifies, from a bound, votes, or a store of votes."""
+"""`starcert radius`: what a noise certifies, of one radius, or from a bound, votes, or a store of votes."""
 
 from __future__ import annotations
 
@@ -36,36 +36,11 @@ _STORE = "A file of stored votes: all its graphs are certified, under its own no
 
 
 @app.command()
-def slack(
-    noise: Annotated[str, _NOISE],
-    radius: Annotated[str, typer.Option(help="The attack: motif=1,random=45.", metavar="AXIS=COUNT,…")],
-    as_json: JsonOption = False,
-) -> None:
-    """How much failure probability a radius forgives: it is certified iff 1 − p_A < slack.
-
-    For example:
-
-    starcert slack --noise motif=0.02,random=0.45 --radius motif=1,random=45
-    """
-    law = parse_noise(noise)
-    counts = parse_radius(law, radius, "--radius")
-    slacks = slacks_of(law.product)
-    bracket = slacks.bracket(counts)
-    value = min(max(slacks.value(counts), bracket.below), bracket.at_least)  # the proof knows the last digit
-    proved = {"above": bracket.below, "at_most": bracket.at_least}
-    stands = "given the law" if law.outside else "proved"  # nothing rests on a law from outside that is proved
-    values = {"axes": law.axes, "radius": counts, "slack": value, stands: proved, "version": __version__}
-    named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
-    view = (
-        f"slack({named}) ≈ {value!r}",
-        f"Certified iff 1 − p_A < slack. {stands.capitalize()}: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
-    )
-    report(as_json, lambda: values, lambda: view)
-
-
-@app.command()
-def frontier(
+def radius(
     noise: Annotated[str | None, _NOISE] = None,
+    radius: Annotated[
+        str | None, typer.Option(help="One attack, for its slack: motif=1,random=45.", metavar="AXIS=COUNT,…")
+    ] = None,
     max_radius: Annotated[str | None, typer.Option(help=_BOX, metavar="AXIS=COUNT,…")] = None,
     p_lower: Annotated[
         float | None, typer.Option(help="A lower bound on the class's probability, taken for certain.")
@@ -78,20 +53,24 @@ def frontier(
     alpha: Annotated[float | None, typer.Option(help=_ALPHA, show_default="0.01")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The maximal certified radii of a graph, each verdict proved.
+    """What a noise certifies: the slack of one radius, or the maximal radii of a bound, votes or a store of votes.
+
+    The slack is how much failure probability a radius forgives: it is certified iff 1 − p_A < slack. All is proved.
 
     For example:
 
-    starcert frontier --noise motif=0.02,random=0.45 --max-radius motif=35,random=45 --p-lower 0.9995
+    starcert radius --noise motif=0.02,random=0.45 --radius motif=1,random=45
 
-    starcert frontier --noise bonds=0.04/0.2 --votes 99950,50 --selection 995,5 --alpha 0.01 --json
+    starcert radius --noise motif=0.02,random=0.45 --max-radius motif=35,random=45 --p-lower 0.9995
 
-    starcert frontier --store votes.db
+    starcert radius --noise bonds=0.04/0.2 --votes 99950,50 --selection 995,5 --alpha 0.01 --json
+
+    starcert radius --store votes.db
     """
-    given = {"--p-lower": p_lower, "--votes": votes, "--store": store}
+    given = {"--radius": radius, "--p-lower": p_lower, "--votes": votes, "--store": store}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
-        hint = "Write --p-lower 0.9995, or --votes 99950,50 --selection 995,5, or --store votes.db."
+        hint = "Write --radius motif=1, --p-lower 0.9995, --votes 99950,50 --selection 995,5, or --store votes.db."
         raise InvalidParameterError(" / ".join(given), "be given, one of them", " and ".join(named) or "none", hint)
     if store is not None:
         for name, value in (("--noise", noise), ("--selection", selection)):
@@ -103,10 +82,31 @@ def frontier(
     if noise is None:
         raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
     law = parse_noise(noise)
+    if radius is not None:
+        for name, value in (("--max-radius", max_radius), ("--selection", selection), ("--alpha", alpha)):
+            if value is not None:
+                raise InvalidParameterError(name, "be left out with --radius", value, "A slack depends on no votes.")
+        _report_slack(law, parse_radius(law, radius, "--radius"), as_json=as_json)
+        return
     limits = None if max_radius is None else parse_radius(law, max_radius, "--max-radius")
     bounds = _bounds(p_lower, votes, selection, alpha)
     (certificate,) = certify(bounds, law, max_radius=limits)
     report(as_json, lambda: _frontier_object(certificate), lambda: _frontier_view(certificate))
+
+
+def _report_slack(law: Noise, counts: tuple[int, ...], *, as_json: bool) -> None:
+    slacks = slacks_of(law.product)
+    bracket = slacks.bracket(counts)
+    value = min(max(slacks.value(counts), bracket.below), bracket.at_least)  # the proof knows the last digit
+    proved = {"above": bracket.below, "at_most": bracket.at_least}
+    stands = "given the law" if law.outside else "proved"  # nothing rests on a law from outside that is proved
+    values = {"axes": law.axes, "radius": counts, "slack": value, stands: proved, "version": __version__}
+    named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
+    view = (
+        f"slack({named}) ≈ {value!r}",
+        f"Certified iff 1 − p_A < slack. {stands.capitalize()}: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
+    )
+    report(as_json, lambda: values, lambda: view)
 
 
 def _store_object(store: Path, missing: list[int], certificates: Certificates) -> dict[str, object]:
