@@ -50,7 +50,7 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("law", LAWS, ids=[f"{place} {type(law).__name__}" for place, law in enumerate(LAWS)])
 def test_outcomes_are_those_of_the_transitions(law):
     """Of every move, each value that is shown has the ratio of its outcome, and masses of outcomes add up."""
     for axis, moves, channel in zip(axis_moves(law), law.moves, law.channels, strict=True):
