@@ -99,7 +99,7 @@ class KeptSites(NamedTuple):
     @classmethod
     def everywhere(cls, sites: Sites, noise: Noise) -> KeptSites | None:
         """All sites that can be attacked; None where it is not known which flipped."""
-        if why_no_evidence(sites, noise):
+        if why_no_evidence(sites.n_sites, noise):
             return None
         axes = axes_of(sites, noise)
         every = np.unique(np.concatenate([np.empty(0, np.int64), *(axis.sites for axis in axes)]))
