@@ -34,7 +34,7 @@ Rows: TypeAlias = Indices
 
 
 class Places:
-    """For any sites of an object by their positions: their region, how many values they have, and the nodes of pairs."""
+    """What is known of any sites of an object by their positions: regions, how many values, and nodes of pairs."""
 
     def __init__(self, sites: Sites) -> None:
         self.n_sites, self._blocks, self._offsets = sites.n_sites, sites.blocks, np.array(sites.offsets)
