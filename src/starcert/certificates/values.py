@@ -223,6 +223,9 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         That does not depend on votes.
         """
         kept, clean = self.kept[number], AttackGroup((0,) * len(self.noise.axes))
+        if kept is None and claim.size:
+            must, hint = "be one by radius where it is not known which sites flipped", "For example flips:1."
+            raise InvalidParameterError("threat", must, str(self.threat), hint)
         if kept is None or (claim.threat is not None and not kept.whole):
             return None
         if claim.threat is None:
