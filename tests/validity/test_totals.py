@@ -180,6 +180,25 @@ def test_an_archive_that_claims_all_levels_beside_a_listed_threat_is_refuted(tmp
     assert [(each.field, each.kind) for each in verify(path).mismatches] == [("beyond", "false")]
 
 
+def test_totals_that_say_too_much_are_found_by_verify(tmp_path, monkeypatch):
+    smoothed, path = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["sparse"]), tmp_path / "kept.json"
+    for threat, total in ((None, "any_flips"), ("deletions:1 | additions:1", "certified_size")):
+        how = {"threat": threat, "evidence": sc.Evidence(own_samples=0)}
+        write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, **how)))
+        assert verify(path).verdict == "proved"
+        for more, kind in ((1, "false"), (-1, "weaker")):
+            content = json.loads(path.read_text())
+            content["graphs"][0]["claims"][total] += more
+            (tmp_path / "other.json").write_text(json.dumps(content))
+            (tmp_path / "other.evidence.npz").write_bytes((tmp_path / "kept.evidence.npz").read_bytes())
+            mismatches = verify(tmp_path / "other.json").mismatches
+            assert [(each.field, each.kind) for each in mismatches] == [(total, kind)]
+    write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, evidence=sc.Evidence(0))))
+    monkeypatch.setattr("starcert.certificates.certificate.flips_covered", lambda *_: 3)
+    with pytest.raises(ArithmeticError, match="two proofs disagree about all flips of graph 0"):
+        verify(path)
+
+
 @pytest.mark.parametrize("threat", [each for each in THREATS if each])
 def test_totals_of_trials_and_voters(threat, tmp_path):
     rng = np.random.default_rng(len(threat))
