@@ -33,7 +33,7 @@ Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
 
 
-class Places:
+class SiteLookup:
     """What is known of any sites of an object by their positions: regions, how many values, and nodes of pairs."""
 
     def __init__(self, sites: Sites) -> None:
@@ -71,7 +71,7 @@ class Ground(NamedTuple):
     """What an attacker finds: for every site its value, and where it is."""
 
     values: Values
-    places: Places
+    places: SiteLookup
 
 
 class Moves(NamedTuple):
@@ -116,7 +116,7 @@ _grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
 def ground_of(sites: Sites) -> Ground:
     """What an attacker finds at these sites, computed once."""
     if sites not in _grounds:
-        _grounds[sites] = Ground(clean_values(sites), Places(sites))
+        _grounds[sites] = Ground(clean_values(sites), SiteLookup(sites))
     return _grounds[sites]
 
 
