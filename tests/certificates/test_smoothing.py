@@ -84,6 +84,25 @@ def test_graphs_too_large_for_evidence_are_named_before_the_first_vote(tmp_path,
         smoothed.certify(graphs, **how_to(**how))
 
 
+def test_alpha_is_whole_where_no_object_has_evidence(tmp_path):
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-7)))
+    how = {"samples": 50, "alpha": 0.1, "seed": 1, "threat": "deletions:1", "voting": sc.Voting(store=tmp_path / "v")}
+    graphs = [sc.Graph(2_900, [(0, 1)])]
+    words = r"1 of 1 objects \(it looks .* Certificates rest on the counts of votes alone, which have all of alpha\."
+    with pytest.warns(StarcertWarning, match=words):
+        asked = smoothed.certify(graphs, evidence=True, **how)
+    alone = smoothed.certify(graphs, **how)
+    assert asked.bounds.alpha == alone.bounds.alpha == 0.1
+    assert asked[0].p_lower == alone[0].p_lower
+    assert asked.verdicts is None
+    assert (asked[0].certified_size, asked[0].verdict("deletions:1")) == (1, "certified")
+    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(asked))
+    assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+    with pytest.raises(InvalidParameterError, match="'collective' must be left out for such objects"):
+        smoothed.certify(graphs, evidence=sc.Evidence(collective=True), **how)
+
+
 def test_what_a_certificate_says_is_what_enumeration_finds():
     """Few sites: the smoothed probability is a sum over all noisy graphs, and votes must agree with it."""
     graph = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])

@@ -1,6 +1,7 @@
 """Smoothed regressors: which argument an interval rests on, what it says, and that votes are the same however drawn."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,15 @@ def test_a_threat_that_lists_its_attacks_is_weighed_attack_by_attack():
         one.interval("additions:1")
     with pytest.raises(InvalidParameterError, match="be the one that was asked about"):
         one.interval("deletions:3")
+
+
+def test_no_interval_under_listed_attacks_where_no_flips_were_kept():
+    """The counts say something about radii, and nothing about a list."""
+    result = SMOOTHED.certify([RING], threat="deletions:2", **QUICK)
+    lost = replace(result, kept=(None,))
+    assert lost[0].clean.how.startswith("by ρ")
+    with pytest.raises(InvalidParameterError, match="be one by radius where it is not known which sites flipped"):
+        lost[0].interval()
 
 
 def test_sentences_and_tables():

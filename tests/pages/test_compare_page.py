@@ -16,7 +16,8 @@ from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
-from starcert.pages.compared_runs import run_pairs
+from starcert.pages.compared_exact import ComparedExact
+from starcert.pages.compared_runs import compared_runs, run_pairs
 from starcert.pages.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 
@@ -142,6 +143,17 @@ def test_runs_with_other_axes_are_compared_without_flips():
     found = compare({"a": first, "b": second})
     assert [each.flips for each in found.differences] == ["no flip"]
     assert {curve["axis"] for curve in found.curves} == {*TWO.axes, *DELETE_ADD.axes}
+
+
+def test_a_run_certifies_nothing_on_an_axis_that_it_does_not_have():
+    one, other = compared_runs(pair())
+    assert one.certified({one.axes[0]: 0, "elsewhere": 0}).tolist() == one.answered.tolist()
+    assert one.answered.any()
+    assert not one.certified({"elsewhere": 1}).any()
+    tried = ComparedExact.__new__(ComparedExact)
+    tried.answered = other.answered
+    assert tried.certified({}).tolist() == other.answered.tolist()
+    assert not tried.certified({one.axes[0]: 1}).any()
 
 
 def test_other_graphs_are_refused():

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -117,7 +118,10 @@ def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(pr
         for axis, votes in re.findall(r"([a-z.]+) \(([\d,]+|none ever)(?: votes)? could\)", after)
     }
     assert list(needed) == ["motif", "rest.delete", "rest.add", "bridge"]
-    assert f"{samples:,} samples are too few on {', '.join(needed)}." in before
+    assert f"{samples:,} samples are too few on {', '.join(list(needed)[:-1])}." in before
+    assert (
+        f"No number of samples is enough on bridge. So{' by p_A' * evidence} nothing can be certified under" in before
+    )
 
 
 def test_numbers_are_no_names(project, here):
@@ -277,3 +281,74 @@ def test_the_smallest_the_middle_and_the_largest_object_are_timed(monkeypatch, e
     found = forecast.measure_run(job, 300, alpha=0.01 if evidence else None, own=50)
     assert [each.size for each in found.votes] == [3, 10, 36]
     assert found.evidence == (EvidenceTime(300, pytest.approx(0.03)) if evidence else None)
+
+
+LARGE = """
+import starcert as sc
+
+def graphs():
+    return [sc.Graph(2_900, [(0, 1), (5, 7)])], [0]
+
+def classifier():
+    return sc.classifiers.from_callable(lambda batch: [0] * len(batch), n_classes=2, on="batch", description="zero")
+"""
+
+
+def test_a_dry_run_says_what_is_left_out_and_what_cannot_be_certified(tmp_path, here, monkeypatch):
+    (tmp_path / "large.py").write_text(LARGE)
+    monkeypatch.chdir(tmp_path)
+    files = ("--model", "large.py:classifier", "--data", "large.py:graphs", "--samples", 30, "--dry-run")
+
+    def dry(*words):
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            status, out, err = here("certify", *files, *words)
+        return status, " ".join(out.split()), " ".join(err.split())
+
+    one_way = ("--noise", "all=.5/0")
+    status, out, err = dry(*one_way, "--evidence", "--threat", "flips:1")
+    assert status == 0
+    assert err.startswith(
+        "Note: Evidence is left out for 1 of 1 objects (it looks at objects of at most 4,194,304 sites)"
+    )
+    assert err.endswith("Certificates rest on the counts of votes alone, which have all of alpha.")
+    assert "1 graph, 130 votes each: about" in out  # and none at attacked graphs
+    assert out.endswith(
+        "Votes before one flip can be certified at all: all.delete 17, all.add never. No number of samples is enough "
+        "on all.add. So nothing can be certified under any 1 flip."
+    )
+    status, out, err = dry(*one_way, "--threat", "deletions:1")
+    assert (status, err) == (0, "")
+    assert "Attacks to list (1 deletion): 2, 2 to 2 on a graph." in out
+    assert out.endswith("Votes before 1 deletion can be certified at all: all.delete 17. There are enough samples.")
+
+
+def test_what_cannot_be_listed_is_refused_before_anything_is_measured(tmp_path, here, monkeypatch):
+    (tmp_path / "large.py").write_text(LARGE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(forecast, "measure_run", None)
+    files = ("--model", "large.py:classifier", "--data", "large.py:graphs", "--dry-run", "--noise", "all=.3")
+    status, _, err = here("certify", *files, "--threat", "additions:1")
+    assert (status, "reach at most 4,194,304 sites of an object" in " ".join(err.split())) == (2, True)
+
+
+def test_only_evidence_that_a_run_would_look_at_is_recommended(tmp_path, here, monkeypatch):
+    (tmp_path / "large.py").write_text(LARGE)
+    monkeypatch.chdir(tmp_path)
+    files = ("--model", "large.py:classifier", "--data", "large.py:graphs", "--samples", 30, "--noise", "all=.5/0")
+    status, out, _ = here("certify", *files, "--threat", "flips:1")
+    assert (status, "any 1 flip" in out, "--evidence" in out) == (0, True, False)
+    (tmp_path / "large.py").write_text(LARGE.replace("2_900", "900"))
+    status, out, _ = here("certify", *files, "--threat", "flips:1", "--out", "smaller")
+    assert (status, "--evidence --threat flips:1" in " ".join(out.split())) == (0, True)
+
+
+def test_attacks_that_change_several_sites_have_their_votes(project, here):
+    given = ("--regions", "node_sets:a=*", "--noise", "a=.3/.2", "--threat", "rewire:1", "--samples", 30)
+    status, out, _ = here("certify", "run.toml", "--dry-run", *given)
+    assert status == 0
+    (votes,) = re.findall(r"Votes before 1 rewired edge can be certified at all: a.delete \+ a.add (\d+)\.", out)
+    assert out.strip().endswith(
+        f"certified at all: a.delete + a.add {votes}. 30 samples are too few on a.delete + a.add. So nothing can be "
+        "certified under 1 rewired edge."
+    )

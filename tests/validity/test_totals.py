@@ -16,6 +16,7 @@ from starcert.certificates import metrics
 from starcert.files import Archive, read, verify, write
 from starcert.files.exact_archive import ExactArchive, read_exact, write_exact
 from starcert.math.frontier import levels_of
+from starcert.models.link_votes import LinkVotes
 
 ALPHA = 0.05
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -25,9 +26,14 @@ NOISES = {
     "flips": sc.Noise(all=0.3),
     "sparse": sc.Noise(all=sc.Flip(delete=0.3, add=0.2)),
     "regions": sc.Noise(near=0.2, far=0.35),
+    "frozen": sc.Noise(near=0.0, far=0.3),
+    "one way": sc.Noise(all=sc.Flip(delete=0.4, add=0)),
+    "free": sc.Noise(near=0.5, far=0.25),
 }
-REGIONS = {"regions": sc.Partition.from_pairs({"near": PAIRS[:1], "far": PAIRS[1:]})}
+TWO = sc.Partition.from_pairs({"near": PAIRS[:1], "far": PAIRS[1:]})
 THREATS = (None, "additions:1", "deletions:2", "flips:1", "flips:2", "rewire:1", "additions:1 | deletions:1")
+ROWS = np.array(list(product(range(3), repeat=3)))
+CHANGES = (None, "changes:1", "flips:1", "flips:2", "changes:2", "changes:1 & flips:1")
 WAYS = {
     "plain": {},
     "decided": {"voting": sc.Voting(plan="decided")},
@@ -44,12 +50,26 @@ def classifier(answers):
     )
 
 
-def truth(noise, answers, fallback):
-    """The smoothed answer at each of the eight graphs."""
-    laws = [NOISES[noise][{"regions": ["near", "far", "far"][at]}.get(noise, "all")] for at in range(3)]
-    copies = reduce(np.kron, [np.array([[float(p) for p in law.transitions(bit)] for bit in (0, 1)]) for law in laws])
+def truth(noise, answers, fallback=None, values=2):
+    """The smoothed answer at each object."""
+    laws = [noise[region] for region in (("near", "far", "far") if "near" in noise.regions else ("all",) * 3)]
+    each = [np.array([[float(p) for p in law.transitions(value)] for value in range(values)]) for law in laws]
+    copies = reduce(np.kron, each)
     shares = np.stack([copies @ (answers == label) for label in range(3)], axis=1)
     return shares.argmax(axis=1) if fallback is None else np.where(shares.max(axis=1) > 0.6, shares.argmax(axis=1), 0)
+
+
+def is_false(one, x, true, rows):
+    """Whether something certified in total about object x is not so: of flips anywhere, or of listed attacks."""
+    reached = (rows != rows[x]).sum(axis=1) <= one.any_flips
+    weights = len(np.unique(rows)) ** np.arange(3)[::-1]
+    for blocks in [] if one.asked is None else one.asked.attacks[: one.certified_size]:
+        for attack in (each for block in blocks for each in block.tolist()):
+            row = rows[x].copy()
+            for rank, site in (divmod(number, 3) for number in attack):
+                row[site] = rank + (rank >= row[site])
+            reached[row @ weights] = True
+    return bool((true[reached] != one.label).any())
 
 
 def within(one, threat):
@@ -68,7 +88,9 @@ def check_totals(one):
     )
     for radius in one.frontier.radii:
         assert set(within(one, lambda level, end=radius: all(map(int.__le__, level, end)))) <= certified
-    assert one.frontier.beyond or one.frontier.incomplete or one.frontier.covers(one.capacity)
+    for level in within(one, lambda _: not one.frontier.incomplete):
+        is_beyond = any(all(map(int.__le__, other, level)) for other in one.frontier.beyond)
+        assert is_beyond is not one.frontier.covers(level)
     for k in range(1, sum(one.capacity) + 1):
         if one.certified(f"flips:{k}") and (one.asked is None or one.asked.size_of(sc.threats.AnyFlips(k)) is None):
             assert k <= one.any_flips
@@ -77,36 +99,67 @@ def check_totals(one):
         assert (by_evidence and one.verdicts.sizes[size].kind == "certified") or one.asked.levels[size - 1] <= certified
 
 
+def check_found(found, rows, true, path):
+    """Totals of one result, before and after an archive; how many say something of attacks, and are false."""
+    told, false = 0, 0
+    for x, one in enumerate(found):
+        check_totals(one)
+        if not one.abstained:
+            told += one.any_flips > 0 or bool(one.certified_size)
+            false += is_false(one, x, true, rows)
+    for outcome, one in zip(metrics.size_outcomes(found, sc.threats.AnyFlips(3)), found, strict=True):
+        assert outcome.certified <= one.any_flips
+    write(path, Archive.from_result(found))
+    assert verify(path).verdict == "proved"
+    for one, again in zip(found, read(path).certificates, strict=True):
+        assert (one.frontier, one.certified_size) == (again.frontier, again.certified_size)
+        if again.capacity is not None:
+            check_totals(again)
+    return told, false
+
+
 @pytest.mark.parametrize(
-    ("noise", "way"), [*(("sparse", way) for way in WAYS), *((noise, "plain") for noise in ("flips", "regions"))]
+    ("noise", "way"),
+    [*(("sparse", way) for way in WAYS), *((noise, "plain") for noise in NOISES if noise != "sparse")],
 )
 def test_totals_of_votes(noise, way, tmp_path):
     rng = np.random.default_rng([ord(noise[0]), ord(way[0])])
-    told, false = 0, 0
+    told, false, regions = 0, 0, TWO if "near" in NOISES[noise].regions else None
     fallback = sc.Fallback([0] * 8, threshold=0.6) if way == "fallback" else None
     for number in range(len(THREATS)):
         answers = rng.choice(3, size=8, p=rng.dirichlet([0.6] * 3))
         threat, samples = THREATS[number % len(THREATS)], int(rng.choice([60, 150, 500]))
-        smoothed = sc.SmoothedClassifier(classifier(answers), NOISES[noise], REGIONS.get(noise), fallback=fallback)
+        smoothed = sc.SmoothedClassifier(classifier(answers), NOISES[noise], regions, fallback=fallback)
         how = {"evidence": True, "alpha": ALPHA} | WAYS[way]
         found = smoothed.certify(GRAPHS, samples=samples, seed=number, threat=threat, **how)
-        true = truth(noise, answers, fallback)
-        for x, one in enumerate(found):
-            check_totals(one)
-            if not one.abstained:
-                reached = np.abs(BITS - BITS[x]).sum(axis=1) <= one.any_flips
-                told += one.any_flips > 0
-                false += not (true[reached] == one.label).all()
-        for outcome, one in zip(metrics.size_outcomes(found, sc.threats.AnyFlips(3)), found, strict=True):
-            assert outcome.certified <= one.any_flips
-        write(tmp_path / "kept.json", Archive.from_result(found))
-        assert verify(tmp_path / "kept.json").verdict == "proved"
-        for one, again in zip(found, read(tmp_path / "kept.json").certificates, strict=True):
-            assert (one.frontier, one.certified_size) == (again.frontier, again.certified_size)
-            if again.capacity is not None:
-                check_totals(again)
+        true = truth(NOISES[noise], answers, fallback)
+        more, wrong = check_found(found, BITS, true, tmp_path / "kept.json")
+        told, false = told + more, false + wrong
     assert told >= 5
     assert false <= ALPHA * 8 * len(THREATS)
+
+
+@pytest.mark.parametrize("own", [0, 2_000])
+def test_totals_of_votes_on_categories(own, tmp_path):
+    """Sites with three values: axes share them, and an attack on one is one of two."""
+    noise, rng = sc.Noise(all=sc.Categorical(0.3, values=3)), np.random.default_rng(own)
+    told, false = 0, 0
+    for number, threat in enumerate(CHANGES):
+        answers = rng.choice(3, size=27, p=rng.dirichlet([0.4] * 3))
+        base = sc.classifiers.from_callable(
+            lambda batch, answers=answers: answers[batch.values @ [9, 3, 1]],
+            on="batch",
+            n_classes=3,
+            description="table",
+        )
+        found = sc.SmoothedClassifier(base, noise).certify(
+            [sc.Categories(tuple(row), values=3) for row in ROWS.tolist()],
+            **{"samples": 300, "seed": number, "threat": threat, "alpha": ALPHA, "evidence": sc.Evidence(own)},
+        )
+        more, wrong = check_found(found, ROWS, truth(noise, answers, values=3), tmp_path / "kept.json")
+        told, false = told + more, false + wrong
+    assert told >= 10
+    assert false <= ALPHA * 27 * len(CHANGES)
 
 
 def test_an_archive_that_claims_all_levels_beside_a_listed_threat_is_refuted(tmp_path):
@@ -125,6 +178,25 @@ def test_an_archive_that_claims_all_levels_beside_a_listed_threat_is_refuted(tmp
     claims[0]["beyond"] = []
     path.write_text(json.dumps(content))
     assert [(each.field, each.kind) for each in verify(path).mismatches] == [("beyond", "false")]
+
+
+def test_totals_that_say_too_much_are_found_by_verify(tmp_path, monkeypatch):
+    smoothed, path = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["sparse"]), tmp_path / "kept.json"
+    for threat, total in ((None, "any_flips"), ("deletions:1 | additions:1", "certified_size")):
+        how = {"threat": threat, "evidence": sc.Evidence(own_samples=0)}
+        write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, **how)))
+        assert verify(path).verdict == "proved"
+        for more, kind in ((1, "false"), (-1, "weaker")):
+            content = json.loads(path.read_text())
+            content["graphs"][0]["claims"][total] += more
+            (tmp_path / "other.json").write_text(json.dumps(content))
+            (tmp_path / "other.evidence.npz").write_bytes((tmp_path / "kept.evidence.npz").read_bytes())
+            mismatches = verify(tmp_path / "other.json").mismatches
+            assert [(each.field, each.kind) for each in mismatches] == [(total, kind)]
+    write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, evidence=sc.Evidence(0))))
+    monkeypatch.setattr("starcert.certificates.certificate.flips_covered", lambda *_: 3)
+    with pytest.raises(ArithmeticError, match="two proofs disagree about all flips of graph 0"):
+        verify(path)
 
 
 @pytest.mark.parametrize("threat", [each for each in THREATS if each])
@@ -153,3 +225,20 @@ def test_totals_of_trials_and_voters(threat, tmp_path):
                 ]
                 right = [(kind, one.label) == ("certified", 0) for kind, one in zip(kinds, found, strict=True)]
                 assert found.certified_accuracy([0] * 8, size) == np.mean(right)
+
+
+def test_totals_of_link_votes():
+    """What survives an attack survives every smaller one, and every answer at an attacked graph is the same."""
+    kept = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        votes = LinkVotes(rng.integers(-4, 4, (3, 3)), rng.integers(-2, 3, (3, 3)))
+        every = np.array([votes.answers(graph) for graph in GRAPHS])
+        for x, graph in enumerate(GRAPHS):
+            added, deleted = ((BITS[x] != BITS) & (BITS[x] == value) for value in (0, 1))
+            for a, d in product(range(3), repeat=2):
+                found = votes.survives(graph, additions=a, deletions=d)
+                reached = (added.sum(axis=1) <= a) & (deleted.sum(axis=1) <= d)
+                assert found.tolist() == (every[reached] == every[x]).all(axis=0).tolist()
+                kept += found.sum() * (a + d > 0)
+    assert kept > 100

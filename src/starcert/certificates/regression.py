@@ -14,7 +14,7 @@ from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.values import MAX_VOTES
 from starcert.objects import binding
-from starcert.objects.binding import Problem, Regions, why_no_evidence
+from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -123,11 +123,10 @@ class SmoothedRegressor:
     ) -> tuple[KeptSites | None, ...]:
         """What is kept, without objects for which it would be too much: refused where a threat lists its attacks."""
         found: list[KeptSites | None] = []
-        for each, sites in zip(kept, problem.sites, strict=True):
+        for each, sites, reason in zip(kept, problem.sites, problem.without_evidence, strict=True):
             axes = () if each is None else each.axes
             shown = sum(axis.n_choices * len(axis.law.outcomes) for axis in axes)
             widest = max(shown, self.base.n_targets(sites.frame) or 1)
-            reason = why_no_evidence(sites, problem.noise)
             if listed and reason:
                 raise InvalidParameterError("threat", "be one by radius for such objects", reason)
             if listed and widest * samples > MAX_FLIPS:

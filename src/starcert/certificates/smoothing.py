@@ -185,17 +185,16 @@ class SmoothedClassifier(SmoothedEstimator):
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         check_family(family)
         whole_number("samples", samples, 1)
-        asked, how, weighing = None if threat is None else read_threat(threat), Voting.of(voting), Evidence.of(evidence)
+        asked, how = None if threat is None else read_threat(threat), Voting.of(voting)
         by_radius = asked is not None and asked.by_radius
         limits, max_flips = (asked.limits(self.noise), asked.flips) if asked is not None and by_radius else (None, None)
         problem = self.problem(graphs)  # once: votes and capacities are of the same regions
         questions = None
         if asked is not None and not by_radius:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
+        weighing = possible_evidence(problem, Evidence.of(evidence))
         weighed = weighing is not None
         max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
-        if weighed:
-            _warn_of_no_evidence(problem)
         if self.fallback is not None and weighing is not None and weighing.collective:
             hint = "Leave out collective."
             raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
@@ -337,13 +336,28 @@ def _identified(bound: Bound) -> str:
     return bound.name if bound.name in BOUNDS else f"{bound.name} {identity(bound)}"
 
 
-def _warn_of_no_evidence(problem: Problem) -> None:
-    """Warns, before the first vote, if there will be no evidence about some objects."""
-    reasons = [reason for each in problem.sites if (reason := binding.why_no_evidence(each, problem.noise))]
-    if reasons:
-        warnings.warn(
-            f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). Their certificates "
-            "rest on the counts of votes alone.",
-            StarcertWarning,
-            stacklevel=4,
+def possible_evidence(problem: Problem, wanted: Evidence | None) -> Evidence | None:
+    """The evidence that is wanted, if any object can have some: otherwise none takes a share of alpha.
+
+    Warns, before the first vote, of objects that have none.
+    """
+    if wanted is None or not (sentence := evidence_left_out(problem)):
+        return wanted
+    if wanted.collective:
+        raise InvalidParameterError("collective", "be left out for such objects", sentence)
+    warnings.warn(sentence, StarcertWarning, stacklevel=4)
+    return None if all(problem.without_evidence) else wanted
+
+
+def evidence_left_out(problem: Problem) -> str:
+    """Says which objects evidence is left out for, and why; "" if for none."""
+    reasons = list(filter(None, problem.without_evidence))
+    if not reasons:
+        return ""
+    if len(reasons) == len(problem):
+        rest = "Certificates rest on the counts of votes alone, which have all of alpha."
+    else:
+        rest = (
+            "Their certificates rest on the counts of votes alone, with the share of alpha that these have elsewhere."
         )
+    return f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). {rest}"

@@ -99,7 +99,7 @@ class KeptSites(NamedTuple):
     @classmethod
     def everywhere(cls, sites: Sites, noise: Noise) -> KeptSites | None:
         """All sites that can be attacked; None where it is not known which flipped."""
-        if why_no_evidence(sites, noise):
+        if why_no_evidence(sites.n_sites, noise):
             return None
         axes = axes_of(sites, noise)
         every = np.unique(np.concatenate([np.empty(0, np.int64), *(axis.sites for axis in axes)]))
@@ -223,6 +223,9 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         That does not depend on votes.
         """
         kept, clean = self.kept[number], AttackGroup((0,) * len(self.noise.axes))
+        if kept is None and claim.size:
+            must, hint = "be one by radius where it is not known which sites flipped", "For example flips:1."
+            raise InvalidParameterError("threat", must, str(self.threat), hint)
         if kept is None or (claim.threat is not None and not kept.whole):
             return None
         if claim.threat is None:

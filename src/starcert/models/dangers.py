@@ -20,7 +20,6 @@ from starcert.math.frontier import levels_of
 from starcert.math.pooling import Scheme
 from starcert.models.copies import BLOCK, TrainingCopies
 from starcert.objects.attack_axes import axes_of
-from starcert.objects.binding import why_no_evidence
 from starcert.sampling.sampler import OWN_CHUNKS, Attack, AttackedCopies
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.counting import tallies
@@ -55,9 +54,8 @@ class DangerousCopies(TrainingCopies):
         if base.values is not None:
             hint = "Where outputs are numbers, train with flips or the worst of several copies."
             raise InvalidParameterError("dangerous", "be 0 where outputs are numbers", against.dangerous, hint)
-        for sites in problem.sites:
-            if reason := why_no_evidence(sites, problem.noise):
-                raise InvalidParameterError("dangerous", "come with a noise that has evidence", problem.noise, reason)
+        if reason := next(filter(None, problem.without_evidence), ""):
+            raise InvalidParameterError("dangerous", "come with a noise that has evidence", problem.noise, reason)
         self._job = Job(base, problem, seed, chunk_size=against.votes)
         self._classes, self._flips = classes, against.dangerous
         self._axes = [axes_of(sites, problem.noise) for sites in problem.sites]

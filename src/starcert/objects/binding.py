@@ -84,6 +84,11 @@ class Problem:
         """For each object, why its regions are anchored; "" if they are not."""
         return tuple(each.reason for each in self.sites)
 
+    @cached_property
+    def without_evidence(self) -> tuple[str, ...]:
+        """For each object, why it has no evidence beyond the counts of its votes; "" if it has."""
+        return tuple(why_no_evidence(each.n_sites, self.noise) for each in self.sites)
+
     def under(self, noise: Noise) -> Problem:
         """The same regions of the same objects under another noise."""
         return replace(self, noise=noise)
@@ -152,12 +157,12 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
 MAX_EVIDENCE_SITES = 2**22  # objects with more sites have no evidence: votes are not looked at one by one
 
 
-def why_no_evidence(sites: Sites, noise: Noise) -> str:
-    """Why an object has no evidence beyond the counts of its votes; "" if it has."""
+def why_no_evidence(n_sites: int, noise: Noise) -> str:
+    """Why an object with so many sites has no evidence beyond the counts of its votes; "" if it has."""
     for region in noise:
         if reason := why_not_alike(noise[region]):
             return f"{region}: {reason}"
-    if sites.n_sites > MAX_EVIDENCE_SITES:
+    if n_sites > MAX_EVIDENCE_SITES:
         return f"it looks at objects of at most {MAX_EVIDENCE_SITES:,} sites"
     return ""
 

@@ -73,7 +73,12 @@ class ComparedRun:
         self.n_sites = [None if each is None else sum(each) for each in sizes]  # on all axes; None: not known
 
     def certified(self, flips: Mapping[str, int]) -> Mask:
-        """Which graphs are certified against these numbers of flips on some axes, and none on the others."""
+        """Which graphs are certified against these numbers of flips on some axes, and none on the others.
+
+        None are against flips on an axis that it does not have.
+        """
+        if any(n for axis, n in flips.items() if axis not in self.axes):
+            return np.zeros(len(self.rows), dtype=np.bool_)
         radius = tuple(flips.get(axis, 0) for axis in self.axes)
         return self.archive.certificates.certified(radius)[self.rows]
 

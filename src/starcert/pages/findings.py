@@ -10,6 +10,7 @@ from typing import NamedTuple
 from starcert.certificates import metrics, result_rows
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
 from starcert.files import Archive
+from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.objects.words import AttackWords, Words
@@ -303,8 +304,13 @@ def _two_digits_up(number: int) -> int:
 
 
 def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
-    """Without evidence, what it would decide: the answers that p_A leaves open under the smallest attacks."""
-    if archive.certificates.verdicts is not None:
+    """Without evidence, what it would decide: the answers that p_A leaves open under the smallest attacks.
+
+    "" if a run would leave it out: nothing is recommended that cannot work.
+    """
+    noise = archive.noise
+    sizes = {sum(noise.sites_of(region, each) for region in noise) for each in archive.capacities if each is not None}
+    if archive.certificates.verdicts is not None or all(why_no_evidence(n_sites, noise) for n_sites in sizes):
         return ""
     labels, asked = _known_labels(archive), threat_asked(archive.certificates)
     for each in threat_verdicts(archive.certificates, labels):

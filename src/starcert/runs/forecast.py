@@ -22,6 +22,7 @@ from starcert.certificates.auditing import SHARE
 from starcert.certificates.certify import certify
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
+from starcert.certificates.smoothing import possible_evidence
 from starcert.classifiers.base import named_classes
 from starcert.math.confidence import ANYTIME, clopper_pearson
 from starcert.math.limits import counts_alpha
@@ -38,6 +39,7 @@ from starcert.runs.user_code import Reference, useful_workers
 from starcert.system.errors import ClassifierError, StoreError
 from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
+from starcert.voting.options import Evidence
 from starcert.voting.plans import FixedPlan, Job, Wanted, check_memory, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
@@ -50,6 +52,7 @@ PILOT_SECONDS, PILOT_ROWS = (
 )  # evidence is timed on the votes of this time, on this many rows of an object
 PACE = 1.25  # by how much the pace of a machine differs from one minute to the next
 FINISH = (0.3, 2.0)  # seconds that certificates, files and the report of a small run take, at least and at most
+MAX_NEEDED = 8  # kinds of attacks whose votes are computed and written out
 WORKER_START = 5.0  # seconds that worker processes take to start, at most
 
 
@@ -92,6 +95,8 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
+    if settings.evidence:  # as the run itself does, whose sentences may be of what was measured
+        possible_evidence(ready.problem, Evidence(settings.own_samples, settings.collective, settings.deep_samples))
     yield from forecast_of(settings, ready, [None])
 
 
@@ -102,13 +107,17 @@ def forecast_of(
 
     Nothing is said if all votes are in the stores, one for the run or for each level.
     """
-    problem, work = ready.problem, _work_left(settings, ready, stores)
+    problem = ready.problem
+    if settings.evidence and all(problem.without_evidence):
+        settings = replace(settings, evidence=False, own_samples=None, deep_samples=0, collective=False)
+    work = _work_left(settings, ready, stores)
     if work is None:
         return
     names = ready.data.class_names
     if names != tuple(map(str, range(len(names)))) and ready.base.values is None:
         yield f"Classes: {named_classes(names)}"
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
+    listed = () if levels else tuple(_listed(settings, ready, words))  # refused before anything is measured
     objects = quantity(len(problem), words.whole)
     further = settings.max_own_votes
     each = settings.samples + _selection(settings) + further
@@ -124,8 +133,8 @@ def forecast_of(
     yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
     if levels:
         return
-    yield from _listed(settings, ready, words)
-    yield from _needed(settings, ready) if ready.base.values is None else ()
+    yield from listed
+    yield from _needed(settings, ready, words) if ready.base.values is None else ()
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
@@ -185,28 +194,64 @@ def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
     yield f"Attacks to list ({threat.label}): {sum(numbers):,}, {each}{none}."
 
 
-def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
-    """How many votes one flip needs on each axis where there is something to flip: what the certificates will say."""
+def _needed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
+    """How many votes the smallest attacks need, by the axes that they are on, and what no certificate can say then."""
     if isinstance(settings.bound, Reference):  # only starcert's own bounds say it
         return
-    needed = votes_needed(
-        ready.problem.noise,
-        settings.alpha,
-        len(ready.data.class_names),
-        together=len(ready.answers) if settings.family == "all" else 1,
-        evidence=settings.evidence,
-        plan="decided" if settings.bound == ANYTIME else settings.plan,
-    )
-    asked = settings.limits or (1,) * len(needed)
-    for axis, most, sizes in zip(list(needed), asked, zip(*ready.problem.capacities, strict=True), strict=True):
-        if not most or not max(sizes):
-            del needed[axis]
-    if not needed:
+    problem, threat, n_axes = ready.problem, settings.threat, len(ready.problem.noise.axes)
+    listed = threat is not None and not threat.by_radius
+    if threat is not None and listed:
+        levels = [threat.levels(each, problem.noise, 1) for each in problem.sites]
+    else:
+        box = settings.limits or (1,) * n_axes
+        units = [tuple(int(other == axis) for other in range(n_axes)) for axis in range(n_axes)]
+        levels = [
+            {unit for unit, most, size in zip(units, box, sizes, strict=True) if most and size}
+            for sizes in problem.capacities
+        ]
+    every = sorted(set().union(*levels), key=lambda level: (sum(level), [-flips for flips in level]))
+    if not every:
         return
-    listed = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
-    short = [axis for axis, votes in needed.items() if votes is None or votes > settings.samples]
-    enough = f"{settings.samples:,} samples are too few on {', '.join(short)}" if short else "There are enough samples"
-    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {listed}. {enough}."
+    needed = {
+        level: votes_needed(
+            problem.noise,
+            settings.alpha,
+            len(ready.data.class_names),
+            radius=level,
+            together=len(ready.answers) if settings.family == "all" else 1,
+            evidence=settings.evidence,
+            plan="decided" if settings.bound == ANYTIME else settings.plan,
+        )
+        for level in every[:MAX_NEEDED]
+    }
+    axes = problem.noise.axes
+    names = {level: _name_of_level(level, axes) for level in needed}
+    shown = [f"{names[level]} {'never' if n is None else f'{n:,}'}" for level, n in needed.items()]
+    more = f" and {len(every) - len(needed):,} further kinds" * (len(every) > len(needed))
+    short = [level for level, votes in needed.items() if votes is not None and votes > settings.samples]
+    never = [level for level, votes in needed.items() if votes is None]
+    what, by_votes = threat.label_of(1) if threat is not None and listed else "one flip", " by p_A" * settings.evidence
+    text = f"Votes before {what} can be certified at all{by_votes}: {', '.join(shown)}{more}."
+    if short:
+        text += f" {settings.samples:,} samples are too few on {', '.join(names[level] for level in short)}."
+    if never:
+        text += f" No number of samples is enough on {', '.join(names[level] for level in never)}."
+    out_of_reach = sum(not each.isdisjoint({*short, *never}) for each in levels)
+    if not (out_of_reach or more):
+        text += " There are enough samples."
+    elif out_of_reach and threat is not None:
+        left = len(levels) - out_of_reach
+        which = f"at most {left:,} of {quantity(len(levels), words.whole)}" if left else "nothing"
+        text += (
+            f" So{by_votes} {which} can be certified under {threat.label if settings.limits else threat.label_of(1)}."
+        )
+    yield text
+
+
+def _name_of_level(level: tuple[int, ...], axes: Sequence[str]) -> str:
+    """What stands for a level: an axis, or how many flips there are on each."""
+    flips = [(number, axis) for number, axis in zip(level, axes, strict=True) if number]
+    return " + ".join(axis if number == 1 else f"{number:,} {axis}" for number, axis in flips)
 
 
 def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
 from starcert.math.joint import NO_CLASS, JointVotes
-from starcert.objects.binding import Problem, axes_of_sites, why_no_evidence
+from starcert.objects.binding import Problem, axes_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning
@@ -141,7 +141,7 @@ class _Count:
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
-            if record and not why_no_evidence(job.sites[i], job.noise) and (i in job.joint_sites or not job.joint_only)
+            if record and not job.problem.without_evidence[i] and (i in job.joint_sites or not job.joint_only)
         }
         self._joint: dict[int, dict[int, JointVotes]] = {}  # by graph and chunk
         for graph in range(len(job.sites)):

@@ -333,3 +333,21 @@ def test_a_reverse_that_does_not_lead_back_is_found():
 
     with pytest.raises(AssertionError):
         worlds.check_threat(OneWay(1), worlds.steps(worlds.deletions, 1), REGIONS)
+
+
+def test_attacks_are_listed_where_few_sites_can_change_on_a_graph_of_any_size():
+    """2,900 nodes have more pairs than are looked at one by one: only what a threat can reach counts."""
+    edges = [(0, 1), (0, 7), (5, 2_899)]
+    sites = sc.objects.Sites.everything(sc.Graph(2_900, edges), "all")
+    noise = sc.Noise(all=sc.Flip(delete=0.4, add=1e-7))
+    present = sites.locate(*np.transpose(edges)).tolist()
+    assert sites.n_sites > 2**22
+    assert list(Deletions(2).attacks(sites, 1)) == [((site, 0),) for site in sorted(present)]
+    assert (Deletions(2).count(sites, 2), Deletions(2).levels(sites, noise, 2)) == (3, {(2, 0)})
+    assert sorted(map(len, DeleteNode(1).attacks(sites, 1))) == [1, 1, 1, 2]
+    at_five = Controlled([5], 1)
+    assert (at_five.count(sites, 1), at_five.levels(sites, noise, 1)) == (2_899, {(1, 0), (0, 1)})
+    assert len((at_five & Deletions(1)).attacks(sites, 1)) == 1
+    for many in (Additions(1), Rewire(1), LocalBudget(1, per_node=1), RestoreNode(1), Deletions(1) + Additions(1)):
+        with pytest.raises(sc.InvalidParameterError, match="'threat' must reach at most 4,194,304 sites"):
+            many.attacks(sites, many.most)

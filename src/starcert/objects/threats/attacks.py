@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.listed import row_numbers
-from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values, noise_for_sites
+from starcert.objects.binding import clean_values, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values
 from starcert.objects.noise import Noise
@@ -23,6 +24,7 @@ from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
 MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
+MAX_REACH = 2**22  # a threat that can change more sites of an object than this is not listed
 VALUES = 256  # a change is VALUES · position + new value
 _HALF = 2**31  # changes are below this, and so are the numbers of rows
 
@@ -31,14 +33,45 @@ Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
 
 
+class SiteLookup:
+    """What is known of any sites of an object by their positions: regions, how many values, and nodes of pairs."""
+
+    def __init__(self, sites: Sites) -> None:
+        self.n_sites, self._blocks, self._offsets = sites.n_sites, sites.blocks, np.array(sites.offsets)
+        self._alphabets = np.array([layer.alphabet for layer in sites.layers], dtype=np.int64)
+
+    def regions(self, positions: Indices) -> Indices:
+        """The number of the region of each site."""
+        found: Indices = np.searchsorted(self._offsets, positions, side="right") - 1
+        return found
+
+    def alphabets(self, positions: Indices) -> Indices:
+        """How many values each site has."""
+        found: Indices = self._alphabets[self.regions(positions)]
+        return found
+
+    def ends(self, positions: Indices) -> tuple[Indices, Indices]:
+        """The two nodes of each site; −1 for sites that are no pairs or arcs."""
+        u, v = np.full((2, len(positions)), -1, dtype=np.int64)
+        regions = self.regions(positions)
+        for number, block in enumerate(self._blocks):
+            if block.layer in EDGE_LAYERS:
+                here = regions == number
+                u[here], v[here] = block.coordinates(positions[here] - self._offsets[number])
+        return u, v
+
+    @cached_property
+    def all_ends(self) -> tuple[Indices, Indices]:
+        """The nodes of all sites; refused where these are too many."""
+        check_reach(self.n_sites)
+        return self.ends(np.arange(self.n_sites))
+
+
 class Ground(NamedTuple):
-    """What an attacker finds: for every site its value, how many values it has, its region, and its nodes if a pair."""
+    """What an attacker finds: for every site its value, and where it is."""
 
     values: Values
-    alphabets: Indices
-    regions: Indices
-    u: Indices  # −1 for sites that are no pairs or arcs
-    v: Indices
+    places: SiteLookup
 
 
 class Moves(NamedTuple):
@@ -56,17 +89,21 @@ class Moves(NamedTuple):
     adds: Mask
 
     @classmethod
-    def of(cls, sites: Sites) -> Moves:
-        """Every change of one site."""
-        ground = ground_of(sites)
-        others = ground.alphabets - 1
-        site = np.repeat(np.arange(len(others)), others)
-        rank = np.arange(len(site)) - np.repeat(np.cumsum(others) - others, others)
-        before, u, v = ground.values[site], ground.u[site], ground.v[site]
+    def of(cls, sites: Sites, reach: Indices | None = None) -> Moves:
+        """Every change of one site, or of one of those at these positions; refused where these are too many."""
+        values, places = ground_of(sites)
+        check_reach(sites.n_sites if reach is None else len(reach))
+        u, v = places.all_ends if reach is None else places.ends(reach)
+        reach = np.arange(sites.n_sites) if reach is None else reach
+        alphabets = places.alphabets(reach)
+        of = np.repeat(np.arange(len(reach)), alphabets - 1)
+        rank = np.arange(len(of)) - np.repeat(np.cumsum(alphabets - 1) - alphabets + 1, alphabets - 1)
+        site, u, v = reach[of], u[of], v[of]
+        before = values[site]
         new, edge = rank + (rank >= before), u >= 0
-        binary = edge | (ground.alphabets[site] == 2)
+        binary = edge | (alphabets[of] == 2)
         deletes, adds = binary & (new == 0), binary & (before == 0)
-        return cls(VALUES * site + new, site, before, new, ground.regions[site], u, v, edge, deletes, adds)
+        return cls(VALUES * site + new, site, before, new, places.regions(site), u, v, edge, deletes, adds)
 
     def where(self, chosen: Mask | Indices) -> Moves:
         """Some of them, in this order."""
@@ -79,22 +116,16 @@ _grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
 def ground_of(sites: Sites) -> Ground:
     """What an attacker finds at these sites, computed once."""
     if sites not in _grounds:
-        _grounds[sites] = _ground(sites)
+        _grounds[sites] = Ground(clean_values(sites), SiteLookup(sites))
     return _grounds[sites]
 
 
-def _ground(sites: Sites) -> Ground:
-    if sites.n_sites > MAX_EVIDENCE_SITES:
-        requirement = f"have at most {MAX_EVIDENCE_SITES:,} sites for attacks to be listed"
-        raise InvalidParameterError("graphs", requirement, f"{sites.n_sites:,}")
-    u, v = np.full((2, sites.n_sites), -1, dtype=np.int64)
-    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
-        if block.layer in EDGE_LAYERS:
-            here = slice(offset, offset + size)
-            u[here], v[here] = block.coordinates(np.arange(size))
-    alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes).astype(np.int64)
-    regions = np.repeat(np.arange(len(sites.sizes)), sites.sizes)
-    return Ground(clean_values(sites), alphabets, regions, u, v)
+def check_reach(number: int) -> None:
+    """Refuses to look at more sites one by one than `MAX_REACH`."""
+    if number > MAX_REACH:
+        hint = "Ask about deletions:1, about nodes (controlled:1,nodes=…), or about radii, which need no list: flips:1."
+        requirement = f"reach at most {MAX_REACH:,} sites of an object, to be listed"
+        raise InvalidParameterError("threat", requirement, f"{number:,}", hint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +215,7 @@ class Attacks:
             positions, values = np.divmod(block, VALUES)
             fine = (positions >= 0) & (positions < sites.n_sites)
             here = np.where(fine, positions, 0)
-            fine &= (values < ground.alphabets[here]) & (values != ground.values[here])
+            fine &= (values < ground.places.alphabets(here)) & (values != ground.values[here])
             fine[:, 1:] &= np.diff(positions, axis=1) > 0
             if not fine.all():
                 row = int(np.flatnonzero(~fine.all(axis=1))[0])
@@ -303,7 +334,7 @@ def axis_of_each(changes: Rows, sites: Sites, noise: Noise) -> Indices:
         for before, then in moves:
             table[sites.regions.index(region), before, then] = axis
     positions, values = np.divmod(changes, VALUES)
-    axes: Indices = table[ground.regions[positions], ground.values[positions], values]
+    axes: Indices = table[ground.places.regions(positions), ground.values[positions], values]
     if (axes < 0).any():
         requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
         raise InvalidParameterError("noise", requirement, "changes on no axis", hint)

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from starcert.objects.layers import Indices, find_places
+from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, ground_of
 from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
@@ -21,6 +21,7 @@ Predicate = Callable[..., Any]
 """From the frame and the coordinates of sites, one array each, to whether each site may be attacked."""
 EDGES = "node pairs or arcs"
 NAMED = 5  # nodes that a label names
+_NOWHERE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,22 @@ class Controlled(SiteThreat):
             if known.count(name) > 1:
                 raise UnfitError("threat", "name nodes that differ in their text", name)
 
+    def _controlled(self, sites: Sites) -> Mask:
+        return np.array([str(node) in self.nodes for node in sites.graph.nodes], dtype=np.bool_)
+
+    @override
+    def reach(self, sites: Sites) -> Indices:
+        mine, every = np.flatnonzero(self._controlled(sites)), np.arange(sites.graph.n_nodes)
+        one, other = (each.ravel() for each in np.meshgrid(mine, every))
+        apart = one != other
+        ends = np.concatenate([one[apart], other[apart]]), np.concatenate([other[apart], one[apart]])
+        layers = {block.layer for block in sites.blocks} & set(EDGE_LAYERS)
+        found = np.concatenate([_NOWHERE, *(sites.locate(*ends, layer=layer) for layer in sorted(layers))])
+        return np.unique(found[found >= 0])
+
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        controlled = np.array([str(node) in self.nodes for node in sites.graph.nodes], dtype=np.bool_)
+        controlled = self._controlled(sites)
         return moves.edge & (controlled[moves.u] | controlled[moves.v])
 
 
@@ -207,9 +221,10 @@ def edges_of(sites: Sites) -> tuple[Indices, Indices, Indices, Indices]:
 
     Sources and targets of arcs have different numbers.
     """
-    ground = ground_of(sites)
-    present, absent = (np.flatnonzero((ground.u >= 0) & here) for here in (ground.values > 0, ground.values == 0))
-    return present, absent, ground.u, ground.v + (sites.graph.n_nodes if sites.graph.directed else 0)
+    values, places = ground_of(sites)
+    u, v = places.all_ends
+    present, absent = (np.flatnonzero((u >= 0) & here) for here in (values > 0, values == 0))
+    return present, absent, u, v + (sites.graph.n_nodes if sites.graph.directed else 0)
 
 
 @dataclass(frozen=True)

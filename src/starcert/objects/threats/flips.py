@@ -13,7 +13,7 @@ from typing_extensions import override
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Mask, Moves
+from starcert.objects.threats.attacks import Mask, Moves, ground_of
 from starcert.objects.threats.base import Find, Threat, UnfitError
 from starcert.objects.threats.sets import Limits, SiteThreat, tally
 from starcert.system.errors import did_you_mean
@@ -78,6 +78,10 @@ class Deletions(SiteThreat):
         return Additions(self.most)
 
     @override
+    def reach(self, sites: Sites) -> Indices:
+        return np.flatnonzero(ground_of(sites).values)
+
+    @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
         return moves.deletes
 
@@ -100,6 +104,10 @@ class Additions(Deletions):
     @override
     def reverse(self) -> Threat:
         return Deletions(self.most)
+
+    @override
+    def reach(self, sites: Sites) -> Indices:
+        return np.flatnonzero(ground_of(sites).values == 0)
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:

@@ -14,7 +14,7 @@ from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, Rows, ground_of
 from starcert.objects.threats.base import Combined, Threat, at_most, refuse_many
-from starcert.objects.threats.edges import EDGES, Controlled, edges_of
+from starcert.objects.threats.edges import EDGES, Controlled
 from starcert.objects.threats.flips import Deletions
 from starcert.objects.threats.sets import list_sets
 from starcert.system.errors import InvalidParameterError
@@ -50,8 +50,10 @@ class DeleteNode(Threat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground, (present, *_) = ground_of(sites), edges_of(sites)
-        u, v = ground.u[present], ground.v[present]
+        values, places = ground_of(sites)
+        present = np.flatnonzero(values)
+        u, v = places.ends(present)
+        present, u, v = present[u >= 0], u[u >= 0], v[u >= 0]
         return Attacks.of(VALUES * present[None, (u == node) | (v == node)] for node in np.union1d(u, v))
 
 

@@ -57,6 +57,13 @@ class SiteThreat(Threat):
 
     symmetric = True
 
+    def reach(self, sites: Sites) -> Indices | None:
+        """The positions of the only sites that it may change, ascending; None: perhaps any.
+
+        Where these are few, its attacks are listed on objects of any size.
+        """
+        return None
+
     @abstractmethod
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
         """Which changes may be part of an attack."""
@@ -72,7 +79,7 @@ class SiteThreat(Threat):
     def moves(self, sites: Sites) -> Moves:
         """The changes that may be part of an attack, those that take something away first where there are limits."""
         self.check(sites)
-        every = Moves.of(sites)
+        every = Moves.of(sites, self.reach(sites))
         found = every.where(self.allowed(sites, every))
         limits = self.budgets(sites, found)
         return found if limits is None else found.where(np.argsort(limits.weight > 0, kind="stable"))
@@ -111,8 +118,9 @@ def count_sets(owners: Indices, size: int) -> int:
 
 def tally(owners: Indices, axes: Indices, n_axes: int, most: int) -> dict[Level, int]:
     """How many sets of at most `most` choices with different owners there are, by how many of them are on each axis."""
-    ways = np.zeros((int(owners.max(initial=-1)) + 1, n_axes), dtype=np.int64)
-    np.add.at(ways, (owners, axes), 1)
+    different, owner = np.unique(owners, return_inverse=True)
+    ways = np.zeros((len(different), n_axes), dtype=np.int64)
+    np.add.at(ways, (owner, axes), 1)
     found = {(0,) * n_axes: 1}
     for alike, n_owners in zip(*(each.tolist() for each in np.unique(ways, axis=0, return_counts=True)), strict=True):
         grown = {(level, 0): sets for level, sets in found.items()}  # by level, and by how many of these are taken
