@@ -83,9 +83,10 @@ def radius(
         raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
     law = parse_noise(noise)
     if radius is not None:
-        for name, value in (("--max-radius", max_radius), ("--selection", selection), ("--alpha", alpha)):
-            if value is not None:
-                raise InvalidParameterError(name, "be left out with --radius", value, "A slack depends on no votes.")
+        others: dict[str, object] = {"--max-radius": max_radius, "--selection": selection, "--alpha": alpha}
+        for name, each in others.items():
+            if each is not None:
+                raise InvalidParameterError(name, "be left out with --radius", each, "A slack depends on no votes.")
         _report_slack(law, parse_radius(law, radius, "--radius"), as_json=as_json)
         return
     limits = None if max_radius is None else parse_radius(law, max_radius, "--max-radius")

@@ -96,7 +96,7 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
     if settings.evidence:  # as the run itself does, whose sentences may be of what was measured
-        possible_evidence(ready.problem, Evidence(settings.own_samples, settings.collective, settings.deep_samples))
+        possible_evidence(ready.problem, Evidence(settings.own_samples, settings.collective))
     yield from forecast_of(settings, ready, [None])
 
 
@@ -109,7 +109,7 @@ def forecast_of(
     """
     problem = ready.problem
     if settings.evidence and all(problem.without_evidence):
-        settings = replace(settings, evidence=False, own_samples=None, deep_samples=0, collective=False)
+        settings = replace(settings, evidence=False, own_samples=None, collective=False)
     work = _work_left(settings, ready, stores)
     if work is None:
         return
