@@ -130,7 +130,7 @@ def test_an_archive_names_graph_and_target(tmp_path):
 def test_the_commands_tell_graph_and_target(tmp_path, here):
     file = str(tmp_path / "votes.db")
     nodes().vote(graphs(), **how_to(store=file, **WANTED))
-    for command in (["votes", file], ["frontier", "--store", file]):
+    for command in (["votes", file], ["radius", "--store", file]):
         rows = json.loads(here(*command, "--json")[1])["graphs"]
         assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]
         assert " 1.2 " in here(*command)[1]

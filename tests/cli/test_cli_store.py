@@ -45,15 +45,15 @@ def test_frontier_certifies_from_a_store_what_the_library_does(starcert, stored)
     ("arguments", "named"),
     [
         (["votes", "nowhere.db"], "there is no such file"),
-        (["frontier", "--store", "nowhere.db"], "there is no such file"),
+        (["radius", "--store", "nowhere.db"], "there is no such file"),
         (["votes", __file__], "Error"),
-        (["frontier", "--store", __file__], "Error"),
-        (["frontier", "--store", "STORED", "--noise", "core=0.1"], "--noise"),
-        (["frontier", "--store", "STORED", "--votes", "9,1"], "--votes and --store"),
-        (["frontier", "--store", "STORED", "--selection", "9,1"], "--selection"),
-        (["frontier", "--store", "STORED", "--alpha", "0.99"], "confidence level"),
-        (["frontier", "--store", "STORED", "--max-radius", "core=1"], "Missing: rest"),
-        (["frontier", "--p-lower", "0.9"], "--noise"),
+        (["radius", "--store", __file__], "Error"),
+        (["radius", "--store", "STORED", "--noise", "core=0.1"], "--noise"),
+        (["radius", "--store", "STORED", "--votes", "9,1"], "--votes and --store"),
+        (["radius", "--store", "STORED", "--selection", "9,1"], "--selection"),
+        (["radius", "--store", "STORED", "--alpha", "0.99"], "confidence level"),
+        (["radius", "--store", "STORED", "--max-radius", "core=1"], "Missing: rest"),
+        (["radius", "--p-lower", "0.9"], "--noise"),
     ],
 )
 def test_bad_input_ends_in_one_clear_line(starcert, arguments, named, stored):

@@ -141,8 +141,8 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
     assert status == 1
     spoken(out, err)
     for command in (
-        ["frontier", "--noise", "a\x1b[31m=0.1", "--votes", "990,10"],
-        ["frontier", "--noise", "a\x1b[31m=7", "--votes", "990,10"],
+        ["radius", "--noise", "a\x1b[31m=0.1", "--votes", "990,10"],
+        ["radius", "--noise", "a\x1b[31m=7", "--votes", "990,10"],
         ["radius", "--noise", "a=0.1", "--radius", "\x1b[31m=1"],
         ["verify", "no\x1b[31mfile"],
         ["certify", "no\x1b[31mfile.toml"],
@@ -156,7 +156,7 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
 
 
 def test_what_a_terminal_cannot_encode_is_replaced():
-    words = ["frontier", "--noise", "motif=0.02,random=0.45", "--max-radius", "motif=3,random=9", "--p-lower", "0.9995"]
+    words = ["radius", "--noise", "motif=0.02,random=0.45", "--max-radius", "motif=3,random=9", "--p-lower", "0.9995"]
     done = subprocess.run(
         [sys.executable, "-m", "starcert", *words],
         capture_output=True,
