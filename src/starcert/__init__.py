@@ -6,6 +6,9 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from starcert.system import address_space  # noqa: F401  (first: it may end the command before numpy is imported)
+
+# isort: split
 from starcert import baselines, classifiers, datasets, models, transforms
 from starcert import files as archive
 from starcert import pages as report

@@ -12,7 +12,7 @@ from starcert.baselines.nodes import candidates_for
 from starcert.objects.untouched import Untouched
 from starcert.system.errors import InvalidParameterError, StarcertError
 
-pytest.importorskip("sklearn")
+pytest.importorskip("sklearn.dummy")
 
 
 ALL = blind_model.estimators
@@ -54,6 +54,25 @@ def test_the_same_seed_gives_the_same_model():
     first, second = (blind(data, seed=3) for _ in range(2))
     assert first.candidates == second.candidates
     assert first.predict(others).tolist() == second.predict(others).tolist()
+
+
+@pytest.mark.parametrize(("chosen", "threads"), [(None, {1}), ("2", {2})])
+def test_it_learns_with_one_thread_unless_the_user_has_chosen(monkeypatch, chosen, threads):
+    """Where other processes have the cores, threads that share little data wait for each other most of the time."""
+    counted, pools = set(), sys.modules["threadpoolctl"]
+
+    class Counting(sys.modules["sklearn.dummy"].DummyClassifier):
+        def fit(self, rows, labels):
+            counted.update(each["num_threads"] for each in pools.threadpool_info() if each["user_api"] == "openmp")
+            return super().fit(rows, labels)
+
+    monkeypatch.setattr(blind_model, "estimators", lambda _seed: {"counting": Counting})
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if chosen:
+        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
+    with pools.threadpool_limits(2):
+        blind(two_classes())
+    assert counted == threads
 
 
 def test_objects_and_labels_will_do():

@@ -209,9 +209,13 @@ def test_workers_go_on_when_nobody_reads_their_output_any_more(project, talkativ
     assert (project / "results" / "report.html").exists()
 
 
-def test_a_full_disk_is_told(project):
-    done = closing("> /dev/full", "radius", "--noise", "a=0.1", "--p-lower", "0.9")
-    assert (done.returncode, done.stderr) == (2, "Error: [Errno 28] No space left on device\n")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full")
+@pytest.mark.parametrize("streams", ["> /dev/full", "> /dev/full 2>&1", "2> /dev/full"])
+def test_a_run_goes_on_where_its_output_cannot_be_written(project, streams):
+    done = closing(streams, "certify", "run.toml", "--limit", "1", "--samples", "100", cwd=project)
+    lost = "Note: standard output cannot be written (No space left on device): the rest of it is lost.\n"
+    assert (done.returncode, done.stderr) == (0, lost if streams == "> /dev/full" else "")
+    assert (project / "results" / "report.html").exists()
 
 
 def test_a_warning_is_a_note(project, monkeypatch, capsys):

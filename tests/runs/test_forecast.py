@@ -271,6 +271,12 @@ def test_more_work_takes_longer_and_more_workers_less():
     assert seconds_of_run(work._replace(votes=(100, 20_000)), timings)[0] < low
 
 
+def test_the_blind_model_is_learned_once_whatever_the_votes_and_workers():
+    timings, work = Timings((VoteTime(10, 0.01, 0.01),)), RunWork((10,), (1000, 1000), workers=2)
+    quiet, learning = (seconds_of_run(work, timings._replace(learning=each)) for each in (0.0, 80.0))
+    assert [more - each for each, more in zip(quiet, learning, strict=True)] == pytest.approx([64, 100])
+
+
 @pytest.mark.parametrize("evidence", [False, True])
 def test_the_smallest_the_middle_and_the_largest_object_are_timed(monkeypatch, evidence):
     base = sc.classifiers.from_callable(lambda batch: batch.degrees().sum(axis=1) > 4, n_classes=2, on="batch")

@@ -9,7 +9,8 @@ Its accuracy is the row to beat: at any radius, certificates are worth having wh
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,6 +29,11 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.objects.untouched import Untouched
 from starcert.system.errors import InvalidParameterError, needing
+from starcert.system.output import Advance, progress_bar
+from starcert.system.processes import threads_are_chosen
+
+Bar = Callable[[int], AbstractContextManager[Advance]]  # from the number of steps
+Folds = list[tuple[Labels, Labels]]  # what is learned from, and what is tested on
 
 FOLDS, FEWER_FOLDS, MANY = 5, 3, 500  # of many training objects there are fewer folds
 MAX_VALIDATED = 2_000  # of more training objects, some are drawn to choose by; all of them are fitted
@@ -112,6 +118,7 @@ def blind(
     threat: Threat | str | None = None,
     nodes: npt.ArrayLike | str | None = None,
     seed: int = 0,
+    progress: bool | str | None = False,
 ) -> BlindModel:
     """The best of several models that see nothing an attack can change: chosen by cross-validation, fitted on `train`.
 
@@ -127,6 +134,7 @@ def blind(
         threat: what is certified against, if it lists its attacks; sites that it does not fit are left alone.
         nodes: the nodes to learn from, by index, mask or the name of a mask; `train_mask` by default.
         seed: of the folds, and of forests.
+        progress: whether to draw a progress bar, None: on a terminal only; a text is its title there.
 
     Example:
         >>> from starcert.objects import Graph
@@ -139,18 +147,26 @@ def blind(
     fold = Blindfold(noise, regions, None if threat is None else read_threat(threat))
     with needing("The blind model needs", "kernels"):
         import sklearn.exceptions  # noqa: PLC0415  (optional)
-    with warnings.catch_warnings():
+        import threadpoolctl  # noqa: PLC0415  (comes with it)
+    title, shown = (progress, None) if isinstance(progress, str) else ("blind model", progress)
+    bar = partial(progress_bar, title, shown=shown)
+    # Many threads on little data wait for each other; where other processes have the cores, six times as long.
+    with threadpoolctl.threadpool_limits(None if threads_are_chosen() else 1), warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", sklearn.exceptions.ConvergenceWarning
         )  # cross-validation decides how good it is all the same
-        return _of_nodes(data, fold, nodes, seed) if data.of_nodes else _of_wholes(data, fold, seed)
+        return _of_nodes(data, fold, nodes, seed, bar) if data.of_nodes else _of_wholes(data, fold, seed, bar)
 
 
-def _of_wholes(data: Dataset, fold: Blindfold, seed: int) -> BlindModel:
+def _of_wholes(data: Dataset, fold: Blindfold, seed: int, bar: Bar) -> BlindModel:
     data = data.labelled
     if not len(data):
         raise InvalidParameterError("train", "have objects with classes", data)
-    seen, truth = [fold.show(each) for each in data.graphs], np.array(data.labels, dtype=np.int64)
+    seen, truth = list[Untouched](), np.array(data.labels, dtype=np.int64)
+    with bar(len(data)) as advance:
+        for each in data.graphs:
+            seen.append(fold.show(each))
+            advance(1)
     view = WholeView.of(seen)
     makers: dict[str, Callable[[npt.NDArray[Any], Labels], Answer]] = {CONSTANT: lambda rows, some: fit_constant(some)}
     if len(view.kept):
@@ -160,16 +176,18 @@ def _of_wholes(data: Dataset, fold: Blindfold, seed: int) -> BlindModel:
     def answers(maker: Callable[[npt.NDArray[Any], Labels], Answer], taught: Labels, tested: Labels) -> Labels:
         return maker(view.rows[taught], truth[taught])(view.rows[tested])
 
-    tried = [Candidate(name, _cross_validated(partial(answers, maker), truth, seed)) for name, maker in makers.items()]
-    best = max(tried, key=lambda each: each.cross_validated)
-    fitted = makers[best.description](view.rows, truth)
+    folds = _folds(truth, seed)
+    with bar(len(folds) * len(makers) + 1) as advance:
+        named = {name: partial(answers, maker) for name, maker in makers.items()}
+        best, tried = _cross_validated(named, folds, truth, advance)
+        fitted = makers[best.description](view.rows, truth)
     return BlindModel(
-        *(best.description, best.cross_validated, tuple(tried)),
+        *(best.description, best.cross_validated, tried),
         lambda objects: fitted(view.show([fold.show(each) for each in objects])),
     )
 
 
-def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None, seed: int) -> BlindModel:
+def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None, seed: int, bar: Bar) -> BlindModel:
     graph = data.graph
     if nodes is None and TRAIN_MASK not in graph.node_data:
         hint = f"Give their indices, or the node data {TRAIN_MASK}."
@@ -180,46 +198,60 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None,
         raise InvalidParameterError("nodes", "have nodes whose class is known", nodes)
     truth = np.array(data.labels[chosen], dtype=np.int64)
     seen = fold.show(graph)
-    views, candidates = dict[int, NodeView](), candidates_for(seen)
+    views, candidates = dict[int, NodeView](), {each.description: each for each in candidates_for(seen)}
 
-    def answers(candidate: NodeCandidate, taught: Labels, tested: Labels) -> Labels:
+    def view_of(candidate: NodeCandidate) -> NodeView:
         if (key := id(candidate.scaling)) not in views:
             views[key] = candidate.view(seen)
-        view = views[key]
+        return views[key]
+
+    def answers(candidate: NodeCandidate, taught: Labels, tested: Labels) -> Labels:
+        view = view_of(candidate)
         return candidate.fit(view, chosen[taught], truth[taught]).answers(view)[chosen[tested]]
 
     def constant(taught: Labels, tested: Labels) -> Labels:
         return fit_constant(truth[taught])(tested)
 
-    tried = {CONSTANT: _cross_validated(constant, truth, seed)}
-    tried |= {each.description: _cross_validated(partial(answers, each), truth, seed) for each in candidates}
-    best = max(tried, key=lambda each: tried[each])
-    listed = tuple(Candidate(*each) for each in tried.items())
-    if best == CONSTANT:
-        always = fit_constant(truth)
+    named = {CONSTANT: constant} | {name: partial(answers, each) for name, each in candidates.items()}
+    folds = _folds(truth, seed)
+    with bar(len(folds) * len(named) + 1) as advance:
+        best, tried = _cross_validated(named, folds, truth, advance)
+        if best.description == CONSTANT:
+            always = fit_constant(truth)
 
-        def same(graphs: Sequence[CleanObject]) -> Labels:
-            return always(range(sum(fold.show(each).n_parts for each in graphs)))
+            def same(graphs: Sequence[CleanObject]) -> Labels:
+                return always(range(sum(fold.show(each).n_parts for each in graphs)))
 
-        return BlindModel(best, tried[best], listed, same)
-    (winner,) = (each for each in candidates if each.description == best)
-    fitted = winner.fit(winner.view(seen), chosen, truth)
+            return BlindModel(CONSTANT, best.cross_validated, tried, same)
+        winner = candidates[best.description]
+        fitted = winner.fit(view_of(winner), chosen, truth)
 
     def predict(graphs: Sequence[CleanObject]) -> Labels:
         return np.concatenate([fitted.answers(winner.view(fold.show(each))) for each in graphs])
 
-    return BlindModel(best, tried[best], listed, predict)
+    return BlindModel(best.description, best.cross_validated, tried, predict)
 
 
-def _cross_validated(answers: Callable[[Labels, Labels], Labels], truth: Labels, seed: int) -> float:
-    """The share of right answers on folds that were not learned from; of a single object, 0."""
+def _folds(truth: Labels, seed: int) -> Folds:
+    """The folds of cross-validation; of a single object, none."""
     drawn = np.arange(len(truth))
     if len(truth) > MAX_VALIDATED:
         drawn = stratified_folds(truth, -(-len(truth) // MAX_VALIDATED), seed)[0][1]
     if len(drawn) < 2:
-        return 0.0
-    right = 0
+        return []
     folds = FEWER_FOLDS if len(drawn) > MANY else min(FOLDS, len(drawn))
-    for taught, tested in stratified_folds(truth[drawn], folds, seed):
-        right += int((answers(drawn[taught], drawn[tested]) == truth[drawn[tested]]).sum())
-    return right / len(drawn)
+    return [(drawn[taught], drawn[tested]) for taught, tested in stratified_folds(truth[drawn], folds, seed)]
+
+
+def _cross_validated(
+    answers: Mapping[str, Callable[[Labels, Labels], Labels]], folds: Folds, truth: Labels, advance: Advance
+) -> tuple[Candidate, tuple[Candidate, ...]]:
+    """The best candidate and all of them, with the share of right answers on folds that were not learned from."""
+    right = dict.fromkeys(answers, 0)
+    for taught, tested in folds:  # every fold takes about as long, but not every candidate
+        for name, answer in answers.items():
+            right[name] += int((answer(taught, tested) == truth[tested]).sum())
+            advance(1)
+    n_tested = max(1, sum(len(tested) for _, tested in folds))
+    tried = tuple(Candidate(name, n_right / n_tested) for name, n_right in right.items())
+    return max(tried, key=lambda each: each.cross_validated), tried

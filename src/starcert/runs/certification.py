@@ -106,27 +106,28 @@ def certify_run(
         check_expected(ready.digests, expected or {})
         record = RunRecord(settings, ready.digests)
         place.begin(record)
-        nodes = ready.job.target_nodes
+        store, nodes = settings.store or place.kept / VOTES, ready.job.target_nodes
+        about = _provenance(settings, ready)
+        if ready.base.values is None:
+            about[BLIND] = blind_row(settings, inputs, ready, place.blind_row(settings.store)).to_json()
         labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
         if settings.exact:
             if before is not None:
                 before(exact_forecast(settings, ready))
             with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
-                about = _provenance(settings, ready) | {BLIND: blind_row(settings, inputs, ready).to_json()}
                 tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
             place.write_run_file(record)
             _write_profile(place, None if clock is None else clock.times())
             write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
             place.finish()
             return ExactRun(tried, place.final)
-        store = settings.store or place.kept / VOTES
         if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
             with unstaged():
                 for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
                     before(sentence)
         if ready.base.values is not None:
             with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
-                intervals = certify_values(settings, ready, labels, store, executor, _provenance(settings, ready))
+                intervals = certify_values(settings, ready, labels, store, executor, about)
             place.write_run_file(record)
             write_values(place.kept, intervals, f"Certified intervals: {settings.data_title}")
             place.finish()
@@ -138,7 +139,7 @@ def certify_run(
             names=row_names(certificates.objects.tolist(), certificates.nodes, data.names),
             labels=labels,
             class_names=data.class_names,
-            settings=_provenance(settings, ready) | {BLIND: blind_row(settings, inputs, ready).to_json()},
+            settings=about,
         )
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)

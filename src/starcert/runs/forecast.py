@@ -1,7 +1,8 @@
 """What is known about a run before its first vote: how long it takes, what it can certify at all, and what is fixed.
 
 Some votes are drawn, timed and thrown away, on the smallest, the middle and the largest object, and some rows are
-judged with evidence on few votes. The answer is a range, as no two runs take the same time.
+judged with evidence on few votes; a dry run also learns the blind model, which a run has done by then. The answer is a
+range, as no two runs take the same time.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from starcert.objects.threats.attacks import MAX_ATTACKS
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.words import Words
 from starcert.pages.findings import fixed_pairs, invisible_sites
+from starcert.runs.blind_run import blind_row
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
@@ -87,6 +89,7 @@ class Timings(NamedTuple):
 
     votes: tuple[VoteTime, ...]
     evidence: EvidenceTime | None = None
+    learning: float = 0.0  # the seconds that the blind model took, where the run is still to learn it
 
 
 def forecast(settings: RunSettings) -> Iterator[str]:
@@ -97,11 +100,19 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from other_noise(settings.weights, [settings.noise])
     if settings.evidence:  # as the run itself does, whose sentences may be of what was measured
         possible_evidence(ready.problem, Evidence(settings.own_samples, settings.collective))
-    yield from forecast_of(settings, ready, [None])
+    begun = time.perf_counter()
+    if ready.base.values is None:
+        blind_row(settings, inputs, ready)
+    yield from forecast_of(settings, ready, [None], learning=time.perf_counter() - begun)
 
 
 def forecast_of(
-    settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False
+    settings: RunSettings,
+    ready: TriedModel,
+    stores: Sequence[Path | None],
+    *,
+    levels: bool = False,
+    learning: float = 0.0,
 ) -> Iterator[str]:
     """What is known about a run whose model was tried, or about the `levels` of a sweep, measured at the first.
 
@@ -129,7 +140,8 @@ def forecast_of(
     alpha, takes = settings.alpha if settings.evidence else None, ""
     with suppress(ClassifierError):  # the votes will say why it fails
         timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
-        takes = f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
+        seconds = seconds_of_run(work, timings._replace(learning=learning))
+        takes = f": about {duration_range(*seconds)} with {quantity(work.workers, 'worker')}"
     yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}{takes}."
     if levels:
         return
@@ -273,6 +285,7 @@ def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:
         least += judging * math.sqrt(more)
         most += max(judging * more, work.own * slowest)
     starting = WORKER_START if work.workers > 1 else 0.0
+    least, most = least + timings.learning, most + timings.learning
     return least / PACE + FINISH[0], most * PACE + FINISH[1] + starting
 
 

@@ -45,7 +45,7 @@ EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat", "fallba
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
-VOTES, PROFILE, COLLECTIVE = "votes.db", "profile.json", "collective.csv"
+VOTES, BLIND_ROW, PROFILE, COLLECTIVE = "votes.db", "blind.json", "profile.json", "collective.csv"
 
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound", "fallback", "threshold"}
@@ -321,6 +321,10 @@ class OutputFolder:
         """Where the run keeps its files now."""
         return self.final if self.finished else self.partial
 
+    def blind_row(self, store: Path | None) -> Path:
+        """Where the blind row is kept: beside the votes."""
+        return self.kept / BLIND_ROW if store is None else store.with_suffix(f".{BLIND_ROW}")
+
     def write_run_file(self, record: RunRecord) -> None:
         """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
         file = self.kept / RUN
@@ -358,8 +362,9 @@ class OutputFolder:
             try:
                 yield
             except StarcertError:
-                if fresh and self.partial.is_dir() and os.listdir(self.partial) == [RUN]:  # nothing to go on with
-                    (self.partial / RUN).unlink()
+                if fresh and self.partial.is_dir() and {*os.listdir(self.partial)} <= {RUN, BLIND_ROW}:  # no votes
+                    for file in self.partial.iterdir():
+                        file.unlink()
                     self.partial.rmdir()
                 raise
 

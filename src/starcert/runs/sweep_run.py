@@ -64,10 +64,10 @@ def run_sweep(
         folder, n_levels = place.kept / "votes", len(settings.levels)
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
+        blind = blind_row(settings.run, inputs, first, place.blind_row(None))
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
             for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
-        blind = blind_row(settings.run, inputs, first)
         outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
             problem = ready.problem.under(certificates.noise)

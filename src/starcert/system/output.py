@@ -139,7 +139,7 @@ def say(text: str) -> None:
 
 
 class _Outlet(io.FileIO):
-    """A stream that goes nowhere once it cannot be written; only a pipe without a reader is not an error."""
+    """A stream that leads nowhere once it cannot be written; of standard output that is said, but for closed pipes."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -148,15 +148,16 @@ class _Outlet(io.FileIO):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())  # what is still in buffers would fail again, at the very end
             os.close(nowhere)
-            if not isinstance(error, BrokenPipeError):
-                raise
+            if self.fileno() == 1 and not isinstance(error, BrokenPipeError):
+                say(f"Note: standard output cannot be written ({error.strerror}): the rest of it is lost.")
             return super().write(data)
 
 
 def harden_streams() -> None:
     """Lets this process continue, whatever becomes of its standard output and error.
 
-    Characters that their encoding does not have are replaced; a pipe without a reader (`| head -1`) swallows the rest.
+    Characters that their encoding does not have are replaced; a pipe without a reader (`| head -1`) and a full disk
+    swallow the rest.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -9,6 +9,7 @@
 | storing    | the store writes votes                                                                       |
 | auditing   | copies are drawn and classified again, in other batches and alone                            |
 | certifying | bounds, frontiers, evidence                                                                  |
+| learning   | the blind model learns                                                                       |
 | waiting    | this process waits for its workers, whose own seconds are in the other stages                |
 
 A stage inside another one interrupts it, so that every second counts once. A CUDA device works on while Python goes
@@ -26,7 +27,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
 
-Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "waiting"]
+Stage: TypeAlias = Literal[
+    "drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "learning", "waiting"
+]
 
 OTHER = "other"  # what is in no stage: reading data, writing files, Python in between
 HEADER = ("stage", "seconds", "share", "µs a vote")
