@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,12 +17,13 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.benchmark.folds import fold_splits
-from starcert.classifiers import Classifier
+from starcert.classifiers import Classifier, from_pyg
 from starcert.datasets import Dataset, tu
-from starcert.models import GINE
+from starcert.models import GINE, fit_with_noise
+from starcert.models.fitting import own_generator
 from starcert.system.errors import StarcertWarning
 from starcert_studies.report import Report
-from starcert_studies.trials import Tested, Trial, TrialStudy, trained_network
+from starcert_studies.trials import Tested, Trial, TrialStudy
 from starcert_studies.voted import Voted
 
 ELEMENTS, TYPES = 7, 4
@@ -56,10 +57,12 @@ class Bonds(TrialStudy):
     @override
     def model(self, key: int) -> Classifier:
         taught, held, _, _ = fold_splits(molecules().all, key, self.seed)
-        return trained_network(
-            partial(GINE, ELEMENTS, TYPES, n_classes=2, hidden=32), 1000 * self.seed + key, NOISE, REGIONS, taught,
-            held, epochs=self.epochs, learning_rate=5e-3, halve_every=max(1, self.epochs // 4), seed=self.seed,
-        )  # fmt: skip
+        with own_generator(1000 * self.seed + key, "cpu"):
+            base = from_pyg(GINE(ELEMENTS, TYPES, n_classes=2, hidden=32), n_classes=2, features="x")
+        fit_with_noise(sc.SmoothedClassifier(base, NOISE, REGIONS), taught.graphs, taught.labels,
+                       validation=(held.graphs, held.labels), epochs=self.epochs, learning_rate=5e-3,
+                       halve_every=max(1, self.epochs // 4), seed=self.seed, progress=False)  # fmt: skip
+        return base
 
     @override
     def outcome(self, report: Report, found: Mapping[str, Voted], results: Mapping[str, Any]) -> None:
