@@ -13,13 +13,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from starcert_studies.digits import INNER, TAUGHT, digits
 
 import examples
 import starcert as sc
 from starcert.pages.plots.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert_studies.kinds.digits import INNER, TAUGHT, digits
 
 __all__ = ["draw_kinds"]
 

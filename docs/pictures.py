@@ -17,15 +17,11 @@ from pathlib import Path
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
-from starcert_studies.arcs import Arcs
-from starcert_studies.digits import Digits
-from starcert_studies.reproduce import reproduce
-from threats_page import write_page
 
 import examples
 import starcert as sc
 from kind_pictures import draw_kinds
-from starcert.pages.plots.drawing import style
+from starcert_studies import reproduce
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
@@ -102,18 +98,6 @@ def opened(page: Path) -> Iterator[webdriver.Chrome]:
         driver.quit()
 
 
-def draw_digits(path: Path) -> None:
-    """Images of digits, and a noisy copy of each."""
-    with style():
-        Digits().images_figure().savefig(path)
-
-
-def draw_arcs(path: Path) -> None:
-    """A directed graph of each class."""
-    with style():
-        Arcs().graphs_figure().savefig(path)
-
-
 def draw_gallery(folder: Path) -> None:
     """Runs the scripts of the gallery, each of which draws its own; STARCERT_DATA names the folder of their data."""
     for script in sorted(GALLERY.glob("*.py")):
@@ -124,9 +108,6 @@ def draw_gallery(folder: Path) -> None:
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
-    write_page(HERE / "threats-results.md", FOLDER / "threats.png")
-    draw_digits(FOLDER / "digits.png")
-    draw_arcs(FOLDER / "arcs.png")
     draw_kinds(HERE / "kinds.md", FOLDER)
     draw_gallery(FOLDER)
     draw_report(FOLDER)

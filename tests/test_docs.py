@@ -40,39 +40,29 @@ NEEDS = {
     "api-files": ("matplotlib",),
     "api-models": ("torch_geometric",),
     "api-objects": (),
-    "arcs-results": (),
     "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
-    "benchmark-results": (),
     "blind": ("sklearn",),
-    "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
     "classifiers": (),
     "cluster": ("distributed",),
     "commands": (),
     "compatibility": (),
-    "cora-results": (),
-    "digits-results": ("sklearn",),
     "evidence": ("grakel",),
-    "evidence-results": (),
     "exact": (),
     "hashed": (),
     "kinds": ("torch_geometric", "rdkit"),
     "mathematics": (),
-    "measured": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
-    "regression-results": (),
+    "results": (),
     "speed": (),
     "threats": (),
-    "threats-results": (),
-    "tight-results": (),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "values": ("torch_geometric", "rdkit", "pandas"),
     "voting": (),
     "what-to-run": (),
     "worth": ("torch_geometric", "sklearn"),
-    "worth-results": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery,
 and `test_recipes.py` those about additions of one's own."""
@@ -86,7 +76,7 @@ FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in 
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
 
 SLOW = {
-    "bonds-results", "cluster", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
+    "cluster", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
     "voting", "worth",
 }  # fmt: skip
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
@@ -96,12 +86,9 @@ NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),
-    ("evidence-results", "it takes about an hour on one core."),
     ("extending", "it installs the package."),
     ("index", "it installs the package."),
-    ("measured", "it takes about an hour on one core."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
-    ("threats-results", "it takes about ten minutes on one core."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,7 +91,7 @@ BOUNDS = ("hoeffding_bound.py:Hoeffding", "hoeffding_bound:Hoeffding")
 @pytest.fixture(scope="module")
 def later(built):
     """What commands do where all recipes are installed together: the list, what is proved, repeated runs, a bound."""
-    folders = [built(name) for name in RECIPES if name != "study" or find_spec("matplotlib")]
+    folders = [built(name) for name in RECIPES]
     commands = {"plugins": (built("law"), ("plugins", "--json"))}
     commands["verify"] = built("law"), ("verify", "results/certificates.json", "--json")
     commands |= {name: (built(name), ("certify", "results/run.toml", "--out", "again")) for name in RUNS}
@@ -104,14 +103,12 @@ def later(built):
     return dict(zip(commands, starcert(list(commands.values()), folders), strict=True))
 
 
-def test_there_are_six_recipes():
-    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "study", "threat"]
+def test_there_are_five_recipes():
+    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "threat"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_is_one_file_and_does_what_the_page_says(name, built, later):
-    if name == "study":
-        pytest.importorskip("matplotlib")
     folder = built(name)
     blocks = examples.blocks_of(RECIPES[name])
     run = "".join(block.code for block in blocks if block.language == "console")  # its model and its data

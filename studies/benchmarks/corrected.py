@@ -11,14 +11,14 @@ them answers. It is there for two classes of undirected graphs with node labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch_geometric.utils import to_dense_adj, to_dense_batch
 from typing_extensions import override
 
 import starcert as sc
@@ -36,7 +36,7 @@ RATE, DECAY = 2e-3, 1e-3
 ATTACKED, SHARE, ALONE, FIRST_KEPT, KEEP_EVERY = 0.5, 0.5, 0.1, 0.3, 3
 """The weight of attacked graphs, the share of deletions tried in a step, the share of epochs without attacks, and from
 which share of epochs on, and how often, validation graphs decide which weights are kept."""
-AT_ONCE = 8_192  # attacked graphs that are evaluated at once
+AT_ONCE = 2_048  # attacked graphs that are evaluated at once
 
 Real = npt.NDArray[np.float64]
 LogitsOf = Callable[[Sequence[sc.Graph]], Real]
@@ -70,11 +70,10 @@ class Corrected(TriedMethod):
     def _trained(self, train: Dataset, validation: Dataset) -> tuple[list[Correction], LogitsOf]:
         work, (device, _) = self.networks.work, here()
         unseen, logits_of = cross_fitted(train, work.seed)
-        taught, held = Flat.of(train, unseen, device), Flat.of(validation, logits_of(validation.graphs), device)
+        taught, held = Dense.of(train, unseen, device), Dense.of(validation, logits_of(validation.graphs), device)
         epochs = max(1, min(work.max_epochs, work.steps * BATCH // len(train)))
-        kinds = np.shape(train.graphs[0].node_data["x"])[1]
         with own_generator(work.seed, device):
-            return [trained(Correction(kinds, bound), taught, held, epochs) for bound in BOUNDS], logits_of
+            return [trained(Correction(taught.x.shape[2], bound), taught, held, epochs) for bound in BOUNDS], logits_of
 
     @override
     def judge(self, model: Any, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False) -> Result:
@@ -109,49 +108,37 @@ def cross_fitted(taught: Dataset, seed: int) -> tuple[Real, LogitsOf]:
     return logits(unseen), lambda graphs: logits(forest.predict_proba(counts(graphs)))
 
 
-@dataclass(frozen=True, eq=False)
-class Flat:
-    """Graphs as flat tensors on a device: nodes and edges of all of them, one after the other."""
+class Dense(NamedTuple):
+    """Graphs as dense tensors on a device, padded to the size of the largest."""
 
-    kinds: Tensor  # the label of each node
-    sizes: Tensor  # nodes of each graph
-    edges: Tensor  # both ends of each edge, by their place in the graph, shape (edges, 2)
-    counts: Tensor  # edges of each graph
+    x: Tensor  # one-hot labels, shape (graphs, nodes, labels)
+    links: Tensor  # adjacency matrices
     blind: Tensor  # the blind logit of each graph
     classes: Tensor
 
     @classmethod
-    def of(cls, data: Dataset, blind: Real, device: str) -> Flat:
+    def of(cls, data: Dataset, blind: Real, device: str) -> Dense:
         """From a data set with one-hot labels, and the logits of a blind model."""
-        graphs = data.graphs
-        kinds = np.concatenate([np.asarray(graph.node_data["x"]).argmax(axis=1) for graph in graphs])
-        edges = np.concatenate([np.asarray(graph.edges).reshape(-1, 2) for graph in graphs])
-        numbers = [[graph.n_nodes for graph in graphs], [len(graph.edges) for graph in graphs]]
-        found = (kinds, numbers[0], edges, numbers[1], np.asarray(blind, dtype=np.float32), data.labels)
-        return cls(*(torch.tensor(np.asarray(each), device=device) for each in found))
+        n, kinds = max(graph.n_nodes for graph in data.graphs), np.shape(data.graphs[0].node_data["x"])[1]
+        x, links = torch.zeros(len(data), n, kinds), torch.zeros(len(data), n, n)
+        for place, graph in enumerate(data.graphs):
+            x[place, : graph.n_nodes] = torch.tensor(np.asarray(graph.node_data["x"]), dtype=torch.float32)
+            u, v = torch.tensor(np.asarray(graph.edges).reshape(-1, 2)).T
+            links[place, u, v] = links[place, v, u] = 1
+        found = x, links, torch.tensor(blind, dtype=torch.float32), torch.tensor(data.labels)
+        return cls(*(each.to(device) for each in found))
 
-    def copies(self, ids: Tensor, skipped: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Copies of graphs, each without one of its edges (−1: with all): labels, edges both ways, owners, logits."""
-        places, owners = runs(self.sizes, ids)
-        numbers, of_edges = runs(self.counts, ids)
-        starts, firsts = (each[ids].cumsum(0) - each[ids] for each in (self.sizes, self.counts))
-        kept = torch.arange(len(numbers), device=ids.device) - firsts[of_edges] != skipped[of_edges]
-        both = (self.edges[numbers] + starts[of_edges][:, None])[kept].T
-        return self.kinds[places], torch.cat([both, both.flip(0)], dim=1), owners, self.blind[ids]
+    def some(self, ids: Tensor) -> Dense:
+        """Some of the graphs."""
+        return Dense(*(each[ids] for each in self))
 
-    def deletions(self, ids: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
-        """All single deletions of some graphs, or a random share: the place in `ids`, and the number of the edge."""
-        _, owners = runs(self.counts, ids)
-        local = torch.arange(len(owners), device=ids.device) - (self.counts[ids].cumsum(0) - self.counts[ids])[owners]
-        kept = torch.rand(len(owners), device=ids.device) < share
-        return owners[kept], local[kept]
-
-
-def runs(lengths: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The places of the runs with these numbers, one run after the other, and the place in `ids` of each."""
-    owners = torch.arange(len(ids), device=ids.device).repeat_interleave(lengths[ids])
-    starts, before = (each.cumsum(0) - each for each in (lengths, lengths[ids]))
-    return (starts[ids] - before)[owners] + torch.arange(len(owners), device=ids.device), owners
+    def without(self, edges: Tensor) -> Dense:
+        """Copies of graphs, each without an edge: rows of the place of the graph and both ends; −1: with all."""
+        copies, (_, u, v) = self.some(edges[:, 0]), edges.T
+        links, place = copies.links.clone(), torch.arange(len(edges), device=edges.device)
+        deleted = u >= 0
+        links[place[deleted], u[deleted], v[deleted]] = links[place[deleted], v[deleted], u[deleted]] = 0
+        return copies._replace(links=links)
 
 
 class Correction(nn.Module):
@@ -160,24 +147,28 @@ class Correction(nn.Module):
     def __init__(self, kinds: int, bound: float) -> None:
         super().__init__()
         self.bound, self.scale = bound, nn.Parameter(torch.zeros(1))
-        self.first = nn.Embedding(kinds, HIDDEN)
+        self.first = nn.Parameter(torch.randn(kinds, HIDDEN))
         self.inner = nn.ModuleList(nn.Linear(2 * HIDDEN, HIDDEN) for _ in range(LAYERS))
         self.outer = nn.ModuleList(nn.Linear(HIDDEN, HIDDEN) for _ in range(LAYERS))
         self.read, self.last = nn.Linear(LAYERS * HIDDEN, HIDDEN), nn.Linear(HIDDEN, 1)
 
-    def forward(self, kinds: Tensor, edges: Tensor, owners: Tensor, blind: Tensor) -> Tensor:
+    def forward(self, x: Tensor, links: Tensor, blind: Tensor) -> Tensor:
         """The logit of class 1 of each graph."""
-        shown, sums = self.first(kinds), list[Tensor]()
+        shown, sums, there = x @ self.first, list[Tensor](), x.sum(dim=2, keepdim=True)
         for inner, outer in zip(self.inner, self.outer, strict=True):
-            near = torch.zeros_like(shown).index_add(0, edges[1], shown[edges[0]])
-            passed = outer(inner(torch.cat([shown, near], dim=1)).relu())
-            passed = functional.layer_norm(passed, passed.shape[-1:]).relu()
+            passed = outer(inner(torch.cat([shown, links @ shown], dim=2)).relu())
+            passed = functional.layer_norm(passed, passed.shape[-1:]).relu() * there
             shown = shown + passed if sums else passed
-            sums.append(shown.new_zeros(len(blind), HIDDEN).index_add(0, owners, shown))
+            sums.append(shown.sum(dim=1))
         pooled = torch.cat(sums, dim=1).log1p()  # sums of what is 0 or more
         found = self.last(functional.dropout(self.read(pooled).relu(), DROPOUT, self.training)).squeeze(1)
         logit: Tensor = blind * self.scale.exp() + self.bound * torch.tanh(found / self.bound)
         return logit
+
+    def of(self, data: Dense) -> Tensor:
+        """The logits of some graphs, positive where right."""
+        found: Tensor = self(data.x, data.links, data.blind) * (2 * data.classes - 1)
+        return found
 
 
 class Together(nn.Module):
@@ -189,52 +180,50 @@ class Together(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
         """The logit of class 1 of each graph, shape (graphs, 1)."""
-        blind = x.new_zeros(int(batch.max()) + 1).scatter(0, batch, x[:, -1])  # the same at all nodes of a graph
-        kinds = x[:, :-1].argmax(dim=1)
-        return torch.stack([each(kinds, edge_index, batch, blind) for each in self.some]).mean(dim=0).unsqueeze(1)
+        shown, _ = to_dense_batch(x, batch)
+        links = to_dense_adj(edge_index, batch, batch_size=len(shown), max_num_nodes=shown.shape[1])
+        inputs = shown[:, :, :-1], links, shown[:, 0, -1]  # the blind logit is the same at all nodes of a graph
+        return torch.stack([each(*inputs) for each in self.some]).mean(dim=0).unsqueeze(1)
 
 
-def trained(model: Correction, taught: Flat, held: Flat, epochs: int) -> Correction:
+def trained(model: Correction, taught: Dense, held: Dense, epochs: int) -> Correction:
     """The weights that have most validation graphs right, whichever edge is deleted."""
-    device = taught.kinds.device
-    everyone, deciding = (torch.arange(len(each.sizes), device=device) for each in (taught, held))
-    optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=RATE, weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(model.to(taught.x.device).parameters(), lr=RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
     best, kept = -1.0, dict[str, Tensor]()
     for epoch in range(epochs):
-        for ids in torch.split(everyone[torch.randperm(len(everyone), device=device)], BATCH_SIZE):
+        for ids in torch.split(torch.randperm(len(taught.x), device=taught.x.device), BATCH_SIZE):
             optimizer.zero_grad()
-            step_loss(model, taught, ids, attacked=epoch >= ALONE * epochs).backward()  # type: ignore[no-untyped-call]
+            step_loss(model, taught.some(ids), attacked=epoch >= ALONE * epochs).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
         schedule.step()
         if epoch + 1 == epochs or (epoch >= FIRST_KEPT * epochs and epoch % KEEP_EVERY == 0):
-            clean, attacked, owners, _ = margins(model.eval(), held, deciding)
-            now = float((clean.scatter_reduce(0, owners, attacked, "amin") > 0).double().mean())
-            if now >= best:
+            least, _ = worst(model.eval(), held, 1.0)
+            if (now := float((least > 0).double().mean())) >= best:
                 best, kept = now, {name: value.clone() for name, value in model.state_dict().items()}
     model.load_state_dict(kept)
     return model.eval()
 
 
-def margins(model: Correction, data: Flat, ids: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits, positive where right: of graphs, and of single deletions with the graph and the edge of each."""
-    signs, (owners, edges) = 2 * data.classes[ids] - 1, data.deletions(ids, share)
-    blocks = zip(torch.split(owners, AT_ONCE), torch.split(edges, AT_ONCE), strict=True)
-    with torch.no_grad():
-        clean = model(*data.copies(ids, torch.full_like(ids, -1))) * signs
-        parts = [model(*data.copies(ids[some], skipped)) for some, skipped in blocks]
-    return clean, torch.cat(parts) * signs[owners], owners, edges
+@torch.no_grad()
+def worst(model: Correction, data: Dense, share: float) -> tuple[Tensor, Tensor]:
+    """The least logit of each graph, as it is or without an edge of a random share of its edges, and which edge."""
+    everything = torch.arange(len(data.x), device=data.x.device)
+    edges = data.links.triu().nonzero()
+    edges = edges[torch.rand(len(edges), device=edges.device) < share]
+    found = torch.cat([model.of(data), *(model.of(data.without(some)) for some in torch.split(edges, AT_ONCE))])
+    edges = torch.cat([torch.stack([everything, *[torch.full_like(everything, -1)] * 2], dim=1), edges])
+    least = found.new_full((len(data.x),), torch.inf).scatter_reduce(0, edges[:, 0], found, "amin")
+    place = torch.arange(len(found), device=found.device)
+    hits = torch.where(found == least[edges[:, 0]], place, -1)
+    return least, edges[torch.full_like(everything, -1).scatter_reduce(0, edges[:, 0], hits, "amax")]
 
 
-def step_loss(model: Correction, data: Flat, ids: Tensor, *, attacked: bool) -> Tensor:
+def step_loss(model: Correction, data: Dense, *, attacked: bool) -> Tensor:
     """The loss of a step: of graphs as they are, and of each after the deletion that is worst for it."""
-    wanted, whole = data.classes[ids].to(torch.float32), torch.full_like(ids, -1)
+    clean = functional.softplus(-model.train().of(data)).mean()
     if not attacked:
-        return functional.binary_cross_entropy_with_logits(model.train()(*data.copies(ids, whole)), wanted)
-    clean, found, owners, edges = margins(model.eval(), data, ids, SHARE)
-    worst = torch.full_like(clean, torch.inf).scatter_reduce(0, owners, found, "amin")
-    skipped = whole.scatter_reduce(0, owners, torch.where(found == worst[owners], edges, -1), "amax")
-    losses = [functional.binary_cross_entropy_with_logits(model.train()(*data.copies(ids, some)), wanted)
-              for some in (whole, skipped)]  # fmt: skip
-    return (1 - ATTACKED) * losses[0] + ATTACKED * losses[1]
+        return clean
+    _, edges = worst(model.eval(), data, SHARE)
+    return (1 - ATTACKED) * clean + ATTACKED * functional.softplus(-model.train().of(data.without(edges))).mean()

@@ -7,11 +7,10 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, needing
@@ -23,49 +22,26 @@ if TYPE_CHECKING:
     from starcert_studies.trials import Study
 
 
-@dataclass(frozen=True)
-class ListedStudy:
-    """A study, which is loaded when it is run."""
-
-    name: str  # its name on the command line
-    place: str  # where it is, as "module:class"
-
-    @property
-    def texts(self) -> Mapping[str, Any]:
-        """Its title, captions and claims."""
-        return all_texts().get(self.name) or self.load().texts
-
-    @property
-    def about(self) -> str:
-        """What it shows, for a list of studies."""
-        return str(self.texts.get("about", ""))
-
-    @property
-    def alone(self) -> str:
-        """Why it is run by itself only, and not with all others; "" if it is one of all."""
-        return str(self.texts.get("alone", ""))
-
-    def load(self) -> type[Study]:
-        """The study, with what it needs; without that, an error that says what to install."""
-        with needing(f"The study {self.name!r} needs", "all"):
-            for package in ("matplotlib", *all_texts().get(self.name, {}).get("needs", ())):  # before hours of votes
-                import_module(package)
-            module, _, study = self.place.partition(":")
-            return cast("type[Study]", getattr(import_module(module), study))
-
-
 STUDIES = {
-    name: ListedStudy(name, f"starcert_studies.{texts['folder']}.{name}:{name.capitalize()}")
-    for name, texts in all_texts().items()
+    name: f"starcert_studies.{texts['folder']}.{name}:{name.capitalize()}" for name, texts in all_texts().items()
 }
-"""All studies by name, in the order of `texts.toml`: `digits` is the class `Digits` in the module `kinds.digits`."""
+"""Where each study is, by name, in the order of `texts.toml`: `digits` is the class `Digits` of `kinds.digits`."""
+
+
+def why_alone(name: str) -> str:
+    """Why a study is run by itself only, and not with all others; "" if it is one of all."""
+    return str(all_texts().get(name, {}).get("alone", ""))
 
 
 def find_study(name: str, parameter: str = "name", *more: str) -> type[Study]:
-    """The study of this name, loaded; `more` are other words to propose."""
+    """The study of this name, loaded, with what it needs; `more` are other words to propose."""
     if name not in STUDIES:
         raise InvalidParameterError(parameter, f"be one of {', '.join([*STUDIES, *more])}", name)
-    return STUDIES[name].load()
+    with needing(f"The study {name!r} needs", "all"):
+        for package in ("matplotlib", *all_texts().get(name, {}).get("needs", ())):  # before hours of votes
+            import_module(package)
+        module, _, study = STUDIES[name].partition(":")
+        return cast("type[Study]", getattr(import_module(module), study))
 
 
 def reproduce(

@@ -32,13 +32,7 @@ PREDICTION = 0.999
 
 @dataclass(frozen=True)
 class Check:
-    """One claim, and whether it holds.
-
-    Example:
-        >>> check = Check("the sky is blue", "blue", "grey", holds=False, documented=False, note="Clouds.")
-        >>> check.as_documented, check.verdict
-        (True, 'does not hold, as documented')
-    """
+    """One claim, and whether it holds."""
 
     claim: str  # the claim in words
     published: str  # what the paper has
@@ -67,11 +61,6 @@ def next_draw(values: Sequence[float], level: float = PREDICTION) -> tuple[float
     """Where one more value is expected, with probability `level`, if all are normal and independent (Student's t).
 
     Fewer than three values predict nothing: anywhere.
-
-    Example:
-        >>> low, high = next_draw([0.9, 1.0, 1.1], level=0.9)
-        >>> round(low, 3), round(high, 3)
-        (0.663, 1.337)
     """
     from scipy.stats import t  # noqa: PLC0415  (slow to import)
 
@@ -133,12 +122,7 @@ def compare_shares(share: float, of: int, hits: int, n: int) -> tuple[int, float
 
 @cache
 def published(study: str) -> dict[str, Any]:
-    """What the paper shows of a study, as `published.json` has it.
-
-    Example:
-        >>> published("kernels")["smallest_p_lower"]["nspd"]
-        0.99934
-    """
+    """What the paper shows of a study, as `published.json` has it."""
     text = resources.files("starcert_studies").joinpath("published.json").read_text("utf-8")
     figures: dict[str, Any] = json.loads(text)[study]
     return figures
@@ -161,12 +145,7 @@ class Table:
     shown: bool = True  # whether the page shows it; long tables are linked only
 
     def to_csv(self) -> str:
-        r"""The table as CSV; floats in the shortest form that reads back exactly.
-
-        Example:
-            >>> Table("t", "", ["p", "name"], [[0.1, "a,b"]]).to_csv()
-            'p,name\n0.1,"a,b"\n'
-        """
+        """The table as CSV; floats in the shortest form that reads back exactly."""
         rows = [[float(x) if isinstance(x, float) else x for x in row] for row in self.rows]
         return "".join(map(csv_line, [self.columns, *rows]))
 
@@ -182,14 +161,7 @@ class Picture:
 
 @dataclass
 class Report:
-    """All that a study found, in the words of `texts.toml`, which are filled with the values of a run.
-
-    Example:
-        >>> report = Report(all_texts()["samples"])
-        >>> report.check("rises", True, bounds="0.5, 0.9")
-        >>> report.checks[0].measured
-        '0.5, 0.9'
-    """
+    """All that a study found, in the words of `texts.toml`, which are filled with the values of a run."""
 
     texts: Mapping[str, Any]
     summary: list[str] = field(default_factory=list)
@@ -246,12 +218,7 @@ class Report:
 
 
 def cells(columns: Mapping[str, Any], **axes: Sequence[float] | None) -> Iterator[dict[str, Any]]:
-    """A record for each place of some grids of one shape: where it is on each axis (None: its index), and the values.
-
-    Example:
-        >>> list(cells({"share": np.array([1.0, 0.5])}, radius=None))
-        [{'radius': 0, 'share': 1.0}, {'radius': 1, 'share': 0.5}]
-    """
+    """A record for each place of some grids of one shape: where it is on each axis (None: its index), and values."""
     grids = {name: np.array(grid, dtype=object) for name, grid in columns.items()}
     for place in np.ndindex(*next(iter(grids.values())).shape):
         at = {name: i if scale is None else scale[i] for i, (name, scale) in zip(place, axes.items(), strict=True)}

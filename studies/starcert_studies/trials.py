@@ -1,8 +1,7 @@
 """What a study states, and the votes that it is made of.
 
 A study is a frozen dataclass whose fields are its settings. It states data and models, each by a key, and trials: which
-model votes under which noise, how often. What all studies do is written here: votes in parts that are computed once,
-and networks that are trained with the noise they vote under.
+model votes under which noise, how often. Votes are drawn in parts that are computed once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.base import Classifier
 from starcert.datasets import motif
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.math.confidence import Votes
 from starcert.objects import CleanObject, Partition, Sites
 from starcert.objects.binding import Problem, Regions, bind_all
@@ -34,8 +33,6 @@ from starcert_studies.report import Report, all_texts
 from starcert_studies.voted import Labels, Voted
 
 if TYPE_CHECKING:
-    import torch
-
     from starcert.classifiers.kernels.svm import KernelSVM
 
 
@@ -263,35 +260,3 @@ def motif_machine(seed: int) -> tuple[KernelSVM, Dataset]:
 
     data = motif(seed=seed)
     return vertex_histogram_svm().fit(data.train.graphs, data.train.labels), data
-
-
-def trained_network(
-    network: Callable[[], torch.nn.Module],
-    weights_seed: int,
-    noise: Noise,
-    regions: Regions | None,
-    taught: Split,
-    held: Split,
-    *,
-    features: Any = "x",  # noqa: ANN401
-    **settings: float,
-) -> Classifier:
-    """A network of two classes, trained with the noise that it votes under; a `GCN` votes in its dense form.
-
-    `held` decides which epoch is kept; `settings` are those of `fit_with_noise`, `features` that of `from_pyg`.
-    """
-    from starcert.classifiers import from_dense, from_pyg  # noqa: PLC0415  (torch is slow to import)
-    from starcert.models import GCN, fit_with_noise, train  # noqa: PLC0415
-    from starcert.models.fitting import own_generator  # noqa: PLC0415
-
-    with own_generator(weights_seed, "cpu"):
-        module = network()
-    how: dict[str, Any] = {**settings, "validation": (held.graphs, held.labels), "progress": False}
-    if isinstance(module, GCN):
-        base: Classifier = from_dense(module.dense(), n_classes=2)
-        smoothed = SmoothedClassifier(base, noise, regions)
-        train(module, taught.graphs, taught.labels, smoothed=smoothed, **how)
-    else:
-        base = from_pyg(module, n_classes=2, features=features)
-        fit_with_noise(SmoothedClassifier(base, noise, regions), taught.graphs, taught.labels, **how)
-    return base

@@ -35,15 +35,14 @@ def test_the_whole_study_on_a_small_graph(papers):
     assert (papers / "out" / "index.html").exists()
     results = worlds.results(papers / "out")
     assert {check["holds"] for check in results["checks"]} == {None}  # too few votes to decide
-    tables = {name: worlds.table(papers / "out", name) for name in ("networks", "words", "links", "both")}
-    assert [row["noisy"] for row in tables["networks"]] == ["words", "links", "both"]
-    assert all(float(row["smoothed"]) > 0.6 > float(row["constant"]) for row in tables["networks"])
-    ratios = {(int(row["deleted"]), int(row["added"])): float(row["certified"]) for row in tables["words"]}
-    assert ratios[0, 0] > ratios[1, 0] > ratios[3, 0]
-    for row in tables["both"]:
-        assert float(row["right_and_certified"]) <= float(row["certified"])
-    shares = [float(row["certified"]) for row in tables["both"]]
-    assert shares[0] >= shares[1] >= shares[3] >= shares[4]  # each radius is within the next
+    networks, radii = (worlds.table(papers / "out", name) for name in ("networks", "radii"))
+    assert [row["noisy"] for row in networks] == ["words", "links", "both"]
+    assert all(float(row["smoothed"]) > 0.6 > float(row["constant"]) for row in networks)
+    ratios = {(row["noisy"], row["radius"]): float(row["certified"]) for row in radii}
+    assert ratios["words", "(0, 0)"] > ratios["words", "(3, 0)"] >= ratios["words", "(6, 0)"]
+    shares = [ratios["both", str(radius)] for radius in study.RADII["both"]]
+    assert shares[0] >= shares[1] >= shares[2]  # each radius is within the next
+    assert all(float(row["right_and_certified"]) <= float(row["certified"]) for row in radii)
 
 
 def test_without_the_file_it_is_said_where_to_get_it(monkeypatch, tmp_path):

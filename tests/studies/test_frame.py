@@ -13,7 +13,7 @@ import pytest
 import study_worlds as worlds
 
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert_studies import STUDIES, ListedStudy, reproduce
+from starcert_studies import STUDIES, find_study, reproduce, why_alone
 from starcert_studies.report import Finished, all_page
 
 pytest.importorskip("matplotlib")
@@ -22,7 +22,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module", autouse=True)
 def _tiny():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STUDIES, "tiny", ListedStudy("tiny", "study_worlds:Tiny"))
+        patch.setitem(STUDIES, "tiny", "study_worlds:Tiny")
         yield
 
 
@@ -140,7 +140,7 @@ def test_the_folder_of_other_settings_is_refused(done, monkeypatch):
     assert "samples: there 40, now 20" in str(told.value)
     assert "seed" not in str(told.value)
     assert str(done.folder) in str(told.value)
-    monkeypatch.setitem(STUDIES, "other", ListedStudy("other", "study_worlds:Tiny"))
+    monkeypatch.setitem(STUDIES, "other", "study_worlds:Tiny")
     with pytest.raises(InvalidParameterError, match="study: there tiny, now other"):
         reproduce("other", done.folder, seed=3)
 
@@ -210,7 +210,5 @@ def test_the_page_of_several_studies(done):
 def test_every_study_is_there():
     names = ["synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "cora", "regression"]
     assert [name for name in STUDIES if name != "tiny"] == names
-    for name in names:
-        assert STUDIES[name].name == name
-        assert STUDIES[name].load().texts["about"]
-    assert [name for name in names if STUDIES[name].alone] == ["cora", "tight", "worth", "controls"]
+    assert all(find_study(name).texts["about"] for name in names)
+    assert [name for name in names if why_alone(name)] == ["cora"]

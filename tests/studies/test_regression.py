@@ -26,12 +26,11 @@ def test_settings_of_the_command_line():
 
 def test_molecules_are_different_and_in_one_part_each():
     every = regression.molecules()
-    assert len({each.smiles for each in every}) == len(every) > 2_600
-    assert regression.OUTPUTS.low < min(each.log_p for each in every)
-    assert max(each.log_p for each in every) < regression.OUTPUTS.high
+    assert len(set(every.smiles)) == len(every.graphs) > 2_600
+    assert regression.OUTPUTS.low < every.log_p.min() < every.log_p.max() < regression.OUTPUTS.high
     parts = regression.splits(regression.Regression())
-    assert [len(part) for part in parts] == [2_000, 500, 100]
-    assert len({number for part in parts for number in part}) == 2_600
+    assert [len(part.smiles) for part in parts] == [2_000, 500, 100]
+    assert len({smiles for part in parts for smiles in part.smiles}) == 2_600
 
 
 def test_every_interval_is_reported_beside_the_truth(folder):
@@ -51,6 +50,6 @@ def test_every_interval_is_reported_beside_the_truth(folder):
 
 def test_an_attack_changes_one_bond():
     """A bond of one of four types is broken or changes its type: four attacks for each bond."""
-    molecule = regression.molecules()[0]
-    result = regression.smoothed_network(TINY).certify([molecule.graph], samples=50, seed=1, threat=regression.THREAT)
-    assert sum(result.asked[0].counts) == 4 * len(molecule.graph.edges)
+    graph = regression.molecules().graphs[0]
+    result = regression.smoothed_network(TINY).certify([graph], samples=50, seed=1, threat=regression.THREAT)
+    assert sum(result.asked[0].counts) == 4 * len(graph.edges)

@@ -284,9 +284,9 @@ def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, o
 
     from starcert import files as archive  # noqa: PLC0415
     from starcert.cli import main  # noqa: PLC0415
-    from starcert_studies import STUDIES, ListedStudy, reproduce  # noqa: PLC0415
+    from starcert_studies import STUDIES, reproduce  # noqa: PLC0415
 
-    STUDIES["tiny"] = ListedStudy("tiny", "study_worlds:Tiny")
+    STUDIES["tiny"] = "study_worlds:Tiny"
 
     def command(*words):
         def work() -> None:

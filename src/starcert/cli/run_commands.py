@@ -305,16 +305,15 @@ def reproduce(
         studies.find_study(name, "NAME", "all")
     n_workers = available_cores() if workers is None else workers
     finished = []
-    for each in [each for each, study in studies.STUDIES.items() if not study.alone] if name == "all" else [name]:
+    for each in [each for each in studies.STUDIES if not studies.why_alone(each)] if name == "all" else [name]:
         folder = out / each if name == "all" else out
         finished.append(studies.reproduce(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
         show(*study_view(finished[-1]))
     if name == "all":
         write_whole(out / "index.html", [studies.all_page(finished)])
         show(f"All of it: {out / 'index.html'}")
-        for study in studies.STUDIES.values():
-            if study.alone:
-                show(f"Left out: {study.name}. {study.alone}")
+        for each in filter(studies.why_alone, studies.STUDIES):
+            show(f"Left out: {each}. {studies.why_alone(each)}")
     if not all(check.as_documented for each in finished for check in each.checks):
         raise typer.Exit(1)
 

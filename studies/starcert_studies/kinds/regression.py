@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from sklearn.linear_model import Ridge
 from typing_extensions import override
 
 import starcert as sc
@@ -61,8 +63,9 @@ class Regression(Study):
         rows = [row for part in self.parts() for row in results[part.name]]
         report.table("molecules", rows)
         column = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0] if name != "smiles"}
-        truth, constant = column["log_p"], numbers_of(splits(self)[0]).mean()
-        predicted = {"smoothed": column["estimate"], "constant": constant, "atoms": atoms_alone(self)}
+        truth, (taught, _, tested) = column["log_p"], splits(self)
+        atoms = Ridge().fit(taught.atoms, taught.log_p).predict(tested.atoms)
+        predicted = {"smoothed": column["estimate"], "constant": taught.log_p.mean(), "atoms": atoms}
         errors = {name: float(np.abs(values - truth).mean()) for name, values in predicted.items()}
         widths = {name: float((column[f"{name}_high"] - column[f"{name}_low"]).mean()) for name in INTERVALS}
         report.table("errors", [{"predictor": name, "mean_absolute_error": error} for name, error in errors.items()])
@@ -78,50 +81,46 @@ class Regression(Study):
         report.check("better", errors["smoothed"] < min(errors["constant"], errors["atoms"]), enough=whole, **values)
 
 
-class Molecule(NamedTuple):
-    """A molecule with types of bonds, and its log P."""
+class Molecules(NamedTuple):
+    """Molecules with types of bonds, in three columns."""
 
-    smiles: str
-    graph: sc.Graph
-    log_p: float
+    smiles: list[str]
+    graphs: list[sc.Graph]
+    log_p: Floats
+
+    def some(self, which: Sequence[int]) -> Molecules:
+        """Some of them, by number."""
+        return Molecules([self.smiles[i] for i in which], [self.graphs[i] for i in which], self.log_p[list(which)])
+
+    @property
+    def atoms(self) -> Floats:
+        """How many atoms of each element each has: all that a model knows that sees no bond."""
+        return np.array([np.asarray(each.node_data["x"]).sum(axis=0) for each in self.graphs])
 
 
 @lru_cache(maxsize=1)
-def molecules() -> list[Molecule]:
+def molecules() -> Molecules:
     """Different ones, of one piece, with these elements and sizes."""
     chem, crippen, config, log = map(load_rdkit, ("Chem", "Chem.Crippen", "RDConfig", "rdBase"))
-    found: dict[str, Molecule] = {}
+    found: dict[str, float] = {}
     with log.BlockLogs():
         for line in Path(config.RDDataDir, "NCI", "first_5K.smi").read_text("utf-8").splitlines():
             read = chem.MolFromSmiles(line.partition("\t")[0])
             if read is None or read.GetNumAtoms() not in SIZES or "." in (smiles := chem.MolToSmiles(read)):
                 continue
             if {atom.GetSymbol() for atom in read.GetAtoms()} <= set(ELEMENTS):
-                graph = sc.Graph.from_smiles(smiles, elements=list(ELEMENTS), bond_types=True)
-                found[smiles] = Molecule(smiles, graph, float(crippen.MolLogP(read)))
-    return list(found.values())
+                found[smiles] = float(crippen.MolLogP(read))
+    graphs = [sc.Graph.from_smiles(smiles, elements=list(ELEMENTS), bond_types=True) for smiles in found]
+    return Molecules(list(found), graphs, np.array(list(found.values())))
 
 
 @lru_cache(maxsize=1)
-def splits(study: Regression) -> tuple[list[int], list[int], list[int]]:
-    """The numbers of the molecules to learn from, to choose the epoch by, and to test."""
-    order, held = np.random.default_rng(study.seed).permutation(len(molecules())).tolist(), study.taught // 4
-    return order[: study.taught], order[study.taught : study.taught + held], order[-study.molecules :]
-
-
-def numbers_of(which: Sequence[int]) -> Floats:
-    """The log P of some molecules."""
-    return np.array([molecules()[number].log_p for number in which])
-
-
-def atoms_alone(study: Regression) -> Floats:
-    """What a ridge regression predicts from the counts of atoms, which sees no bond."""
-    from sklearn.linear_model import Ridge  # noqa: PLC0415  (slow to import)
-
-    taught, _, tested = splits(study)
-    counts = np.array([np.asarray(each.graph.node_data["x"]).sum(axis=0) for each in molecules()])
-    found: Floats = Ridge().fit(counts[taught], numbers_of(taught)).predict(counts[tested])
-    return found
+def splits(study: Regression) -> tuple[Molecules, Molecules, Molecules]:
+    """The molecules to learn from, to choose the epoch by, and to test."""
+    order, held = np.random.default_rng(study.seed).permutation(len(molecules().smiles)), study.taught // 4
+    cuts = order[: study.taught], order[study.taught : study.taught + held], order[-study.molecules :]
+    taught, validated, tested = (molecules().some(each.tolist()) for each in cuts)
+    return taught, validated, tested
 
 
 class Clipped(GINE):
@@ -138,22 +137,25 @@ def smoothed_network(study: Regression) -> sc.SmoothedRegressor:
     with own_generator(study.seed, "cpu"):
         module = Clipped(len(ELEMENTS), 4, 1, hidden=32)
     smoothed = sc.SmoothedRegressor(sc.classifiers.from_pyg(module, outputs=OUTPUTS), NOISE)
-    (graphs, known), held = (([molecules()[i].graph for i in some], numbers_of(some)) for some in splits(study)[:2])
-    fit_with_noise(smoothed, graphs, known, validation=held, epochs=study.epochs, learning_rate=5e-3, seed=study.seed,
-                   halve_every=max(1, study.epochs // 4), progress=False)  # fmt: skip
+    taught, held, _ = splits(study)
+    fit_with_noise(smoothed, taught.graphs, taught.log_p, validation=(held.graphs, held.log_p), epochs=study.epochs,
+                   learning_rate=5e-3, halve_every=max(1, study.epochs // 4), seed=study.seed,
+                   progress=False)  # fmt: skip
     return smoothed
 
 
 def judge(study: Regression, at: int) -> list[dict[str, Any]]:
     """Intervals of some test molecules: certified, by radius alone, and the true one as far as votes show it."""
     with one_torch_thread():
-        smoothed = smoothed_network(study)
-        return [judge_one(study, smoothed, molecules()[number]) for number in splits(study)[2][at : at + BLOCK]]
+        smoothed, some = smoothed_network(study), zip(*splits(study)[2], strict=True)
+        return [judge_one(study, smoothed, *each) for each in islice(some, at, at + BLOCK)]
 
 
-def judge_one(study: Regression, smoothed: sc.SmoothedRegressor, molecule: Molecule) -> dict[str, Any]:
+def judge_one(
+    study: Regression, smoothed: sc.SmoothedRegressor, smiles: str, graph: sc.Graph, log_p: float
+) -> dict[str, Any]:
     """One molecule."""
-    graphs, voting = [molecule.graph], sc.Voting(progress=False)
+    graphs, voting = [graph], sc.Voting(progress=False)
     result = smoothed.certify(graphs, samples=study.samples, seed=study.seed, threat=THREAT, voting=voting)
     counted = replace(result, kept=(None,), asked=None, threat=None)[0]  # as if flips were not known
     found = {"clean": _hull([result[0].clean]), "certified": _hull([result[0].interval()]),
@@ -165,7 +167,7 @@ def judge_one(study: Regression, smoothed: sc.SmoothedRegressor, molecule: Molec
     found["brute"] = min(estimates), max(estimates)
     middles, shares = (OUTPUTS.edges[1:] + OUTPUTS.edges[:-1]) / 2, means.votes.counts / study.attacked_samples
     variance = float((shares @ middles**2 - (shares @ middles) ** 2).max())
-    row = {"smiles": molecule.smiles, "log_p": molecule.log_p, "estimate": estimates[0], "attacks": len(attacked)}
+    row = {"smiles": smiles, "log_p": float(log_p), "estimate": estimates[0], "attacks": len(attacked)}
     for name, ends in found.items():
         row |= {f"{name}_low": ends[0], f"{name}_high": ends[1]}
     return row | {"brute_error": (variance / study.attacked_samples) ** 0.5}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,11 +19,13 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.benchmark.folds import fold_splits
-from starcert.classifiers import Classifier
+from starcert.classifiers import Classifier, from_dense
 from starcert.datasets import tu
+from starcert.models import GCN, train
+from starcert.models.fitting import own_generator
 from starcert_studies.figures import number_grids, trade_off
 from starcert_studies.report import Report, cells, compare_shares, published
-from starcert_studies.trials import Tested, Trial, TrialStudy, trained_network
+from starcert_studies.trials import Tested, Trial, TrialStudy
 from starcert_studies.voted import Voted
 
 PAPER = published("mutag")
@@ -88,16 +89,17 @@ class Mutag(TrialStudy):
 
     @override
     def model(self, key: Key) -> Classifier:
-        from starcert.models import GCN  # noqa: PLC0415  (torch is slow to import)
-
         name, delete, add, fold = key
         _, pooling, learning_rate, halve_every = NETWORKS[name]
         taught, held, _, _ = fold_splits(tu("MUTAG").all, fold, self.seed)
-        return trained_network(
-            partial(GCN, 7, 2, pooling=pooling), 1000 * self.seed + (10 if fold is None else fold),
-            sc.Noise(pairs=sc.Flip(delete=delete, add=add)), None, taught, held, epochs=self.epochs,
-            learning_rate=learning_rate, halve_every=halve_every, seed=self.seed,
-        )  # fmt: skip
+        with own_generator(1000 * self.seed + (10 if fold is None else fold), "cpu"):
+            module = GCN(7, 2, pooling=pooling)
+        base = from_dense(module.dense(), n_classes=2)
+        smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=delete, add=add)))
+        train(module, taught.graphs, taught.labels, smoothed=smoothed, validation=(held.graphs, held.labels),
+              epochs=self.epochs, learning_rate=learning_rate, halve_every=halve_every, seed=self.seed,
+              progress=False)  # fmt: skip
+        return base
 
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
