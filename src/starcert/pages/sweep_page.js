@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   data.varied = data.factors.map((_, f) => f).filter((f) => data.factors[f].values.length > 1);
   const accuracy = { key: "accuracy", name: "accuracy", of: (level) => level.accuracy, show: Text.percent, share: true };
-  const figure = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  const figure = (value) => (value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 2 }));
   const measures = data.axes.map((axis, i) => ({ key: `radius-${i}`, name: `mean certified radius, ${axis}`, of: (level) => level.radii[i], show: figure }));
   for (const key of ["volume", "score"]) {
     if (data.levels.every((level) => level[key] !== null)) measures.push({ key, name: key, of: (level) => level[key], show: figure });

@@ -60,14 +60,14 @@ def at_least(lines: Sequence[Line], more: str, less: str, only: int) -> Expectat
         if not common:
             why = "noisy copies keep another share of the edges than voters see" if only else "settings were chosen"
             return Expectation(name, 0, 0, "", f"not compared: {why}")
-    cells = [(one, a, b) for one, other in common
+    cells = [(one, a, a.certified, b.certified) for one, other in common
              for a, b in zip(one.cells[1:], other.cells[1:], strict=True)
-             if one.speaks_of(a) and other.speaks_of(b)]  # fmt: skip
+             if a.certified is not None and b.certified is not None]  # fmt: skip
     if not cells:
         return Expectation(name, 0, 0, "", "not compared: one of them is not about these attacks")
-    held = sum(a.certified >= b.certified for _, a, b in cells)
-    line, a, b = min(cells, key=lambda each: each[1].certified - each[2].certified)
-    where = f"{place(line, a)}: {100 * a.certified:.1f} against {100 * b.certified:.1f}%" if held < len(cells) else ""
+    held = sum(a >= b for _, _, a, b in cells)
+    line, cell, a, b = min(cells, key=lambda each: each[2] - each[3])
+    where = f"{place(line, cell)}: {100 * a:.1f} against {100 * b:.1f}%" if held < len(cells) else ""
     return Expectation(name, held, len(cells), where, REFUTED if where else CONFIRMED)
 
 
@@ -125,7 +125,7 @@ def gains(line: Line, cells: Iterable[Cell]) -> Iterable[tuple[Line, Cell, float
     """The cells of a line with a gain on the blind model, where the method speaks about them."""
     if line.method != BLIND:
         for cell in cells:
-            if cell.gain is not None and line.speaks_of(cell):
+            if cell.gain is not None:
                 yield line, cell, cell.gain
 
 

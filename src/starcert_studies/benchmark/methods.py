@@ -29,7 +29,7 @@ from starcert.baselines import blind
 from starcert.datasets import Dataset
 from starcert_studies.benchmark.core_regions import CoreAndRest
 from starcert_studies.benchmark.folds import together
-from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of
+from starcert_studies.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of, speaks_to
 from starcert_studies.benchmark.work import Networks, Rates, Timed, pairs_noise
 from starcert_studies.voted import ALPHA
 
@@ -207,7 +207,8 @@ class Smoothing(Tried):
         votes = int(found.votes.counts.sum() + found.votes.selection.sum())
         votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(outcome_of(one, threat) for one in found)
-        return Result(threat, outcomes, ALPHA, votes, votes, seconds, certificates=found)
+        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
+        return Result(threat, outcomes, ALPHA, votes, votes, seconds, limit, found)
 
 
 class Isotropic(Smoothing):
