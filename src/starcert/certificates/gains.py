@@ -91,11 +91,11 @@ def exact_outcome(one: ExactCertificate, threat: Threat) -> SizeOutcome:
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:
-    """One honest sentence where certificates against the smallest attacks gain nothing; "" where they do."""
+    """One sentence where certificates gain nothing against the smallest attacks; "" where they do, or nobody knows."""
     for each in gains[1:2]:
-        model = f"A model that sees nothing an attack can change is right on {each.blind:.1%}"
         if each.certified is None or each.gain is None or each.low is None:
-            return f"{model}: whether these certificates are worth more against {each.attacks} is open: {each.why}."
+            return ""
+        model = f"A model that sees nothing an attack can change is right on {each.blind:.1%}"
         if each.gain <= 0:
             worth = "no more" if each.gain == 0 else "less"
             shares = f"{each.certified:.1%} are right and certified"

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.unknown import NEVER
 from starcert.math.limits import upper_limit
 
 INTERVAL = Fraction(1, 20)  # intervals fail with this probability, over the choice of graphs
@@ -64,7 +65,14 @@ class StructureGain:
         one, other = certified[among], blind[among]
         if why and not one.any():
             return cls(attacks, len(one), None, float(other.mean()), None, None, None, why)
-        return cls(attacks, len(one), float(one.mean()), float(other.mean()), *paired_difference(other, one), why)
+        return cls(
+            attacks,
+            len(one),
+            float(one.mean()),
+            float(other.mean()),
+            *paired_difference(other, one),
+            why * (why != NEVER),
+        )
 
     def __str__(self) -> str:
         if self.gain is None or self.low is None or self.high is None:

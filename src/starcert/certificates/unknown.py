@@ -31,7 +31,7 @@ def unknown_at(certificates: Certificates) -> Callable[[Level], str]:
             within = (limits is None or lies_within(radius, limits)) and sum(radius) <= (threat.flips or sum(radius))
             if not (threat.by_radius and within):
                 return beyond(threat)
-        return NEVER if never is not None and never(radius) and not certificates.certified(radius).any() else ""
+        return NEVER if never is not None and never(radius) else ""
 
     return why
 
@@ -55,7 +55,7 @@ def in_words(rows: Iterable[tuple[str, bool, str]]) -> list[str]:
     """
     by_reason: dict[tuple[bool, str], list[str]] = {}
     for what, known, why in rows:
-        if why:
+        if why and not (known and why == NEVER):  # graphs with fewer sites may be certified all the same
             by_reason.setdefault((known, why), []).append(what)
     return [
         f"{'By p_A alone' if known else 'A dash'}: {', '.join(each)} ({why})."

@@ -118,7 +118,11 @@ def blind_sentences(sweep: SweepResult) -> Iterator[str]:
     yield f"A blind model is right on {sweep.gains[0][0].blind:.1%}: {sweep.blind.model}."
     if sweep.suggested is not None:
         gains = sweep.gains[sweep.suggested]
-        yield from (f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}." for each in gains[1:2])
+        yield from (
+            f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}."
+            for each in gains[1:2]
+            if each.gain is not None
+        )
         yield from filter(None, [worth_sentence(gains)])
 
 
