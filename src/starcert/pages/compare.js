@@ -65,7 +65,7 @@
     else step(plot.yaxis, yAxis);
     SvgPlot.draw(div, traces, plot);
     const sure = clear.flat().filter(Boolean).length;
-    $("difference-caption").replaceChildren("Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
+    Text.write($("difference-caption"), "Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
       `Of ${map.graphs} ${data.one}${map.graphs === 1 ? "" : "s"}${one ? "" : " with sites on both axes"}. * the 95% interval of the difference does not hold 0, each by itself: ${sure} of ${clear.flat().length} cells.`);
     div.setAttribute("aria-label", $("difference-caption").textContent);
   }

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starcert.certificates.accuracy_table import latex
-from starcert.pages.document import render
+from starcert.pages.document import policy_of, render
 from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
@@ -90,7 +90,8 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
-    content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
+    content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown, "published": published(),
+               "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
                "methods": _methods(lines), "expectations": expected, "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
