@@ -113,9 +113,9 @@ def shortened(text: str) -> str:
 
     Example:
         >>> shortened(f"there is no region {'x' * 5_000}; name another")[-30:]
-        'xxxxxxxxxxxxxxx… ; name another'
+        'xxxxxxxxxxxxxxxx… name another'
     """
-    words = _LONG_WORD.sub(lambda found: f"{found[0][:MAX_VALUE]}… ", text)
+    words = _LONG_WORD.sub(lambda found: f"{found[0][:MAX_VALUE]}…", text)
     return words if len(words) <= MAX_MESSAGE else f"{words[:MAX_MESSAGE]}… ({len(words):,} characters)"
 
 
