@@ -112,9 +112,9 @@ def test_votes_at_attacked_objects_may_certify_what_clean_ones_never_show():
         own: sc.metrics.threat_verdicts(
             smoothed.certify([graph], evidence=sc.Evidence(own_samples=own), **how), [0], threat="flips:1"
         )[0].n_certified
-        for own in (0, 300)
+        for own in (0, 2, 300)
     }
-    assert shares == {0: None, 300: 1}
+    assert shares == {0: None, 2: 0, 300: 1}  # with a few it was tried
 
 
 def test_tables_have_a_dash_and_its_reason():
