@@ -13,7 +13,8 @@ BLIND = 0.7
 
 def line(method, *certified, threat="flips:3", data="D", model="", asked=None, wide=0.1, chosen="a (1)"):
     """A method with shares that are right and certified at sizes 0, 1, 2 and 3; gains have intervals of a width."""
-    cells = [Cell(str(size), size, share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide,
+    cells = [Cell(str(size), size, *[None] * 7) if asked is not None and size > asked else
+             Cell(str(size), size, share, 0, 0, share - BLIND, share - BLIND - wide, share - BLIND + wide,
                   float(norm.sf(1.96 * (share - BLIND) / wide))) for size, share in enumerate(certified)]  # fmt: skip
     name = f"{method}, {model}" if model else method
     return Line(data, "graphs", threat, name, model, "", None, 1, 10, 0.5, certified[0], 0, BLIND, 3, chosen, 1, 1,
