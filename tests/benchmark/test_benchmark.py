@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
 import pytest
+from markupsafe import escape
 from typer.testing import CliRunner
 
 import examples
@@ -29,6 +31,8 @@ from starcert.benchmark.table import lines_of
 from starcert.benchmark.theirs import read_theirs
 from starcert.benchmark.work import DRAWN, Networks, Timed, Work
 from starcert.cli import app
+from starcert.objects.threats import AnyFlips
+from starcert.pages.document import policy_of
 
 LITTLE = {
     "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,
@@ -83,6 +87,7 @@ def test_the_page_has_every_figure_and_no_time(done):
         assert str(line.cells[1]) in page
     assert all(row["doubts"].split(".")[0] in page.replace("&#39;", "'") for row in published())
     assert "seconds" not in page
+    assert f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_of())}">' in page
     timings = json.loads((folder / "timings.json").read_text())
     assert {"training", "choosing", "certifying"} < set(timings[0])
     tex = (folder / "benchmark.tex").read_text()
@@ -99,6 +104,26 @@ def test_the_page_has_every_figure_and_no_time(done):
     assert [[row[0], row[1], row[3], row[-1]] for row in figures] == [
         [line.method, *line.percents()[:2], line.percents()[-1]] for line in lines]  # fmt: skip
     assert {len(row) for row in figures} == {4 + len(line.cells[1:] + line.relative) for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("delete", "threat", "largest"),
+    [(0.5, "flips:3", 0), (0.5, "additions:2", 0), (0.5, "rewire:1", 0), (0.5, "deletions:3", None),
+     (0.6, "flips:3", 1), (0.8, "flips:3", None), (0.8, "flips:5", 3)],
+)  # fmt: skip
+def test_a_method_speaks_of_what_its_noise_can_certify(delete, threat, largest):
+    noise = sc.Noise(pairs=sc.Flip(delete=delete, add=0))
+    votes = sc.Votes([[520, 480]] * 2, selection=[[9, 1]] * 2)
+    found = sc.certify(sc.clopper_pearson(votes), noise, capacity=[(6, 20)] * 2)
+    assert outcomes.speaks_to(found, [outcomes.outcome_of(one, threat) for one in found], threat) == largest
+
+
+def test_a_method_that_was_asked_about_two_flips_says_nothing_of_three():
+    found = sc.certify(sc.clopper_pearson(sc.Votes([[520, 480]], selection=[[9, 1]])), sc.Noise(pairs=0.1))
+    asked, known = replace(found, threat=AnyFlips(2)), [Outcome(0, 0)]
+    assert outcomes.speaks_to(found, known, "flips:3") is None
+    assert [outcomes.speaks_to(asked, known, each) for each in ("flips:3", "flips:2", "rewire:2")] == [2, None, 1]
+    assert outcomes.speaks_to(asked, [Outcome(0, 3)], "flips:3") is None
 
 
 def test_a_killed_run_goes_on_to_the_same_files(tmp_path, monkeypatch):
@@ -162,7 +187,8 @@ def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
     (plain,) = lines_of([row("plain", 0, found)], (0, 1, 2, 3))
     assert plain.percents() == ["50.0", "25.0", "25.0", "–", ""]
     assert [plain.percent(cell) for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
-    assert [each["certified"] for each in plain.rows()][3:5] == ["", 0.25]
+    assert [each["certified"] for each in plain.rows()][3:5] == [None, 0.25]
+    assert {name for name, value in asdict(plain.cells[3]).items() if value is not None} == {"size", "changes"}
     (large,) = lines_of([row("plain", 0, found) | {"edges": [25] * 19 + [30]}], (0, 1))
     assert [large.percent(cell) for cell in large.relative] == ["25.0", "25.0", "–"]  # three changes were not tried
 

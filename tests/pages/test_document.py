@@ -1,16 +1,42 @@
 """Templates: what they are given is text, and what they are not given is an error."""
 
+import json
+import re
+
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 from report_worlds import HOSTILE
 
 from starcert.pages.document import KeyFigure, assemble, render, templates
+from starcert.system.output import harmless
+
+EMPTY = {"numbers": [], "notices": [], "origin": []}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_given_is_text(name):
-    assert templates().from_string("<p>{{ name }}</p>").render(name=name) == f"<p>{Markup.escape(name)}</p>"
+    written = templates().from_string("<p>{{ name }}</p>").render(name=name)
+    assert re.sub("</?bdi>", "", written) == f"<p>{Markup.escape(name)}</p>"
+    assert ("<bdi>שלום</bdi>" in written) is ("שלום" in name)
+    assert templates().from_string("{{ name | text }}").render(name=name) == Markup.escape(name)
+
+
+@pytest.mark.parametrize(
+    "given", ["\x1b[31m", "\a", "\x9b2J", "\u202ereversed", "\u2066isolated", "\b\f", "a\\u001b", "\\\x1b"]
+)
+def test_control_characters_are_shown_as_their_numbers(given):
+    shown = harmless(given)
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert templates().from_string("{{ name }}{{ name | text }}").render(name=given) == 2 * str(Markup.escape(shown))
+    page = assemble("pages/templates/page.html", EMPTY, title=given, scripts=["charts.js"], data={given: [given]})
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*)</script>', page)
+    assert json.loads(data) == {shown: [shown]}
+
+
+@pytest.mark.parametrize("given", ["a\tb", "a\nb", "👩\u200d🔬", "می\u200cخواهم", "größer ≥ 日本語"])
+def test_white_space_and_scripts_stay_as_they_are(given):
+    assert harmless(given) == given
 
 
 def test_the_common_frame():

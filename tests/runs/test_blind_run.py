@@ -181,7 +181,7 @@ def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
         assert (gain["n_graphs"], gain["gain"]) == (6, pytest.approx(safe.mean() - 1))
     compared = write_comparison(tmp_path / "compare.html", dict.fromkeys("ab", archive))
     same = [vars(each) | {"attacks": ""} for run, each in compared.gains if run == "a"]
-    assert same == [gain | {"attacks": ""} for gain in gains.values()]
+    assert same == [gain | {"attacks": "", "why": ""} for gain in gains.values()]
 
 
 @pytest.mark.parametrize("threat", ["rewire:1", "deletions:1"])

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.cli.command_line import show
+from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.output import (
     at_least,
     at_most,
@@ -107,6 +109,35 @@ def test_a_message_is_one_line_whatever_it_holds(capsys):
     err = capsys.readouterr().err
     assert not COMMANDS.search(err)
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+@pytest.mark.parametrize("before", ["", "\t", "\r", " ", "\n", "\t \r\n"])
+def test_no_cell_begins_like_a_formula_whatever_stands_before_it(sign, before):
+    (cell,) = next(csv.reader(io.StringIO(csv_line([f"{before}{sign}1+cmd"]), newline="")))
+    assert cell == f"'{before}{sign}1+cmd"
+
+
+def test_a_table_has_no_control_characters_and_keeps_its_numbers():
+    given = ["a\x1b[31m\a\x9b2J\u202eb", "-1", -1, "+0.5", None, "x\ty", "\tx", "two\nlines"]
+    cells = next(csv.reader(io.StringIO(csv_line(given), newline="")))
+    assert cells == [r"a\x1b[31m\x07\x9b2J\u202eb", "-1", "-1", "+0.5", "", "x\ty", "'\tx", "two\nlines"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidParameterError("x" * 9_999, f"be {'y' * 9_999}", "z" * 9_999, f"Say {'w' * 9_999}."),
+        InvalidParameterError("x", "be one of " + "many words " * 9_999, ["z"] * 9_999),
+        StarcertError(f"{'x' * 9_999}: is {'not a thing ' * 9_999}"),
+        ArchiveError("x" * 9_999, f"'alpha' must be {'a ' * 9_999}"),
+        StoreSettingsError("votes.db", [f"model: stored {'x' * 9_999}, now {'y' * 9_999}"]),
+    ],
+)
+def test_long_values_in_messages_are_shortened(error):
+    assert len(str(error)) < 7_000
+    assert not re.search(r"\S{350}", str(error))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 @pytest.fixture

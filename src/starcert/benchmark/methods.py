@@ -28,7 +28,7 @@ import starcert as sc
 from starcert.baselines import blind
 from starcert.benchmark.core_regions import CoreAndRest
 from starcert.benchmark.folds import together
-from starcert.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of
+from starcert.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of, speaks_to
 from starcert.benchmark.work import ALPHA, Networks, Rates, Timed, pairs_noise
 from starcert.datasets import Dataset
 
@@ -206,7 +206,8 @@ class Smoothing(TriedMethod):
         votes = int(found.votes.counts.sum() + found.votes.selection.sum())
         votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(outcome_of(one, threat) for one in found)
-        return Result(threat, outcomes, ALPHA, votes, votes, seconds, certificates=found)
+        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
+        return Result(threat, outcomes, ALPHA, votes, votes, seconds, limit, found)
 
 
 class Isotropic(Smoothing):

@@ -19,7 +19,7 @@ from starcert.benchmark.node_networks import (
     node_network,
     validation_weights,
 )
-from starcert.benchmark.outcomes import Outcome, Result, kind_of, outcome_of
+from starcert.benchmark.outcomes import Outcome, Result, kind_of, outcome_of, speaks_to
 from starcert.benchmark.work import ALPHA, Rates, Timed
 
 # Of 2,810 nodes, an absent link is added at a rate of 0.002 about as often as there are links.
@@ -73,7 +73,9 @@ class NodeSmoothing(TriedNodes):
         attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
         outcomes = tuple(_outcome(found[node], threat, own is not None) for node in objects.numbers.tolist())
         votes = passes * len(objects) + attacked
-        return Result(threat, outcomes, ALPHA, votes, passes + attacked, seconds, certificates=found)
+        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
+        limit = limit if own is None or limit is None else max(limit, 1)  # one deleted link was asked about
+        return Result(threat, outcomes, ALPHA, votes, passes + attacked, seconds, limit, found)
 
 
 def _outcome(one: sc.Certificate, threat: str, evidence: bool) -> Outcome:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
+from starcert.certificates.unknown import unknown_at
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition
 from starcert.objects.threats import read_threat
@@ -115,17 +116,34 @@ def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
     (kind, most), axes = kind_of(threat), one.noise.axes
     if kind == "flips":
         return Outcome(one.label, one.any_flips_to(most), min(map(sum, one.broken), default=None))
-    sorts = [sort for sort in (DELETE, ADD) if kind in ("rewire", "deletions" if sort == DELETE else "additions")]
-    # Axes of all regions on which such a change counts: noise may not tell deletions from additions.
-    places = [[place for place, axis in enumerate(axes) if axis.endswith(sort) or "." not in axis] for sort in sorts]
+    places = places_of(kind, axes)
 
     def withstands(size: int) -> bool:
         return all(map(one.certified, levels_within(size, places, len(axes))))
 
     certified = next((size for size in range(1, most + 1) if not withstands(size)), most + 1) - 1
-    sure = {place for place, axis in enumerate(axes) if axis.endswith(sorts[0])} if len(sorts) == 1 else set()
+    sure = {place for place in places[0] if "." in axes[place]} if len(places) == 1 else set()
     alone = [sum(level) for level in one.broken if sure.issuperset(np.flatnonzero(level).tolist())]
     return Outcome(one.label, certified, min(alone, default=None))
+
+
+def speaks_to(certificates: sc.Certificates, outcomes: Sequence[Outcome], threat: str) -> int | None:
+    """The largest size that certificates say something about: beyond it, none would be certified; None: all do."""
+    why_unknown, (kind, most) = unknown_at(certificates), kind_of(threat)
+    places = places_of(kind, certificates.noise.axes)
+    for size in range(1, most + 1):
+        levels = levels_within(size, places, len(certificates.noise.axes))
+        if any(map(why_unknown, levels)) and not any(one.withstands(size) for one in outcomes):
+            return size - 1
+    return None
+
+
+def places_of(kind: str, axes: Sequence[str]) -> list[list[int]]:
+    """For each sort of change, the axes on which it counts: noise may not tell deletions from additions."""
+    if kind == "flips":
+        return [list(range(len(axes)))]
+    sorts = [sort for sort in (DELETE, ADD) if kind in ("rewire", "deletions" if sort == DELETE else "additions")]
+    return [[place for place, axis in enumerate(axes) if axis.endswith(sort) or "." not in axis] for sort in sorts]
 
 
 def levels_within(size: int, places: Sequence[Sequence[int]], n_axes: int) -> Iterator[tuple[int, ...]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starcert.benchmark.table import Line
 from starcert.benchmark.theirs import Theirs
 from starcert.certificates.accuracy_table import latex
-from starcert.pages.document import render
+from starcert.pages.document import policy_of, render
 from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
@@ -51,8 +51,8 @@ class Shown(NamedTuple):
         """What is gained at the smallest attacks, or that nothing is."""
         if (share := self.lines[0].blind) is None:
             return "No blind model was run, so certificates cannot be compared with what is certified for free."
-        others = [line for line in self.lines if line.method != "blind" and line.speaks_of(line.cells[1])]
-        best = max(others, default=None, key=lambda line: line.cells[1].certified)
+        others = [line for line in self.lines if line.method != "blind" and line.cells[1].certified is not None]
+        best = max(others, default=None, key=lambda line: line.cells[1].certified or 0.0)
         first = (f"{self.lines[0].majority:.1%} are of the most frequent class. "
                  f"A model that sees no edges has {share:.1%} right, whatever the attack.")  # fmt: skip
         if (number := self.lines[0].graphs) < FEW:
@@ -60,7 +60,7 @@ class Shown(NamedTuple):
         if best is None:
             return first
         cell = best.cells[1]
-        assert cell.gain is not None and cell.low is not None and cell.high is not None  # noqa: PT018
+        assert cell.gain is not None and cell.low is not None and cell.certified is not None  # noqa: PT018
         verdict = (
             "more than that, by the 95% interval" if cell.low > 0
             else "more than that, but perhaps by chance" if cell.gain > 0
@@ -88,7 +88,8 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
-    content = {"title": "Methods side by side", "shown": shown, "published": published(), "theirs": theirs,
+    content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown, "published": published(),
+               "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
                "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
@@ -131,11 +132,10 @@ def draw(lines: Sequence[Line]) -> dict[str, bytes]:
 
 
 def _panel(ax: Axes, line: Line) -> None:
-    cells = [cell for cell in line.cells if line.speaks_of(cell)]
-    sizes = [int(cell.size) for cell in cells]
-    safe = [100 * cell.certified for cell in cells]
-    unknown = [100 * (cell.certified + cell.open) for cell in cells]
-    top = [100 * line.right] * len(cells)
+    shares = [(int(cell.size), 100 * cell.certified, 100 * (cell.certified + cell.open))
+              for cell in line.cells if cell.certified is not None and cell.open is not None]  # fmt: skip
+    sizes, safe, unknown = zip(*shares, strict=True)
+    top = [100 * line.right] * len(shares)
     ax.plot(sizes, safe, color=TONES["certified by p_A"], marker=".", label="right and certified")
     ax.fill_between(sizes, safe, unknown, color=TONES["open"], lw=0, label="right, open")
     ax.fill_between(

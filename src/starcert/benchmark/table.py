@@ -23,9 +23,9 @@ class Cell:
 
     size: str  # the number of changes, or their share of the edges of each graph
     changes: int  # that number; where it is a share, the largest of all graphs
-    certified: float  # right and certified
-    broken: float  # right, and an attack is known
-    open: float  # right, and neither
+    certified: float | None  # right and certified; None, like all after it, where the method was not asked
+    broken: float | None  # right, and an attack is known
+    open: float | None  # right, and neither
     gain: float | None  # what is certified less what the blind model has right; None: it is that, or was not run
     low: float | None  # its 95% interval, paired object by object
     high: float | None
@@ -74,25 +74,18 @@ class Line:
 
     def percents(self) -> list[str]:
         """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
-        gain = str(self.cells[1]) if self.speaks_of(self.cells[1]) else "–"
+        gain = "–" if self.cells[1].certified is None else str(self.cells[1])
         return [f"{100 * self.right:.1f}", *map(self.percent, self.cells[1:]), gain]
 
     def percent(self, cell: Cell) -> str:
         """What is right and certified at a size; a dash where the method was not asked."""
-        return f"{100 * cell.certified:.1f}" if self.speaks_of(cell) else "–"
-
-    def speaks_of(self, cell: Cell) -> bool:
-        """Whether the method was asked about attacks of this size."""
-        return self.asked is None or cell.changes <= self.asked
+        return "–" if cell.certified is None else f"{100 * cell.certified:.1f}"
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size; empty where the method was not asked."""
         about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
         for cell in (*self.cells, *self.relative):
-            found = asdict(cell)
-            if not self.speaks_of(cell):
-                found |= dict.fromkeys(("certified", "broken", "open", "gain", "low", "high", "chance"), "")
-            yield {**about, "alpha": "" if self.alpha is None else self.alpha, **found}
+            yield {**about, "alpha": "" if self.alpha is None else self.alpha, **asdict(cell)}
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
@@ -123,6 +116,8 @@ def _line(
     blind = np.array([one for each in answers for one in each or ()], dtype=np.bool_) if known else None
 
     def cell(size: str, changes: Sequence[int]) -> Cell:
+        if limit is not None and max(changes) > limit:
+            return Cell(size, max(changes), *[None] * 7)
         states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
         safe = right & (states == "certified")
         gain: Sequence[float | None] = [None] * 4
@@ -134,7 +129,7 @@ def _line(
     edges = [number for row in rows for number in row["edges"]]
     numbers, drawn = [number for row in rows for number in row["numbers"]], first["data"] in DRAWN
     alphas = [row["alpha"] for row in rows if row["alpha"] is not None]
-    asked = [row["asked"] for row in rows if row["asked"] is not None]
+    limit = min((row["asked"] for row in rows if row["asked"] is not None), default=None)
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
@@ -146,5 +141,5 @@ def _line(
         sum(row["votes"] for row in rows), sum(row["forward_passes"] for row in rows),
         tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
         tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
-        min(asked, default=None),
+        limit,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from starcert.certificates.answers import Labels, majority_share
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, radius_verdicts, threat_verdicts
 from starcert.certificates.result_rows import counted_threat
+from starcert.certificates.unknown import in_words
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.system.markup import html_table
@@ -31,7 +32,8 @@ _LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 class AccuracyTable:
     r"""Shares of graphs that are right and certified (certified, without labels), a row for each kind of attack.
 
-    Every row counts the graphs that can be attacked so. Of those that are right, each is certified, broken or open.
+    Every row counts the graphs that can be attacked so. Of those that are right, each is certified, broken or open. A
+    share is None where nothing was asked, or can be certified at all; the caption says why.
 
     Example:
         >>> import starcert as sc
@@ -74,7 +76,9 @@ class AccuracyTable:
             found.append((", ".join(flips) or NO_ATTACK, each))
         word = certificates.kind.word if certificates.nodes is None else "node"
         heads = f"{word}s", "answered" if labels is None else "right"
-        return cls(tuple(_row(*each, heads, weighed) for each in found), _caption(certificates, labels))
+        notes = in_words((attacks, each.n_certified is not None, each.why) for attacks, each in found)
+        caption = " ".join([_caption(certificates, labels), *notes])
+        return cls(tuple(_row(*each, heads, weighed) for each in found), caption)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame, shares from 0 to 1."""
@@ -92,8 +96,8 @@ class AccuracyTable:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {self.caption}", ""])
 
     def _repr_html_(self) -> str:
-        shown = [{head: f"{_percent(cell)}%" if isinstance(cell, float) else cell for head, cell in row.items()}
-                 for row in self.rows]  # fmt: skip
+        shown = [{head: f"{_percent(cell)}%" if isinstance(cell, float) else "–" if cell is None else cell
+                  for head, cell in row.items()} for row in self.rows]  # fmt: skip
         return html_table(shown, caption=self.caption)
 
 
@@ -111,9 +115,7 @@ def latex(text: str) -> str:
 def _row(
     attacks: str, found: SizeVerdicts | RadiusVerdicts, heads: tuple[str, str], weighed: bool
 ) -> dict[str, object]:
-    def share(number: int) -> float:
-        return number / found.n_graphs if found.n_graphs else math.nan
-
+    share = found.share
     row: dict[str, object] = {"attacks": attacks, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
     row["by p_A"] = share(found.n_by_p_A)
     if weighed:
@@ -131,13 +133,19 @@ def _caption(certificates: Certificates, labels: Labels | None) -> str:
     return f"{found} Regions are anchored." if any(certificates.anchored) else found
 
 
-def _percent(share: float) -> str:
+def _percent(share: float | None) -> str:
     """A share in percent, rounded down to one decimal: never more than there is."""
-    return "–" if math.isnan(share) else f"{np.floor(share * 1000 + 1e-9) / 10:.1f}"
+    return "–" if share is None or math.isnan(share) else f"{np.floor(share * 1000 + 1e-9) / 10:.1f}"
 
 
 def _cell(cell: object) -> str:
-    return latex(_percent(cell) if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else str(cell))
+    return latex(
+        _percent(cell)
+        if cell is None or isinstance(cell, float)
+        else f"{cell:,}"
+        if isinstance(cell, int)
+        else str(cell)
+    )
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 from starcert.certificates.answers import Labels, known_classes, right
 from starcert.certificates.certify import Certificates
 from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
-from starcert.certificates.metrics import SizeOutcome, has_sites, size_outcomes, size_steps, steps_to
+from starcert.certificates.metrics import has_sites, size_steps, steps_to
 from starcert.certificates.paired import Mask, StructureGain
 from starcert.certificates.questions import size_within
+from starcert.certificates.sizes import SizeOutcome, size_outcomes, why_unknown_at
+from starcert.certificates.unknown import unknown_at
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.system.output import quantity
 
@@ -44,11 +46,12 @@ def _gains(
     yield StructureGain.of("no attack", answered, wise, known)
     if threat is not None:
         yield from _gains_by_size(threat, size_outcomes(certificates, threat), answered, wise, known)
-    limits, axes = certificates.max_radius, certificates.noise.axes
+    limits, axes, why_unknown = certificates.max_radius, certificates.noise.axes, unknown_at(certificates)
     for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
         for n in (each for each in flips if limits is None or each <= limits[place]):
-            safe = certificates.certified(tuple(n * (other == place) for other in range(len(axes))))
-            yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", answered & safe, wise, known & there)
+            radius = tuple(n * (other == place) for other in range(len(axes)))
+            safe, why = answered & certificates.certified(radius), why_unknown(radius)
+            yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", safe, wise, known & there, why)
 
 
 def _gains_by_size(
@@ -57,7 +60,8 @@ def _gains_by_size(
     for size in size_steps(outcomes):
         possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
         safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
-        yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible)
+        why = why_unknown_at(size, outcomes, known & possible)
+        yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible, why)
 
 
 def exact_gains(result: ExactCertificates, labels: Labels, blind: Labels) -> list[StructureGain]:
@@ -87,8 +91,10 @@ def exact_outcome(one: ExactCertificate, threat: Threat) -> SizeOutcome:
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:
-    """One honest sentence where certificates against the smallest attacks gain nothing; "" where they do."""
+    """One sentence where certificates gain nothing against the smallest attacks; "" where they do, or nobody knows."""
     for each in gains[1:2]:
+        if each.certified is None or each.gain is None or each.low is None:
+            return ""
         model = f"A model that sees nothing an attack can change is right on {each.blind:.1%}"
         if each.gain <= 0:
             worth = "no more" if each.gain == 0 else "less"

@@ -8,20 +8,23 @@ So does an axis without sites, or a threat without attacks: shares on one axis (
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.answers import Labels, Mask, accuracy, known_classes, majority_share, right, share_of
-from starcert.certificates.certificate import Certificate, lies_within
+from starcert.certificates.certificate import lies_within
 from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
 from starcert.certificates.paired import StructureGain
+from starcert.certificates.sizes import SizeOutcome, size_outcomes, why_unknown_at
 from starcert.certificates.slack import too_few_votes, votes_needed
+from starcert.certificates.unknown import unknown_at
+from starcert.math.evidence import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import AnyFlips, Threat, read_threat
@@ -42,7 +45,8 @@ def certified_share(certificates: Certificates, labels: Labels | None = None, *,
     """The share of graphs that are certified (and right, given labels) at every radius up to `max_radius`.
 
     Entry [i, j, …] is the share at the radius (i, j, …): with labels, of the graphs whose class is known. A graph
-    without sites on an axis counts as certified there: `has_sites` tells such graphs apart.
+    without sites on an axis counts as certified there: `has_sites` tells such graphs apart. Beyond the threat, and
+    where no number of votes certifies anything, it is NaN instead of 0.
 
     Example:
         >>> import starcert as sc
@@ -54,7 +58,22 @@ def certified_share(certificates: Certificates, labels: Labels | None = None, *,
     for radii, hit in zip(certificates.radii_within(max_radius), answered & among, strict=True):
         frontiers[radii] += int(hit)
     counts = certified_counts(frontiers, certificates.grid(max_radius))
-    return counts / among.sum() if among.any() else np.full(counts.shape, np.nan)
+    if not among.any():
+        return np.full(counts.shape, np.nan)
+    found: Shares = counts / among.sum()
+    found[is_unknown(certificates, counts)] = np.nan
+    return found
+
+
+def is_unknown(
+    certificates: Certificates, counts: npt.NDArray[np.int64], at: Callable[[Level], Level] = tuple
+) -> npt.NDArray[np.bool_]:
+    """At which places of a grid a count of 0 certified graphs says nothing; `at` makes a radius of a place."""
+    why_unknown = unknown_at(certificates)
+    found: Mask = counts == 0
+    for place in np.argwhere(found).tolist():
+        found[tuple(place)] = bool(why_unknown(at(tuple(place))))
+    return found
 
 
 def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> Shares:
@@ -83,7 +102,8 @@ class AxisShares:
     axis: str
     n_graphs: int  # those with sites there
     n_without: int  # the others: they are certified there whatever their votes
-    shares: tuple[float | None, ...]  # of `n_graphs`; None beyond the box, and where no graph has sites
+    shares: tuple[float | None, ...]  # of `n_graphs`; None beyond the box, without sites, and where `why` says so
+    why: tuple[str, ...]  # for each share, why 0 would say nothing (`unknown_at`); "" where it is a finding
 
 
 def has_sites(certificates: Certificates) -> Mask:
@@ -108,17 +128,19 @@ def shares_by_axis(
         [('ring', (0.0,), 1), ('rest', (1.0,), 0)]
     """
     answered, eligible = _answered_of(certificates, labels)
-    limits, n_axes = certificates.max_radius, len(certificates.noise.axes)
+    limits, n_axes, why_unknown = certificates.max_radius, len(certificates.noise.axes), unknown_at(certificates)
     found = []
     for place, (axis, there) in enumerate(zip(certificates.noise.axes, has_sites(certificates).T, strict=True)):
-        among = eligible & there
-        shares = tuple(
-            share_of(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
-            if among.any() and (limits is None or n <= limits[place])
-            else None
-            for n in flips
-        )
-        found.append(AxisShares(axis, int(among.sum()), int((eligible & ~there).sum()), shares))
+        among, shares, reasons = eligible & there, list[float | None](), list[str]()
+        for n in flips:
+            radius, share, why = tuple(n * (other == place) for other in range(n_axes)), None, ""
+            if among.any() and (limits is None or n <= limits[place]):
+                share = share_of(certificates.certified(radius) & answered, among)
+                why = why_unknown(radius)
+            shares.append(None if why and not share else share)
+            reasons.append(why)
+        n_without = int((eligible & ~there).sum())
+        found.append(AxisShares(axis, int(among.sum()), n_without, tuple(shares), tuple(reasons)))
     return tuple(found)
 
 
@@ -131,14 +153,24 @@ class _VerdictCounts:
 
     n_graphs: int
     n_right: int
-    n_by_p_A: int  # noqa: N815  (the paper's p_A)
-    n_certified: int
+    n_by_p_A: int | None  # noqa: N815  (the paper's p_A) None: no finding, as `why` says
+    n_certified: int | None
     n_broken: int
+    why: str = ""  # why it would say nothing that none is certified (`unknown_at`)
+
+    def __post_init__(self) -> None:
+        if self.why and not self.n_certified:
+            object.__setattr__(self, "n_by_p_A", None)
+            object.__setattr__(self, "n_certified", None)
 
     @property
     def n_open(self) -> int:
         """How many are neither certified nor broken."""
-        return self.n_right - self.n_certified - self.n_broken
+        return self.n_right - (self.n_certified or 0) - self.n_broken
+
+    def share(self, count: int | None) -> float | None:
+        """A number of graphs as a share of those that can be attacked so; None where there is no finding."""
+        return None if count is None else count / self.n_graphs if self.n_graphs else math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,28 +178,6 @@ class RadiusVerdicts(_VerdictCounts):
     """What becomes of graphs within a radius."""
 
     radius: tuple[int, ...]
-
-
-class SizeOutcome(NamedTuple):
-    """What is known about one graph under a threat, by the size of its attacks."""
-
-    least: int  # the smallest size of an attack
-    asked: int  # the largest size that is looked at; less than `least` where there is no attack
-    by_p_A: int  # noqa: N815  (the largest size certified by the bounds on the class probabilities alone)
-    certified: int  # the largest size certified, by whichever argument
-    broken: int | None  # the smallest size of an attack that is known to change the answer
-    to_settle: int | None  # about how many votes of its own would settle the size after those that are certified
-    n_attacks: tuple[int, ...] = ()  # how many attacks of each size are listed, from 1 on; empty: none are
-
-    def under(self, size: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
-        """Whether attacks of at most this size are certified, by which argument, or broken, or open."""
-        if size <= self.certified:
-            return "by p_A" if size <= self.by_p_A else "by evidence"
-        return "open" if self.broken is None or self.broken > size else "broken"
-
-    def possible(self, size: int) -> bool:
-        """Whether there are attacks of at most this size, and they are looked at."""
-        return self.least <= size <= self.asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +221,7 @@ class SizeVerdicts(_VerdictCounts):
             own_samples=tuple(sorted(needed)),
             n_without=int((eligible & ~possible).sum()),
             n_attacks=sum(listed) if all(listed) else None,
+            why=why_unknown_at(size, outcomes, possible),
         )
 
 
@@ -251,12 +262,14 @@ def structure_gain(
         outcomes = size_outcomes(certificates, asked)
         among &= np.array([one.possible(asked.most) for one in outcomes], dtype=np.bool_)
         safe = np.array([one.certified >= asked.most for one in outcomes], dtype=np.bool_)
-        return StructureGain.of(asked.label, answered & safe, wise, among)
+        why = why_unknown_at(asked.most, outcomes, among)
+        return StructureGain.of(asked.label, answered & safe, wise, among, why)
     counts = certificates.noise.radius((0,) * len(certificates.noise.axes) if radius is None else radius)
     flips = [f"{quantity(n, 'flip')} in {axis}" for axis, n in zip(certificates.noise.axes, counts, strict=True) if n]
     if flips:
         among &= has_sites(certificates)[:, np.array(counts) > 0].any(axis=1)
-    return StructureGain.of(", ".join(flips) or "no attack", answered & certificates.certified(counts), wise, among)
+    safe, why = answered & certificates.certified(counts), unknown_at(certificates)(counts)
+    return StructureGain.of(", ".join(flips) or "no attack", safe, wise, among, why)
 
 
 def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
@@ -272,7 +285,7 @@ def radius_verdicts(
     certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
 ) -> list[RadiusVerdicts]:
     """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
-    answered, eligible = _answered_of(certificates, labels)
+    answered, eligible, why_unknown = *_answered_of(certificates, labels), unknown_at(certificates)
     by_p_A, known, found = certificates.by_p_A, [one.broken for one in certificates], []  # noqa: N806
     for radius in radii:
         has = [size is None or lies_within(radius, size) for size in certificates.capacity]
@@ -286,6 +299,7 @@ def radius_verdicts(
                 n_by_p_A=int((by_p_A.certified(radius) & judged).sum()),
                 n_certified=int((certificates.certified(radius) & judged).sum()),
                 n_broken=sum(broken),
+                why=why_unknown(radius),
                 radius=radius,
             )
         )
@@ -295,47 +309,6 @@ def radius_verdicts(
 def threat_asked(certificates: Certificates) -> Threat | None:
     """The threat whose attacks were listed; None where certificates are about radii."""
     return certificates.asked[0].threat if certificates.asked else None
-
-
-def size_outcomes(certificates: Certificates, threat: Threat) -> list[SizeOutcome]:
-    """What is known about each graph under any flips, or under the threat that was asked about, by size."""
-    sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
-    found = []
-    for one, alone in zip(certificates, certificates.by_p_A, strict=True):
-        outcome = _by_flips(one, alone, threat) if threat.by_radius else _by_size(one, threat)
-        needed = outcome.to_settle
-        found.append(outcome if needed is None else outcome._replace(to_settle=needed * sharing[one.object]))
-    return found
-
-
-def _by_flips(one: Certificate, alone: Certificate, threat: Threat) -> SizeOutcome:
-    """What is known under flips wherever they are: nothing without the capacity."""
-    if threat.flips is None:
-        raise InvalidParameterError("threat", "limit the number of flips", str(threat), "For example flips:2.")
-    if one.capacity is None:
-        return SizeOutcome(1, 0, 0, 0, None, None)
-    # All its sites, or as many as `max_radius` allows on every axis.
-    limits = zip(one.max_radius or one.capacity, one.capacity, strict=True)
-    asked = min([threat.flips, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
-    certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
-    needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
-    return SizeOutcome(1, asked, alone.any_flips_to(asked), certified, broken, needed)
-
-
-def _by_size(one: Certificate, threat: Threat) -> SizeOutcome:
-    """What is known under a threat that lists its attacks."""
-    most = None if one.asked is None else one.asked.size_of(threat)
-    if one.asked is None or most is None:
-        hint = "Certify again with this threat, or name any flips: flips:2."
-        raise InvalidParameterError("threat", "be the one that was asked about", str(threat), hint)
-    least = next((size for size, n in enumerate(one.asked.counts, start=1) if n), most + 1)
-    sizes = {} if one.verdicts is None else one.verdicts.sizes
-    certified = min(most, one.certified_size or 0)
-    by_counts = min(certified, one.asked.certified_by(one.proves))
-    broken = min((size for size, verdict in sizes.items() if verdict.kind == "broken"), default=None)
-    more = sizes[certified + 1].more_votes if certified + 1 in sizes else None
-    needed = None if one.verdicts is None or more is None else one.verdicts.own_votes + more
-    return SizeOutcome(least, most, by_counts, certified, broken, needed, one.asked.counts[:most])
 
 
 def threat_verdicts(

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from starcert.certificates.unknown import NEVER
 from starcert.math.limits import upper_limit
 
 INTERVAL = Fraction(1, 20)  # intervals fail with this probability, over the choice of graphs
@@ -46,19 +47,34 @@ class StructureGain:
 
     attacks: str  # what is certified against, in words
     n_graphs: int  # those of a known class that can be attacked so
-    certified: float  # the share that is right and certified
+    certified: float | None  # the share that is right and certified; None: no finding, as `why` says
     blind: float  # the share that the blind model has right: it is certified against every attack
-    gain: float  # their difference
-    low: float  # its interval
-    high: float
+    gain: float | None  # their difference
+    low: float | None  # its interval
+    high: float | None
+    why: str = ""  # why it would say nothing that none is certified; "" where it is a finding
 
     @classmethod
-    def of(cls, attacks: str, certified: Mask, blind: Mask, among: Mask) -> StructureGain:
-        """The gain on some graphs, given which are right and certified, and which the blind model has right."""
+    def of(cls, attacks: str, certified: Mask, blind: Mask, among: Mask, why: str = "") -> StructureGain:
+        """The gain on some graphs, given which are right and certified, and which the blind model has right.
+
+        Where none is certified, and there is a reason `why` that says nothing, there is no gain.
+        """
         if not among.any():
-            return cls(attacks, 0, *[math.nan] * 5)
+            return cls(attacks, 0, math.nan, math.nan, math.nan, math.nan, math.nan)
         one, other = certified[among], blind[among]
-        return cls(attacks, len(one), float(one.mean()), float(other.mean()), *paired_difference(other, one))
+        if why and not one.any():
+            return cls(attacks, len(one), None, float(other.mean()), None, None, None, why)
+        return cls(
+            attacks,
+            len(one),
+            float(one.mean()),
+            float(other.mean()),
+            *paired_difference(other, one),
+            why * (why != NEVER),
+        )
 
     def __str__(self) -> str:
+        if self.gain is None or self.low is None or self.high is None:
+            return f"– ({self.why})"
         return f"{100 * self.gain:+.1f} points ({100 * self.low:+.1f} to {100 * self.high:+.1f})"

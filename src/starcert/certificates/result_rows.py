@@ -10,6 +10,7 @@ from starcert.certificates.answers import Labels, right
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps, threat_asked
+from starcert.certificates.unknown import unknown_at
 from starcert.objects import TargetNodes
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.system.errors import InvalidParameterError
@@ -30,14 +31,15 @@ def result_rows(
 
     `class` is the smoothed classifier's answer, beside `class_name`, the true class and whether it is `right`; classes
     that are whole numbers, such as -1 and 1, are written as these, others by their numbers from 0. `reach_…` is the
-    largest certified count on one axis alone, None after an abstention. With evidence, `frontier_by_p_A` is what the
-    bounds on the class probabilities certify alone, `broken` are the radii with a known attack, and no `any_flips`
-    flips change the answer (None where the number of sites is not known); `attack` is the most plausible one that is
-    known to break, in words (see `Certificate.attack`), None if none is. With evidence or a threat, `any_1`, `any_2`,
-    … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer
-    sites. Where attacks are listed, these are `threat_1`, `threat_2`, …, `attacks_1`, … say how many there are, and
-    `threat`, `verdict` and `certified_size` sum it up. Where graphs have several targets, each has a row, with columns
-    `target`, its number, and `node`, its name. A fallback has `blind`, its answer, and its `threshold`.
+    largest certified count on one axis alone, None after an abstention, and where 0 would say nothing: beyond the
+    threat, or where no number of votes certifies a flip. With evidence, `frontier_by_p_A` is what the bounds on the
+    class probabilities certify alone, `broken` are the radii with a known attack, and no `any_flips` flips change the
+    answer (None where the number of sites is not known); `attack` is the most plausible one that is known to break, in
+    words (see `Certificate.attack`), None if none is. With evidence or a threat, `any_1`, `any_2`, … say what is known
+    under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where there are fewer sites. Where attacks
+    are listed, these are `threat_1`, `threat_2`, …, `attacks_1`, … say how many there are, and `threat`, `verdict` and
+    `certified_size` sum it up. Where graphs have several targets, each has a row, with columns `target`, its number,
+    and `node`, its name. A fallback has `blind`, its answer, and its `threshold`.
 
     Args:
         certificates: the certificates.
@@ -62,6 +64,8 @@ def result_rows(
     threat = counted_threat(certificates)
     outcomes = size_outcomes(certificates, threat or AnyFlips(1))
     steps = [] if threat is None else size_steps(outcomes)
+    why_unknown, axes = unknown_at(certificates), certificates.noise.axes
+    unknown = [axis for axis in axes if why_unknown(tuple(int(axis == other) for other in axes))]
     several = certificates.nodes is not None or bool(certificates.targets.any())
     found = []
     for place, (one, outcome) in enumerate(zip(certificates, outcomes, strict=True)):
@@ -78,7 +82,7 @@ def result_rows(
             | {"abstained": one.abstained, "p_lower": one.p_lower}
             | ({} if one.blind_answer is None else {"blind": numbers[one.blind_answer], "threshold": one.threshold})
             | _votes(one, numbers)
-            | _radii(one)
+            | _radii(one, unknown)
             | (_by_evidence(one) if certificates.verdicts is not None and certificates.asked is None else {})
             | _by_size(one, outcome, steps, listed=threat is not None and not threat.by_radius)
             | ({} if certificates.verdicts is None else {"attack": None if attack is None else attack.words})
@@ -137,10 +141,14 @@ def _votes(one: Certificate, numbers: Sequence[int]) -> Row:
     return {f"votes_{number}": count for number, count in zip(numbers, counts, strict=False)}
 
 
-def _radii(one: Certificate) -> Row:
+def _radii(one: Certificate, unknown: Sequence[str]) -> Row:
+    """How far it is certified; of the `unknown` axes 0 would say nothing."""
     radii, axes = one.frontier.radii, one.noise.axes
     reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(axes)
-    columns: Row = {f"reach_{axis}": reach for axis, reach in zip(axes, reaches, strict=True)}
+    columns: Row = {
+        f"reach_{axis}": None if reach == 0 and axis in unknown else reach
+        for axis, reach in zip(axes, reaches, strict=True)
+    }
     return {"margin": one.margin_kind} | columns | {"frontier": radii}
 
 

@@ -233,10 +233,7 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
     columns = ("run", attacks, "share", "difference", "95% interval")
     cells = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
     known, verdicts = known_columns((*columns[:2], *heads), [(run, what, *rest) for run, what, _, *rest in cells])
-    differences = [
-        (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
-        for each in found.differences
-    ]
+    differences = [each.cells for each in found.differences]
     gained, gains = ("run", *GAIN_HEADS), [(run, *gain_cells(each)) for run, each in found.gains]
     n_listed = max((row.n_attacks or 0 for _, row, _ in found.verdicts), default=0)
     under = f"{found.threat.label}, {n_listed:,} attacks" if n_listed else "flips wherever they are"
@@ -259,6 +256,7 @@ def _comparison_view(found: Comparison) -> list[RenderableType]:
             if gains
             else []
         ),
+        *found.notes,
         f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
         f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
     ]

@@ -18,6 +18,7 @@ from starcert.certificates.metrics import (
 )
 from starcert.certificates.paired import share_interval
 from starcert.certificates.sentences import in_short
+from starcert.certificates.unknown import in_words
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
@@ -204,6 +205,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
         *([f"{further:,} further radii of two flips are not shown here: the report has them."] if further else []),
         f"{what}. Of the {words.many} that are {right}, each is {each_one}.",
         *filter(None, [findings.without_attacks(archive, words), "" if threat is None else threat.anchored]),
+        *findings.verdict_notes(rows),
         *findings.votes_to_settle(findings.by_size(archive), words),
         "",
     ]
@@ -229,7 +231,12 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"
     heads = ("axis", *map(str, steps), *["sites"] * some_empty)
     shown = table(title, heads, rows, left=("axis", "sites"), most=len(rows))
-    return [shown, f"Shares are of the {words.many} that have sites on the axis."] if some_empty else [shown]
+    notes = in_words(
+        (f"{each.axis} at {n:,}", share is not None, why)
+        for each in found
+        for n, share, why in zip(steps, each.shares, each.why, strict=True)
+    )
+    return [shown, *[f"Shares are of the {words.many} that have sites on the axis."] * some_empty, *notes]
 
 
 def worth_view(worth: Worth | None) -> list[RenderableType]:
@@ -238,11 +245,12 @@ def worth_view(worth: Worth | None) -> list[RenderableType]:
         return [] if worth is None else [f"No blind model to compare with. {worth.row.missing}"]
     title = "Right and certified, beside what a blind model has right"
     shown = table(title, GAIN_HEADS, worth.cells, left=GAIN_HEADS[:1], most=MAX_GRAPHS, more="the report has all")
-    return [shown, worth.about, *filter(None, [worth.sentence])]
+    return [shown, *worth.notes, worth.about, *filter(None, [worth.sentence])]
 
 
 def _percents(found: AxisShares) -> list[str]:
-    return ["" if share is None else f"{share:.1%}" for share in found.shares]
+    shown = zip(found.shares, found.why, strict=True)
+    return ["–" * bool(why) if share is None else f"{share:.1%}" for share, why in shown]
 
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
@@ -270,7 +278,10 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
                 *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
                 f"{level.n_abstained / level.n_graphs:.1%}",
                 *_mean_radii(level),
-                *(" / ".join(str(n) for _, n in sweeps.size_counts(found, each)) for each in level.by_size[-1:]),
+                *(
+                    " / ".join("–" if n is None else str(n) for _, n in sweeps.size_counts(found, each))
+                    for each in level.by_size[-1:]
+                ),
                 f"{level.answer_share:.0%}",
                 "" if beater is None else beater + 1,
             )
@@ -298,8 +309,9 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
 def _mean_radii(level: SweepLevel) -> list[str]:
     """The mean radii; with evidence, those by p_A alone in brackets beside them."""
     if level.by_counts is None:
-        return [f"{mean:.2f}" for mean in level.mean_radii]
-    return [f"{one:.2f} ({alone:.2f})" for one, alone in zip(level.mean_radii, level.by_counts.mean_radii, strict=True)]
+        return [sweeps.mean_shown(mean) for mean in level.mean_radii]
+    both = zip(level.mean_radii, level.by_counts.mean_radii, strict=True)
+    return [f"{sweeps.mean_shown(one)} ({sweeps.mean_shown(alone)})" for one, alone in both]
 
 
 def study_view(finished: Finished) -> list[RenderableType]:

@@ -15,10 +15,10 @@
     $("compare-plot").setAttribute("aria-label", `Shares ${data.what}, run by run and axis by axis; the table below has the differences.`);
   }
 
-  // The share of the second run less that of the first, at each radius.
+  // The share of the second run less that of the first, at each radius; null where either says nothing.
   function differences(map, pair) {
     const [before, after] = data.pairs[pair].map((run) => map.counts[run]);
-    return after.map((row, i) => row.map((n, j) => (n - before[i][j]) / map.graphs));
+    return after.map((row, i) => row.map((n, j) => (n === null || before[i][j] === null ? null : (n - before[i][j]) / map.graphs)));
   }
 
   // One scale for all maps, so that they can be compared: as far as the largest difference goes, in steps of 10%.
@@ -47,8 +47,9 @@
     const [yAxis, xAxis] = one ? [[0], map.ticks[0]] : map.ticks;
     const counts = data.pairs[state.pair].map((run) => map.counts[run]);
     const where = (i, j) => [...(one ? [] : [`${yAxis[i]} flips in ${map.axes[0]}`]), `${xAxis[j]} flips in ${map.axes[map.axes.length - 1]}`].join(", ");
-    const told = (i, j) => `${where(i, j)}\n${after}: ${Text.percent(counts[1][i][j] / map.graphs)}\n${before}: ${Text.percent(counts[0][i][j] / map.graphs)}\n`
-      + `difference ${signed(z[i][j], 1)}${clear[i][j] ? ", its interval does not hold 0" : ", its interval holds 0"}`;
+    const shown = (n) => (n === null ? "–" : Text.percent(n / map.graphs));
+    const told = (i, j) => `${where(i, j)}\n${after}: ${shown(counts[1][i][j])}\n${before}: ${shown(counts[0][i][j])}\n`
+      + (z[i][j] === null ? "not compared" : `difference ${signed(z[i][j], 1)}${clear[i][j] ? ", its interval does not hold 0" : ", its interval holds 0"}`);
     const div = $("difference-plot");
     const marks = [-1, -0.5, 0, 0.5, 1].map((share) => share * most);
     const traces = [{
@@ -56,15 +57,15 @@
       colorbar: Charts.scale(div, "", { tickvals: marks, ticktext: marks.map((share) => (share ? signed(share) : "0")) }),
       hovertext: z.map((row, i) => row.map((_, j) => told(i, j))),
     }];
-    const shown = Charts.layout(`flips in ${map.axes[map.axes.length - 1]}`, one ? "" : `flips in ${map.axes[0]}`, {
-      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: (share ? signed(share) : "0") + (clear[i][j] ? "*" : "") }))),
+    const plot = Charts.layout(`flips in ${map.axes[map.axes.length - 1]}`, one ? "" : `flips in ${map.axes[0]}`, {
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: share === null ? "–" : (share ? signed(share) : "0") + (clear[i][j] ? "*" : "") }))),
     });
-    step(shown.xaxis, xAxis);
-    if (one) Object.assign(shown.yaxis, { hidden: true, range: [-0.5, 0.5] });
-    else step(shown.yaxis, yAxis);
-    SvgPlot.draw(div, traces, shown);
+    step(plot.xaxis, xAxis);
+    if (one) Object.assign(plot.yaxis, { hidden: true, range: [-0.5, 0.5] });
+    else step(plot.yaxis, yAxis);
+    SvgPlot.draw(div, traces, plot);
     const sure = clear.flat().filter(Boolean).length;
-    $("difference-caption").replaceChildren("Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
+    Text.write($("difference-caption"), "Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
       `Of ${map.graphs} ${data.one}${map.graphs === 1 ? "" : "s"}${one ? "" : " with sites on both axes"}. * the 95% interval of the difference does not hold 0, each by itself: ${sure} of ${clear.flat().length} cells.`);
     div.setAttribute("aria-label", $("difference-caption").textContent);
   }

@@ -10,13 +10,16 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
 
 from starcert.certificates.gains import worth_sentence
-from starcert.certificates.metrics import SizeOutcome, SizeVerdicts, size_steps
+from starcert.certificates.metrics import SizeVerdicts, size_steps
 from starcert.certificates.paired import StructureGain, paired_difference
+from starcert.certificates.sizes import SizeOutcome, why_unknown_at
+from starcert.certificates.unknown import in_words
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
@@ -48,10 +51,18 @@ class Difference(NamedTuple):
 
     run: str
     flips: str
-    share: float
-    by: float  # its share less that of the first run
-    low: float
-    high: float
+    share: float | None  # None where 0 would say nothing
+    by: float | None = None  # its share less that of the first run; None where either says nothing
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """It as a row of a table."""
+        share = "–" if self.share is None else f"{self.share:.1%}"
+        if self.by is None or self.low is None or self.high is None:
+            return self.run, self.flips, share, "–", "–"
+        return self.run, self.flips, share, f"{self.by:+.1%}", f"{self.low:+.1%} to {self.high:+.1%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,7 @@ class Comparison:
     curves: tuple[dict[str, object], ...]  # for each run and axis, the shares by the number of flips there alone
     differences: tuple[Difference, ...]
     gains: tuple[tuple[str, StructureGain], ...]  # for each run with a blind model, what it gains on that
+    notes: tuple[str, ...]  # why there are dashes
     maps: tuple[DifferenceMap, ...]
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
@@ -106,10 +118,11 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
         curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
         gains=gains,
+        notes=tuple(in_words(_unknown(found, attacker, outcomes, shared))),
         maps=tuple(difference_maps(found, hits, among)),
         notices=(*_notices(found, attacker, outcomes, shared), *_without_gain(gains, one)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *columns))),
-        rows=tuple(_rows(found, reaches)),
+        rows=tuple(_rows(found, reaches, () if by_size else shared)),
         origin=tuple({each.name: list(each.about(SHOWN_SETTINGS))} for each in found),
     )
 
@@ -138,7 +151,8 @@ def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, obje
         end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
         x = list(range(end + 1)) if there.any() else []
         y = [float((run.certified({axis: n}) & hit)[there].mean()) for n in x]
-        yield {"run": run.name, "axis": axis, "x": x, "y": y}
+        known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (used at once)
+        yield {"run": run.name, "axis": axis, "x": known, "y": y[: len(known)]}
 
 
 def _differences(
@@ -149,12 +163,14 @@ def _differences(
     among: Mask,
     shared: Sequence[str],
 ) -> Iterator[Difference]:
-    for flips, possible, certified in _attackers(runs, threat, outcomes, shared):
+    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
         there = among & possible
         masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
-        for run, mask in zip(runs[1:], masks[1:], strict=True):
+        known = [mask.any() or not why for mask, why in zip(masks, reasons, strict=True)]
+        for run, mask, says in zip(runs[1:], masks[1:], known[1:], strict=True):
             if there.any():
-                yield Difference(run.name, flips, float(mask.mean()), *paired_difference(masks[0], mask))
+                apart = paired_difference(masks[0], mask) if says and known[0] else ()
+                yield Difference(run.name, flips, float(mask.mean()) if says else None, *apart)
 
 
 def _gains(
@@ -164,10 +180,19 @@ def _gains(
     labelled: Mask,
     shared: Sequence[str],
 ) -> Iterator[tuple[str, StructureGain]]:
-    for flips, possible, certified in _attackers(runs, threat, outcomes, shared):
-        for run, mask in zip(runs, certified, strict=True):
+    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
+        for run, mask, why in zip(runs, certified, reasons, strict=True):
             if run.blind is not None and (labelled & possible).any():
-                yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible)
+                yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible, why)
+
+
+def _unknown(
+    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
+) -> Iterator[tuple[str, bool, str]]:
+    """Of what a run says nothing, or p_A alone does, and why."""
+    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
+        for run, mask, why in zip(runs, certified, reasons, strict=True):
+            yield f"{run.name} against {flips}", bool((mask & possible).any()), why
 
 
 def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Iterator[Notice]:
@@ -179,13 +204,16 @@ def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Itera
 
 def _attackers(
     runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
-) -> Iterator[tuple[str, Mask, list[Mask]]]:
-    """Some flips, in words; the graphs with enough sites in all runs; and for each run the certified graphs."""
-    yield "no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs]
+) -> Iterator[tuple[str, Mask, list[Mask], list[str]]]:
+    """Some flips, in words; the graphs with enough sites in all runs; for each run, which are certified.
+
+    And for each why it would say nothing that none is, "" where that is a finding.
+    """
+    yield "no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs], [""] * len(runs)
     for n in _steps(outcomes) if _same_sites(runs) and _same_lists(outcomes) else ():  # else attackers differ
         possible = np.array([all(one.possible(n) for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
         certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield threat.label_of(n), possible, certified
+        yield threat.label_of(n), possible, certified, [why_unknown_at(n, each, possible) for each in outcomes]
     for axis in shared:
         noise = runs[0].archive.noise
         words = AttackWords(noise).axes[noise.axes.index(axis)]
@@ -193,7 +221,9 @@ def _attackers(
         far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
         possible = np.all([run.has_sites([axis]) for run in runs], axis=0)
         for n in range(1, far + 1):
-            yield f"{n} {words.one if n == 1 else words.many}", possible, [run.certified({axis: n}) for run in runs]
+            certified = [run.certified({axis: n}) for run in runs]
+            reasons = [run.why_unknown({axis: n}) for run in runs]
+            yield f"{n} {words.one if n == 1 else words.many}", possible, certified, reasons
 
 
 def _steps(outcomes: Sequence[Sequence[SizeOutcome]]) -> list[int]:
@@ -224,16 +254,23 @@ def _verdicts(
             yield run.name, VerdictRow.of(counts.label, counts, by_votes=run.by_votes), run.weighed(threat)
 
 
-def _rows(runs: Sequence[ComparedRun], reaches: Sequence[Sequence[Sequence[int]]]) -> list[tuple[str, ...]]:
+def _rows(
+    runs: Sequence[ComparedRun], reaches: Sequence[Sequence[Sequence[int]]], axes: Sequence[str]
+) -> list[tuple[str, ...]]:
     """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
     archive, found = runs[0].archive, []
+    # Where nothing is known of a single flip, a reach of 0 is a dash, as it is after an abstention.
+    least = [[int(bool(run.why_unknown({axis: 1}))) for axis in axes] or [0] for run in runs]
     for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
         answers = [run.answers[graph] for run in runs]
         counts = [[of_axis[graph] for of_axis in of_run] for of_run in reaches]
         apart = sum(abs(a - b) for each in counts[1:] for a, b in zip(each, counts[0], strict=True))
         if len(set(answers)) == 1 and not apart:
             continue
-        texts = (("–" if reach < 0 else f"{reach:,}" for reach in of_run) for of_run in counts)
+        texts = (
+            ("–" if reach < low else f"{reach:,}" for reach, low in zip(*each, strict=True))
+            for each in zip(counts, least, strict=True)
+        )
         cells = [cell for answer, of_run in zip(answers, texts, strict=True) for cell in (answer, *of_run)]
         truth = "unknown" if label is None else archive.class_names[label]
         found.append((len(set(answers)), apart, (archive.names[row], truth, *cells)))

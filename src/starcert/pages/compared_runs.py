@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
@@ -28,7 +28,9 @@ from starcert.certificates.metrics import (
     threat_asked,
 )
 from starcert.certificates.paired import INTERVAL, difference_of_counts
+from starcert.certificates.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
+from starcert.math.evidence import Level
 from starcert.objects.threats import Threat
 from starcert.pages.document import Notice
 from starcert.pages.findings import counted_threat, stated
@@ -81,6 +83,14 @@ class ComparedRun:
             return np.zeros(len(self.rows), dtype=np.bool_)
         radius = tuple(flips.get(axis, 0) for axis in self.axes)
         return self.archive.certificates.certified(radius)[self.rows]
+
+    @cached_property
+    def _unknown_at(self) -> Callable[[Level], str]:
+        return unknown_at(self.archive.certificates)
+
+    def why_unknown(self, flips: Mapping[str, int]) -> str:
+        """Why it would say nothing that no graph is certified against these flips; "" where it is a finding."""
+        return self._unknown_at(tuple(flips.get(axis, 0) for axis in self.axes))
 
     @cached_property
     def reach(self) -> dict[str, list[int]]:
@@ -227,7 +237,8 @@ class DifferenceMap:
     axes: tuple[str, ...]  # the y axis and the x axis, or the x axis alone
     ticks: tuple[tuple[int, ...], ...]  # the counts of flips on each of them
     graphs: int  # how many graphs count: those with sites on these axes (and a known class)
-    counts: tuple[tuple[tuple[int, ...], ...], ...]  # by run, how many are certified (and right): a row for each y
+    # by run, how many are certified (and right), a row for each y; None where 0 would say nothing
+    counts: tuple[tuple[tuple[int | None, ...], ...], ...]
     clear: tuple[tuple[tuple[bool, ...], ...], ...]  # by pair of runs, where their difference is clearly not 0
 
 
@@ -254,7 +265,7 @@ def difference_maps(runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Ma
             gained, lost = (grids[after] & ~grids[before]).sum(axis=0), (grids[before] & ~grids[after]).sum(axis=0)
             rows = zip(gained.tolist(), lost.tolist(), strict=True)
             clear.append(tuple(tuple(_is_clear(*each, len(graphs)) for each in zip(*row, strict=True)) for row in rows))
-        counts = tuple(tuple(map(tuple, grid.sum(axis=0).tolist())) for grid in grids)
+        counts = tuple(_known_counts(run, axes, at, grid) for run, grid in zip(runs, grids, strict=True))
         yield DifferenceMap(axes, at, len(graphs), counts, tuple(clear))
 
 
@@ -272,6 +283,20 @@ def _certified(
     different = {each: number for number, each in enumerate(dict.fromkeys(radii))}
     grids = certified_counts(dict(zip(different, np.eye(len(different), dtype=np.int64), strict=True)), at) > 0
     return grids[[different[each] for each in radii]].reshape(len(graphs), -1, len(at[-1]))
+
+
+def _known_counts(
+    run: ComparedRun, axes: Sequence[str], at: Sequence[Sequence[int]], grid: Mask
+) -> tuple[tuple[int | None, ...], ...]:
+    """How many graphs are certified at each radius of a map; None where 0 would say nothing."""
+    y_axis = at[0] if len(at) > 1 else [0]
+    return tuple(
+        tuple(
+            None if not n and run.why_unknown({axes[0]: y, axes[-1]: x} if len(at) > 1 else {axes[0]: x}) else n
+            for x, n in zip(at[-1], row, strict=True)
+        )
+        for y, row in zip(y_axis, grid.sum(axis=0).tolist(), strict=True)
+    )
 
 
 @cache

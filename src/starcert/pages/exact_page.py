@@ -46,6 +46,7 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
         "many": f"{word}s",
         "gain_heads": GAIN_HEADS,
         "gains": [] if worth is None else worth.cells,
+        "gain_notes": [] if worth is None else worth.notes,
         "blind_model": "" if worth is None else worth.about,
         "says": SAYS,
         "word": word,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from starcert.certificates import metrics, result_rows
 from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
+from starcert.certificates.unknown import in_words
 from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
@@ -58,22 +59,34 @@ class VerdictRow(NamedTuple):
     n_graphs: int  # how many graphs can be attacked so
     n_right: int  # how many of these are answered right, or answered where no class is known
     counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
+    why: str  # why there is no finding about what is certified; "" where there is
     n_attacks: int | None = None  # how many attacks are listed
     by_votes: bool = True  # whether anything is certified by p_A
 
     @classmethod
     def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts, *, by_votes: bool = True) -> VerdictRow:
         """The row with these counts."""
-        counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
+        by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806
+        counts, why = (
+            (by_p_A, certified - by_p_A, found.n_open, found.n_broken),
+            found.why * (found.n_certified is None),
+        )
         listed = found.n_attacks if isinstance(found, SizeVerdicts) else None
-        return cls(attacks, found.n_graphs, found.n_right, counts, listed, by_votes)
+        return cls(attacks, found.n_graphs, found.n_right, counts, why, listed, by_votes)
 
     def cells(self, weighed: bool) -> tuple[str, ...]:
         """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
-        by_evidence = (f"{n:,}" if weighed else "–" for n in (sum(self.counts[:2]), self.counts[3]))
-        plain = (f"{self.n_graphs:,}", f"{self.n_right:,}", f"{self.counts[0]:,}" if self.by_votes else "–")
+        by_p_A, by_evidence, still_open, broken = self.counts  # noqa: N806
+        certified = (f"{n:,}" if known and not self.why else "–"
+                     for n, known in ((by_p_A, self.by_votes), (by_p_A + by_evidence, weighed)))  # fmt: skip
         listed = "–" if self.n_attacks is None else f"{self.n_attacks:,}"
-        return self.attacks, listed, *plain, *by_evidence, f"{self.counts[2]:,}"
+        return (self.attacks, listed, f"{self.n_graphs:,}", f"{self.n_right:,}", *certified,
+                f"{broken:,}" if weighed else "–", f"{still_open:,}")  # fmt: skip
+
+
+def verdict_notes(rows: Iterable[VerdictRow]) -> list[str]:
+    """Why some rows have dashes, in sentences."""
+    return in_words((each.attacks, False, each.why) for each in rows)
 
 
 def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
@@ -137,8 +150,11 @@ def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
     for one, key in zip((*found[:1], *found[1:][-1:] * asked), ("number-any-flip", "number-asked"), strict=False):
         if one.n_graphs:
             what = "certified" if labels is None else "right and certified"
-            alone = f"{what} against {one.label} (by p_A alone {one.n_by_p_A / one.n_graphs:.1%})"
-            yield KeyFigure(f"{one.n_certified / one.n_graphs:.1%}", alone, key)
+            certified, by_p_A = one.share(one.n_certified), one.share(one.n_by_p_A)  # noqa: N806
+            if certified is None or by_p_A is None:
+                yield KeyFigure("–", f"{what} against {one.label} ({one.why})", key)
+            else:
+                yield KeyFigure(f"{certified:.1%}", f"{what} against {one.label} (by p_A alone {by_p_A:.1%})", key)
 
 
 def changed_together(archive: Archive) -> list[str]:

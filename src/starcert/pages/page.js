@@ -43,9 +43,9 @@
       ? `The share of ${words.many} that are answered right and certified, for an attacker who may flip this many ${words.sites}.`
       : `The share of ${words.many} that are certified, for an attacker who may flip this many ${words.sites}. The true classes are not known, so this says nothing about being right.`) + among;
     $("surface-plot").hidden = !whole;
-    $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
+    Text.write($("surface-caption"), (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
       + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
-      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than there are flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
+      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than there are flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks));
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
     if (!byRadius) return;
@@ -70,11 +70,11 @@
       else if (graphs.right[g]) lead.push(", which is right.");
       else lead.push("; the true class is ", Text.name(classes[graphs.truth[g]]), ".");
     }
-    $("detail-lead").replaceChildren(...lead);
+    Text.write($("detail-lead"), ...lead);
     const short = data.in_short.different[data.in_short.of[g]];
-    $("in-short").replaceChildren(...short.map((text, k) => (k % 2 ? Text.element("em", {}, Text.name(text)) : text)));
+    Text.write($("in-short"), ...short.map((text, k) => (k % 2 ? Text.element("em", {}, Text.name(text)) : text)));
     const reason = graphs.anchored.different[graphs.anchored.of[g]];
-    $("detail-anchor").textContent = reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this ${words.whole}.` : "";
+    Text.write($("detail-anchor"), reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this ${words.whole}.` : "");
     drawRegions();
     drawVotes();
     drawSamples();
@@ -94,7 +94,7 @@
     const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const marked = state.unpacked && (attack.pairs.length || attack.nodes.length) ? ", marked in yellow in the drawing" : "";
-    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${marked}: `, listed,
+    Text.write($("attack-text"), Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${marked}: `, listed,
       ...(told.length
         ? [`. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`]
         : [". That is certain: all copies with few flips were asked, and those that fail have a probability of one half or more there."]));
@@ -118,14 +118,14 @@
         Text.element("td", {}, Text.count(fixed)), Text.element("td", {}, Text.count(objects.fixed_edges[o]))));
     }
     $("region-table").replaceChildren(head, ...rows);
-    $("region-caption").textContent = fixed ? `Fixed ${words.sites} never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone.` : "";
+    Text.write($("region-caption"), fixed ? `Fixed ${words.sites} never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone.` : "");
     $("absent-choice").hidden = !graph || !graph.absent.length;
     $("type-legend").replaceChildren();
     if (data.evidence) $("influence-choice").hidden = !graph;
     if (!graph) {
       const svg = data.drawings.graphs[o];
       $("drawing").replaceChildren(...(svg ? [new DOMParser().parseFromString(svg, "image/svg+xml").documentElement] : []));
-      $("drawing-caption").textContent = notDrawn(o);
+      Text.write($("drawing-caption"), notDrawn(o));
       return;
     }
     if (graph.typeNames.length) $("type-legend").append(...graph.typeNames.map((name, k) => Text.element("li", {}, Drawing.sample(k + 1, graph.orders && Formula.ORDERS.indexOf(name) + 1), Text.name(name))));
@@ -146,7 +146,7 @@
     const o = objectOf(state.graph);
     const graph = state.unpacked;
     $("picture-controls").hidden = $("picture-legend").hidden = !graph;
-    $("picture-caption").textContent = graph ? "" : notDrawn(o);
+    Text.write($("picture-caption"), graph ? "" : notDrawn(o));
     if (!graph) { $("picture-drawing").replaceChildren(); return; }
     const axis = Number($("picture-axis").value);
     const wanted = Math.max(0, parseInt($("picture-count").value, 10) || 0);
@@ -172,7 +172,7 @@
       swatch.style.background = color;
       return [Text.element("li", {}, swatch, `${name}: ${Text.count(totals[k])}`)];
     }));
-    $("picture-caption").textContent = `A click chooses a node; the chosen one has a ring.${attackText(graph, " on it")} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`;
+    Text.write($("picture-caption"), `A click chooses a node; the chosen one has a ring.${attackText(graph, " on it")} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`);
   }
 
   function redraw() {
@@ -189,7 +189,7 @@
     const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dotted pairs are absent." : "";
     const left = weighed && graph.busy ? " Absent pairs are left out." : "";
     const coloured = graph.blocks ? `${edges} have the colour of their region.` : "";
-    $("drawing-caption").textContent = `${coloured}${nodes}${fixed}${hints}${more}${influence}${left}${attackText(graph)}`;
+    Text.write($("drawing-caption"), `${coloured}${nodes}${fixed}${hints}${more}${influence}${left}${attackText(graph)}`);
   }
 
   // What the marks of an attack mean.
@@ -249,7 +249,7 @@
       Plots.verdicts($("verdict-plot"), data, view(), state.graph);
       const { any_flips: any, broken } = data.evidence.graphs[state.graph];
       const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
-      $("verdict-caption").textContent = `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.levels(data, broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`;
+      Text.write($("verdict-caption"), `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.levels(data, broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`);
       $("verdict-plot").setAttribute("aria-label", `Verdicts. ${$("verdict-caption").textContent}`);
     }
     Plots.frontier($("frontier-plot"), data, view(), state.graph, state.failure);
@@ -275,17 +275,17 @@
     for (const button of $("samples").querySelectorAll("button")) button.setAttribute("aria-pressed", Number(button.dataset.samples) === state.samples);
     const radii = Text.element("span", { class: "radii" }, Text.radii(found, 12));
     const line = $("frontier-text");
-    line.replaceChildren(`Maximal certified radii ${named} at this p_lower: `, radii, ".");
+    Text.write(line, `Maximal certified radii ${named} at this p_lower: `, radii, ".");
     line.dataset.radii = JSON.stringify(found);
     line.dataset.failure = String(failure);
-    if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer without any flip: it does not exceed 1/2.");
+    if (!found.length) Text.write(line, "At this p_lower the two-class margin certifies nothing, not even the answer without any flip: it does not exceed 1/2.");
     const own = Frontier.counted(data, p, g);
     const multi = data.fallback !== null
       ? ` The slider shows plain smoothing. This certificate (dotted) is about a smoothed classifier that falls back to a blind answer unless another class is likelier than ${data.fallback}: it does not move with the slider.`
       : graphs.multi[g]
       ? " The slider shows the two-class margin, which looks at p_lower alone. This certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
       : "";
-    $("frontier-caption").textContent = `This ${words.one}'s certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
+    Text.write($("frontier-caption"), `This ${words.one}'s certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`);
     $("frontier-plot").setAttribute("aria-label", `Frontier. ${line.textContent} ${$("frontier-caption").textContent}`);
   }
 

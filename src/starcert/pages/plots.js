@@ -3,6 +3,9 @@
 const Plots = (() => {
   const { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, layout, scale, lineTrace } = Charts;
 
+  // Counts up to the first of which nothing is known.
+  const knownPart = (counts) => (counts.includes(null) ? counts.slice(0, counts.indexOf(null)) : counts);
+
   const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
   const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
   const axisTitle = (data, axis) => data.axis_words[axis][2];
@@ -42,8 +45,8 @@ const Plots = (() => {
     const what = known ? "right and certified" : "certified";
     let { counts } = slice;
     if (view.xAxis === null) {
-      const x = data.surface.ticks[view.yAxis];
-      const shares = counts[0].map((n) => n / whole);
+      const shares = knownPart(counts[0]).map((n) => n / whole);
+      const x = data.surface.ticks[view.yAxis].slice(0, shares.length);
       const traces = [{
         type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: shares,
         line: { shape: "steps", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertext: shares.map((share, k) => `${x[k]} flips: ${Text.percent(share)}`),
@@ -58,14 +61,14 @@ const Plots = (() => {
     if (view.turned) counts = transpose(counts);
     const [yAxis, xAxis] = [data.surface.ticks[view.yAxis], data.surface.ticks[view.xAxis]];
     const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => !known || Math.abs(share - majority) > 0.12);
-    const z = counts.map((row) => row.map((n) => n / whole));
+    const z = counts.map((row) => row.map((n) => (n === null ? null : n / whole)));
     const traces = [{
       type: "heatmap", x: xAxis, y: yAxis, z, zmin: 0, zmax: 1, colours: SHARES,
       colorbar: scale(div, div.clientWidth < 560 ? "" : `share ${what}`, {
         tickvals: known ? [...marks, majority] : marks, bold: known ? marks.length : undefined,
         ticktext: [...marks.map((share) => `${100 * share}%`), ...(known ? [`majority\nclass ${Text.percent(majority)}`] : [])],
       }),
-      hovertext: z.map((row, i) => row.map((share, j) => `${axisTitle(data, view.yAxis)}: ${yAxis[i]}\n${axisTitle(data, view.xAxis)}: ${xAxis[j]}\n${what}: ${Text.percent(share)}`)),
+      hovertext: z.map((row, i) => row.map((share, j) => `${axisTitle(data, view.yAxis)}: ${yAxis[i]}\n${axisTitle(data, view.xAxis)}: ${xAxis[j]}\n${what}: ${share === null ? "–" : Text.percent(share)}`)),
     }];
     if (known) {
       const better = border(counts.map((row) => row.filter((n) => n > slice.majority[1]).length), xAxis, yAxis);
@@ -73,7 +76,7 @@ const Plots = (() => {
       traces.push(lineTrace(better, "below: more than the majority-class share", { color: WARN, width: 3 }));
     }
     const shown = layout(axisTitle(data, view.xAxis), axisTitle(data, view.yAxis), {
-      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: `${Math.round(100 * share)}%` }))),
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: share === null ? "–" : `${Math.round(100 * share)}%` }))),
     });
     for (const [axis, ticks] of [[shown.xaxis, xAxis], [shown.yaxis, yAxis]]) few(axis, ticks);
     SvgPlot.draw(div, traces, shown);
@@ -98,8 +101,8 @@ const Plots = (() => {
       const [x, title] = [data.surface.ticks[axis], axisTitle(data, axis)];
       const kinds = [["right and certified", data.surface.right, data.surface.labelled[p]], ["certified", data.surface.certified, data.surface.graphs[p]]];
       return kinds.filter(([, , whole]) => whole).map(([what, table, whole]) => {
-        const y = along(axis, p, table).map((n) => n / whole);
-        return { axis, what, trace: { name: `${title.replace(/^flips in /, "")}: ${what}`, x, y, hovertext: y.map((share, k) => `${title}: ${Text.count(x[k])}\n${Text.percent(share)} ${what}`) } };
+        const y = knownPart(along(axis, p, table)).map((n) => n / whole);
+        return { axis, what, trace: { name: `${title.replace(/^flips in /, "")}: ${what}`, x: x.slice(0, y.length), y, hovertext: y.map((share, k) => `${title}: ${Text.count(x[k])}\n${Text.percent(share)} ${what}`) } };
       });
     });
     const whats = [...new Set(found.map(({ what }) => what))];

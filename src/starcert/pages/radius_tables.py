@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from starcert.certificates import metrics
 from starcert.certificates.certificate import margin_of
-from starcert.certificates.metrics import certified_counts, has_sites, open_ended, right
+from starcert.certificates.metrics import certified_counts, has_sites, is_unknown, open_ended, right
 from starcert.certificates.slack import slacks_of
 from starcert.files import Archive
 from starcert.math.fallback import PLAIN
@@ -183,7 +183,7 @@ class Surfaces(NamedTuple):
     labelled: list[int]  # how many of these have a known class
     majority: list[tuple[int, int] | None]  # the most frequent class among these and how many graphs have it
     certified: Grids  # for each slice how many graphs are certified at each radius, shape (first axis, other axis)
-    right: Grids  # how many of them are also answered right
+    right: Grids  # how many of them are also answered right; masked, like the others, where 0 would say nothing
     by_counts: tuple[Grids, Grids] | None  # with evidence, both by the bounds on the class probabilities alone
 
 
@@ -211,8 +211,15 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         for end, limit in zip(ends, slices.box, strict=True)
     ]
 
+    def at(pair: Pair) -> Callable[[Pair], Pair]:
+        def radius(place: Pair) -> Pair:
+            counts = {axis: axes[axis][n] for axis, n in zip(pair, place, strict=True)}
+            return tuple(counts.get(axis, 0) for axis in range(len(axes)))
+
+        return radius
+
     def grids(radii_of: Callable[[int, Pair], Radii]) -> tuple[Grids, Grids]:
-        found = []
+        found = list[npt.NDArray[np.int64]]()
         for pair, graphs in by_pair:
             by_radii: dict[metrics.Radii, list[int]] = {(): [0, 0]}  # how many graphs, and how many of them right
             for graph in graphs:
@@ -220,7 +227,9 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
                 counts = by_radii.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
                 counts[0] += 1
                 counts[1] += int(is_right[graph])
-            found.append(certified_counts(by_radii, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]])))
+            tables = certified_counts(by_radii, [axes[axis] for axis in pair])
+            unknown = np.stack([is_unknown(archive.certificates, each, at(pair)) for each in tables])
+            found.append(np.ma.array(tables, mask=unknown).reshape(2, -1, len(axes[pair[-1]])))
         return [grid[0] for grid in found], [grid[1] for grid in found]
 
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in among]

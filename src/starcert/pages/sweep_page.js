@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   data.varied = data.factors.map((_, f) => f).filter((f) => data.factors[f].values.length > 1);
   const accuracy = { key: "accuracy", name: "accuracy", of: (level) => level.accuracy, show: Text.percent, share: true };
-  const figure = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  const figure = (value) => (value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 2 }));
   const measures = data.axes.map((axis, i) => ({ key: `radius-${i}`, name: `mean certified radius, ${axis}`, of: (level) => level.radii[i], show: figure }));
   for (const key of ["volume", "score"]) {
     if (data.levels.every((level) => level[key] !== null)) measures.push({ key, name: key, of: (level) => level[key], show: figure });
@@ -48,7 +48,7 @@
     if (!data.varied.length) return;
     const measure = measures[state.measure];
     const draw = data.varied.length > 1 ? Sweeps.map : Sweeps.line;
-    $("measure-heading").textContent = measure.name;
+    Text.write($("measure-heading"), measure.name);
     for (const [id, each] of [["accuracy-plot", accuracy], ["measure-plot", measure]]) {
       $(id).setAttribute("aria-label", `${each.name} over the grid; the table below has the numbers.`);
       draw($(id), data, each, view());
@@ -58,8 +58,8 @@
 
   function drawFront() {
     const measure = measures[state.measure];
-    $("front-caption").textContent = `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")} where there is room` : ""}. `
-      + `Blue points are beaten by no other level in accuracy and all mean radii together${Sweeps.frontLine(data, measure) ? "; the dotted line is the front of the two numbers drawn here" : ""}. Always answering the majority class would be right on ${Text.percent(data.majority)}.`;
+    Text.write($("front-caption"), `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")} where there is room` : ""}. `
+      + `Blue points are beaten by no other level in accuracy and all mean radii together${Sweeps.frontLine(data, measure) ? "; the dotted line is the front of the two numbers drawn here" : ""}. Always answering the majority class would be right on ${Text.percent(data.majority)}.`);
     $("front-plot").setAttribute("aria-label", `Accuracy against ${measure.name}. ${$("front-caption").textContent}`);
     Sweeps.front($("front-plot"), data, measure);
   }
@@ -67,10 +67,10 @@
   function choose(n) {
     state.level = n;
     const level = data.levels[n];
-    $("chosen-heading").replaceChildren(`Level ${n + 1}: `, Text.name(level.noise));
+    Text.write($("chosen-heading"), `Level ${n + 1}: `, Text.name(level.noise));
     const radii = data.axes.map((axis, i) => `${axis} ${figure(level.radii[i])}`).join(", ");
-    $("chosen-text").textContent = `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.standing}; ${level.verdict}.`;
-    $("command").textContent = level.command;
+    Text.write($("chosen-text"), `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.standing}; ${level.verdict}.`);
+    Text.write($("command"), level.command);
     for (const row of document.querySelectorAll("#level-table tbody tr")) row.setAttribute("aria-selected", Number(row.dataset.level) === n);
   }
 

@@ -102,7 +102,7 @@ const Sweeps = (() => {
   // A measure over one factor, the levels in their order.
   function line(div, data, measure, view) {
     const factor = data.factors[view.across];
-    const levels = view.levels;
+    const levels = view.levels.filter((level) => measure.of(level) !== null);
     const x = levels.map((level) => level.at[view.across]);
     const traces = [lineTrace({ x, y: levels.map(measure.of) }, measure.name, { color: BLUE, width: 2.5 })];
     for (const [which, look] of Object.entries(KINDS)) {

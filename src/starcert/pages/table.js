@@ -61,7 +61,7 @@ const GraphTable = (() => {
           refresh();
         });
         head.append(button);
-      } else head.append(title);
+      } else Text.write(head, title);
       $("table-head").append(head);
     }
 

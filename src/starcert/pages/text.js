@@ -1,15 +1,24 @@
 "use strict";
 // Elements and numbers as text. Data reach the page as text nodes only, never as markup.
 const Text = (() => {
+  // Text that is written from right to left stands by itself, so that it does not move what is beside it.
+  const FROM_RIGHT = "\\u0590-\\u08ff\\u200f\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
+  const RUN = new RegExp(`([${FROM_RIGHT}](?:[${FROM_RIGHT}\\s]*[${FROM_RIGHT}])?)`, "u");
+
+  const isolated = (child) => (typeof child !== "string" ? [child] : child.split(RUN).map((part, k) => (k % 2 ? element("bdi", {}, document.createTextNode(part)) : part)));
+
+  // Puts children in place of those that an element has.
+  const write = (place, ...children) => place.replaceChildren(...(place.tagName === "OPTION" ? children : children.flatMap(isolated)));
+
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
+    write(made, ...children);
     return made;
   }
 
   // A name from data, in its own direction of writing.
-  const name = (text) => element("bdi", { dir: "auto" }, text === "" ? "(no name)" : text);
+  const name = (text) => element("bdi", { dir: "auto" }, document.createTextNode(text === "" ? "(no name)" : text));
 
   const count = (value) => value.toLocaleString("en-US");
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
@@ -52,5 +61,5 @@ const Text = (() => {
     return list.length > most ? `${shown}; and ${count(list.length - most)} more` : shown;
   }
 
-  return { element, name, count, percent, failure, probability, radius, radii, level, levels };
+  return { element, write, name, count, percent, failure, probability, radius, radii, level, levels };
 })();

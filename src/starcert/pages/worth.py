@@ -8,6 +8,7 @@ from functools import cached_property
 
 from starcert.certificates.gains import exact_gains, structure_gains, worth_sentence
 from starcert.certificates.paired import StructureGain
+from starcert.certificates.unknown import in_words
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.words import Words
 from starcert.pages.document import KeyFigure, Notice
@@ -53,6 +54,11 @@ class Worth:
         return f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
 
     @property
+    def notes(self) -> list[str]:
+        """Why some gains are dashes, in sentences."""
+        return in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
+
+    @property
     def sentence(self) -> str:
         """One honest sentence, where certificates against the smallest attacks gain nothing; "" where they do."""
         return worth_sentence(self.gains, self.words.many)
@@ -79,11 +85,15 @@ class Worth:
         about = {"model": self.row.model, "cross_validated": self.row.cross_validated}
         return {
             "blind": {**about, "learned_from": self.row.learned_from, "accuracy": self.gains[0].blind},
-            "structure_gain": [vars(each) for each in self.gains],
+            "structure_gain": [
+                {name: value for name, value in vars(each).items() if name != "why" or value} for each in self.gains
+            ],
         }
 
 
 def gain_cells(gain: StructureGain) -> tuple[str, ...]:
     """A gain as a row of a table with `GAIN_HEADS`: shares, then points of per cent."""
+    if gain.certified is None or gain.gain is None or gain.low is None or gain.high is None:
+        return gain.attacks, "–", f"{gain.blind:.1%}", "–", "–"
     points = f"{100 * gain.gain:+.1f}", f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
     return gain.attacks, f"{gain.certified:.1%}", f"{gain.blind:.1%}", *(each.replace("-", "−") for each in points)

@@ -16,7 +16,7 @@ has an interval that contains 0 is a *tie*: these graphs cannot tell the two apa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -28,8 +28,10 @@ from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeVerdicts
 from starcert.certificates.paired import paired_difference, share_interval
+from starcert.certificates.unknown import unknown_at
 from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
+from starcert.math.evidence import Level
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.pages.compared_runs import mean_interval
@@ -60,6 +62,7 @@ class LevelOutcome:
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
     by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    why_unknown: Callable[[Level], str] = lambda _radius: ""  # why a share of 0 at a radius would say nothing
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
@@ -72,9 +75,11 @@ class LevelOutcome:
 class LevelReach(NamedTuple):
     """How far a level reaches on each axis."""
 
-    mean_radii: tuple[float, ...]  # the mean certified flips on that axis alone; 0 if no graph has sites there
+    # the mean certified flips on that axis alone; 0 if no graph has sites there; None where 0 would say nothing
+    mean_radii: tuple[float | None, ...]
     # for each of some counts of flips, the share of the axis's graphs that are right and certified there, a graph with
-    # fewer sites if it is with all of them flipped; None beyond the box that was looked at, and if no graph has sites
+    # fewer sites if it is with all of them flipped; None beyond the box that was looked at, if no graph has sites, and
+    # where 0 would say nothing
     shares: tuple[tuple[float | None, ...], ...]
 
 
@@ -91,7 +96,7 @@ class SweepLevel:
     answer: int | None  # the class that the smoothed classifier answers most often; None if it always abstains
     n_answer: int  # how often it does
     n_without: tuple[int, ...]  # for each axis, how many graphs have no sites there; radii and shares leave them out
-    mean_radii: tuple[float, ...]  # for each axis; see `LevelReach`
+    mean_radii: tuple[float | None, ...]  # for each axis; see `LevelReach`
     steps: tuple[int, ...]  # some counts of flips
     shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
     # the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest that holds
@@ -125,7 +130,7 @@ class SweepLevel:
     @property
     def criteria(self) -> tuple[float, ...]:
         """What levels are compared by: the accuracy, and the mean certified radius on every axis."""
-        return (self.accuracy, *self.mean_radii)
+        return (self.accuracy, *(mean or 0.0 for mean in self.mean_radii))
 
 
 def out_of_reach(
@@ -178,6 +183,7 @@ def outcome_of(
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size) if own else {},
         tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
         () if threat is None else tuple(metrics.threat_verdicts(certificates, truth, threat=threat)),
+        unknown_at(certificates),
     )
 
 
@@ -217,14 +223,19 @@ def _reach(outcome: LevelOutcome, steps: Sequence[int]) -> LevelReach:
     reach = outcome.reach
     n_there = np.maximum((outcome.capacities > 0).sum(axis=0), 1)
 
+    def unknown(axis: int, step: int) -> bool:
+        return bool(outcome.why_unknown(tuple(step * (axis == other) for other in range(reach.shape[1]))))
+
     def share(axis: int, step: int) -> float | None:
         sites = outcome.capacities[:, axis]
         if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
             return None
-        return float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
+        found = float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
+        return None if not found and unknown(axis, step) else found
 
     shares = tuple(tuple(share(axis, step) for step in steps) for axis in range(reach.shape[1]))
-    return LevelReach(tuple((reach.sum(axis=0) / n_there).tolist()), shares)
+    means = enumerate((reach.sum(axis=0) / n_there).tolist())
+    return LevelReach(tuple(mean if mean or not unknown(axis, 1) else None for axis, mean in means), shares)
 
 
 def _certified_in(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:

@@ -118,7 +118,11 @@ def blind_sentences(sweep: SweepResult) -> Iterator[str]:
     yield f"A blind model is right on {sweep.gains[0][0].blind:.1%}: {sweep.blind.model}."
     if sweep.suggested is not None:
         gains = sweep.gains[sweep.suggested]
-        yield from (f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}." for each in gains[1:2])
+        yield from (
+            f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}."
+            for each in gains[1:2]
+            if each.gain is not None
+        )
         yield from filter(None, [worth_sentence(gains)])
 
 
@@ -147,7 +151,12 @@ def _listed(numbers: Sequence[int], most: int = _MAX_NAMED) -> str:
     return ", ".join(str(number + 1) for number in numbers[:most]) + more
 
 
-def size_counts(sweep: SweepResult, found: SizeVerdicts) -> list[tuple[str, int]]:
+def mean_shown(mean: float | None) -> str:
+    """A mean radius; a dash where 0 would say nothing."""
+    return "–" if mean is None else f"{mean:.2f}"
+
+
+def size_counts(sweep: SweepResult, found: SizeVerdicts) -> list[tuple[str, int | None]]:
     """How many graphs are certified, broken and open; without votes at attacked graphs nothing can be broken."""
     counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
     attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
@@ -323,8 +332,8 @@ def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
         *named,
         "best" if number == sweep.suggested else _less_best(sweep, number),
         f"{level.n_abstained / level.n_graphs:.1%}",
-        *(f"{mean:.2f}" for mean in (*level.mean_radii, *by_counts)),
-        *(f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
+        *map(mean_shown, (*level.mean_radii, *by_counts)),
+        *("–" if n is None else f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
         *(str(each) for each in (sweep.gains[number][1:2] if sweep.gains else ())),
         "" if level.volume is None else f"{level.volume:,.1f}",
         "" if level.score is None else f"{level.score:,}",

@@ -54,7 +54,7 @@ def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
     return {**named, **apart, "tie_with_best": own.tie, "best": number == sweep.suggested}
 
 
-def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, object]:
+def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, float | None]:
     """How far a level reaches, by axis and step; `before` and `after` mark columns that are about p_A alone."""
     axes = level.noise.axes
     return {f"mean_radius_{before}{axis}": mean for axis, mean in zip(axes, reach.mean_radii, strict=True)} | {
@@ -64,10 +64,10 @@ def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str 
     }
 
 
-def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
+def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, float | None]:
     """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
     return {
-        f"{'any' if each.threat.by_radius else 'threat'}_{each.size}_{name}": count / each.n_graphs
+        f"{'any' if each.threat.by_radius else 'threat'}_{each.size}_{name}": each.share(count)
         for each in level.by_size
         for name, count in (("by_p_A", each.n_by_p_A), *size_counts(sweep, each))
         if each.n_graphs

@@ -6,14 +6,18 @@ Every message names the parameter, what it must be, what came, and the next step
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral
 
+MAX_VALUE, MAX_MESSAGE = 300, 3_000  # characters of a value in a message, and of a whole one
+_LONG_WORD = re.compile(rf"\S{{{MAX_VALUE + 1},}}")
+
 
 class StarcertError(Exception):
-    """The base of everything that starcert raises on purpose.
+    """The base of everything that starcert raises on purpose; long values in its message are shortened.
 
     Example:
         >>> import starcert as sc
@@ -23,6 +27,9 @@ class StarcertError(Exception):
         ...     print(error)
         'noise[bonds]' must be a probability from 0 to 1. Got 7 instead.
     """
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class StarcertWarning(UserWarning):
@@ -50,7 +57,8 @@ class InvalidParameterError(StarcertError, ValueError):
 
     def __str__(self) -> str:
         parameter, requirement, got, hint = self.args
-        return f"'{parameter}' must {requirement}. Got {_shown(got)} instead. {hint}".rstrip()
+        name = shortened(str(parameter))
+        return f"'{name}' must {shortened(requirement)}. Got {_shown(got)} instead. {shortened(hint)}".rstrip()
 
 
 def whole_number(parameter: str, value: object, least: int, most: int | None = None, hint: str = "") -> int:
@@ -91,13 +99,24 @@ def needing(what: str, extra: str) -> Iterator[None]:
         raise StarcertError(f"{what} {error.name}: pip install 'starcert[{extra}]'") from error
 
 
-def _shown(got: object, most: int = 1000) -> str:
-    """What came, as text of at most `most` characters."""
+def _shown(got: object) -> str:
+    """What came, as text."""
     try:
         text = repr(got)
     except (RecursionError, ValueError):  # nested too deep, or a number of more digits than Python writes
         return f"a {type(got).__name__} too large to be shown"
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}… ({len(text):,} characters)"
+
+
+def shortened(text: str) -> str:
+    """A part of a message; of a long one the begin, and of every long word in it.
+
+    Example:
+        >>> shortened(f"there is no region {'x' * 5_000}; name another")[-30:]
+        'xxxxxxxxxxxxxxxx… name another'
+    """
+    words = _LONG_WORD.sub(lambda found: f"{found[0][:MAX_VALUE]}…", text)
+    return words if len(words) <= MAX_MESSAGE else f"{words[:MAX_MESSAGE]}… ({len(words):,} characters)"
 
 
 class ClassifierError(StarcertError, RuntimeError):
@@ -148,7 +167,8 @@ class StoreSettingsError(StarcertError, ValueError):
         path, differences = self.args
         advice = "Continue with the settings and graphs that are stored, or write into another file."
         more = [f"and {len(differences) - 100} more"] if len(differences) > 100 else []
-        return f"{path}: holds the votes of another run ({'; '.join([*differences[:100], *more])}). {advice}"
+        listed = "; ".join([*map(shortened, differences[:100]), *more])
+        return f"{path}: holds the votes of another run ({listed}). {advice}"
 
 
 class ArchiveError(StarcertError, ValueError):
@@ -164,7 +184,7 @@ class ArchiveError(StarcertError, ValueError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return ": ".join(map(str, self.args))
+        return ": ".join(shortened(str(each)) for each in self.args)
 
 
 class WriteError(StarcertError, OSError):

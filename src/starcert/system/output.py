@@ -4,9 +4,10 @@ Probabilities are rounded against ourselves, so that no sentence claims more tha
 and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it.
 
 Names of classes, regions, graphs and files come from untrusted data, and a terminal obeys what is written to it: an
-escape sequence could hide a warning or paint a verdict. So every text that is printed passes through `plain`. A
-spreadsheet computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text". A class
-that is called -1 is a number, and stays one.
+escape sequence could hide a warning or paint a verdict. So every text that is printed passes through `plain`. Pages and
+tables hand names on as they are, but for the characters that command a terminal or turn the text behind them around:
+`harmless` makes these visible. A spreadsheet computes what begins like a formula: in CSV such a text has an apostrophe
+before it, "this is text". A class that is called -1 is a number, and stays one.
 """
 
 from __future__ import annotations
@@ -130,6 +131,21 @@ def plain(text: str) -> str:
         else sign.encode("unicode_escape").decode()
         for sign in text
     )
+
+
+_COMMANDS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    r"""The text with control characters, and those that reverse what follows them, written as their numbers.
+
+    White space, joined emoji and every script of the world stay as they are.
+
+    Example:
+        >>> harmless("\x1b[31mred, \u202ereversed,\ttabbed")
+        '\\x1b[31mred, \\u202ereversed,\ttabbed'
+    """
+    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str) -> None:
@@ -258,20 +274,23 @@ def duration_range(low: float, high: float) -> str:
     return first if first == last else f"{number if unit == last.split()[1] else first} to {last}"
 
 
-_FORMULA, _NUMBER = ("=", "+", "-", "@", "\t", "\r"), re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
+# What a spreadsheet may compute: it passes over white space, and reads wide signs like narrow ones.
+_FORMULA, _NUMBER = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]"), re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    r"""One line of CSV: numbers as they are, None as nothing, and no text that a spreadsheet would compute.
+    r"""One line of CSV: numbers as they are, None as nothing, and no text that a spreadsheet or a terminal would obey.
 
     Example:
-        >>> csv_line(["=1+1", -1, "a,b", None, -0.5, "-1", "-1+1"])
-        '\'=1+1,-1,"a,b",,-0.5,-1,\'-1+1\n'
+        >>> csv_line(["=1+1", -1, "a,b", None, -0.5, "-1", " -1+1", "\a"])
+        '\'=1+1,-1,"a,b",,-0.5,-1,\' -1+1,\\x07\n'
     """
     text = io.StringIO()
     # With this ending, cells that hold either of its signs stand in quotes; the line itself ends in "\n".
     csv.writer(text, lineterminator="\r\n").writerow(
-        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
+        "'" * bool(_FORMULA.match(cell) and not _NUMBER.fullmatch(cell)) + harmless(cell)
+        if isinstance(cell, str)
+        else cell
         for cell in cells
     )
     return text.getvalue().removesuffix("\r\n") + "\n"

@@ -12,6 +12,7 @@ import numpy as np
 from starcert.certificates.answers import Labels, Mask, known_classes, right
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import majority_share, shares_by_axis, size_outcomes
+from starcert.certificates.sizes import why_unknown_at
 from starcert.objects.threats import AnyFlips
 from starcert.pages.plots.drawing import DASHES, MAJORITY, colour_of, make_room, new_axes, whole_ticks, with_notes
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
@@ -42,7 +43,7 @@ def accuracy_curves(
 
 @dataclass(frozen=True)
 class AccuracyCurves:
-    """Certified accuracy at 0, 1, 2, … flips: NaN where no graph has that many sites, or none was looked at."""
+    """Certified accuracy at 0, 1, 2, … flips: NaN where no graph has that many sites, or 0 would say nothing."""
 
     shares: Mapping[str, tuple[float, ...]]  # by curve
     by_p_A: Mapping[str, tuple[float, ...]]  # noqa: N815  (the paper's p_A; the same without evidence, or nothing)
@@ -149,7 +150,9 @@ def _anywhere(certificates: Certificates, labels: Labels | None, most: int) -> l
     for size in range(most + 1):
         among = known & np.array([not size or one.possible(size) for one in outcomes])
         safe = np.array([one.certified >= size for one in outcomes])
-        shares.append(float((answered & safe)[among].mean()) if among.any() else math.nan)
+        found = (answered & safe)[among]
+        is_known = among.any() and (found.any() or not why_unknown_at(size, outcomes, among))
+        shares.append(float(found.mean()) if is_known else math.nan)
     return shares
 
 
