@@ -11,14 +11,14 @@ from urllib.parse import unquote
 from starcert.objects.threats.base import Find, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode
+from starcert.objects.threats.nodes import DeleteNode, InjectNode
 from starcert.objects.threats.valence import Valence
 from starcert.system.errors import InvalidParameterError, did_you_mean
 from starcert.system.plugins import PluginError, plugins
 
 THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
-    RestoreNode, InjectNode,
+    InjectNode,
 )  # fmt: skip
 _OWN = {each.word: each for each in THREATS}
 _OPERATORS = {"|": or_, "&": and_, "+": add}  # the loosest first, as in Python
