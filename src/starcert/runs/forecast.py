@@ -23,7 +23,7 @@ from starcert.certificates.certify import certify
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
-from starcert.math.confidence import ANYTIME, clopper_pearson
+from starcert.math.confidence import clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.threats import attackable
@@ -34,7 +34,7 @@ from starcert.pages.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
-from starcert.runs.user_code import Reference, useful_workers
+from starcert.runs.user_code import useful_workers
 from starcert.system.errors import ClassifierError, StoreError
 from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
@@ -187,15 +187,13 @@ def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
 
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
     """How many votes one flip needs on each axis where there is something to flip: what the certificates will say."""
-    if isinstance(settings.bound, Reference):  # only starcert's own bounds say it
-        return
     needed = votes_needed(
         ready.problem.noise,
         settings.alpha,
         len(ready.data.class_names),
         together=len(ready.answers) if settings.family == "all" else 1,
         evidence=settings.evidence,
-        plan="decided" if settings.bound == ANYTIME else settings.plan,
+        plan=settings.plan,
     )
     asked = settings.limits or (1,) * len(needed)
     for axis, most, sizes in zip(list(needed), asked, zip(*ready.problem.capacities, strict=True), strict=True):

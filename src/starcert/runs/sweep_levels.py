@@ -28,7 +28,6 @@ from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeVerdicts
 from starcert.certificates.paired import paired_difference, share_interval
-from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
@@ -159,7 +158,6 @@ def outcome_of(
     """What certificates say, graph by graph, and under a threat."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
-    own = certificates.bounds.bound in ("", *BOUNDS)  # how far another one reaches is not known
     radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
@@ -175,7 +173,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size) if own else {},
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
         tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
         () if threat is None else tuple(metrics.threat_verdicts(certificates, truth, threat=threat)),
     )
