@@ -87,7 +87,6 @@ class Look:
     max_radius: Sequence[int] | None = None
     own: bool = False  # whether it may have used votes at attacked graphs
     drawn: Sequence[int] | None = None  # estimation votes of each graph, if a plan chose them and evidence was weighed
-    bound: str | None = None  # the name of a bound that only version 0.2 has; None: that of the plan
     threat: Sequence[str] | None = None
     fallback: str = ""  # the threshold, and a digest of the blind answers; "": plain smoothing
 
@@ -95,7 +94,7 @@ class Look:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), fallback=_text)
+        _check(self, threat=_optional(_tuple(_text)), fallback=_text)
 
 
 @dataclass(frozen=True)
@@ -254,9 +253,6 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
             if before != now:
                 must = f"be {before}, as in the certificates already computed from this store, because {why}"
                 raise InvalidParameterError(name, must, now, f"Keep it, or {_FRESH}")
-        if look.bound is not None:
-            must = f"have no certificates by another bound, because {_BETTER}"
-            raise InvalidParameterError("store", must, look.bound, _FRESH.capitalize())
         old, listed = look.threat or ("one by radius",), new.threat or ("one by radius",)
         if (look.threat is None) != (new.threat is None) or any(map(str.__ne__, old[1:], listed[1:])):
             must = f"be {old[0]}, as in the certificates already computed from this store, because {_BETTER}"
