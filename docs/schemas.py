@@ -67,7 +67,7 @@ LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=
 
 _OUTSIDE = {
     "type": "object",
-    "properties": {"law": {"type": "string", "description": "The name of a law that another package adds."}},
+    "properties": {"law": {"type": "string", "description": "A law of your own, by its place."}},
     "required": ["law"],
     "additionalProperties": {"type": "number"},
 }

@@ -1,9 +1,8 @@
-"""The recipes of docs/extending.md: each builds its thing in a package of its own, and runs it from end to end."""
+"""The recipes of docs/extending.md: each builds its thing in a file of its own, and runs it from end to end."""
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,16 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from plugin_worlds import install
 
 import examples
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 HEAD, *SECTIONS = re.split(r"^(?=## )", PAGE, flags=re.MULTILINE)
-RECIPES = {
-    section.partition("\n")[0].removeprefix("## A "): section for section in SECTIONS if "pyproject.toml" in section
-}
+RECIPES = {section.partition("\n")[0].removeprefix("## A "): section for section in SECTIONS if "title=" in section}
 
 
 SESSION = """
@@ -51,17 +47,17 @@ class Done(NamedTuple):
     stderr: str
 
 
-def python(code: str, *words: str, installed: Iterable[Path] = ()) -> str:
-    """What a script prints where these folders are installed packages."""
-    places = os.pathsep.join(map(str, [ROOT / "src", *installed]))
+def python(code: str, *words: str, folders: Iterable[Path] = ()) -> str:
+    """What a script prints where modules in these folders can be imported."""
+    places = os.pathsep.join(map(str, [ROOT / "src", *folders]))
     environment = os.environ | {"PYTHONPATH": places, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     words = (sys.executable, "-c", code, *words)
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=300, env=environment).stdout
 
 
-def starcert(commands: list[tuple[Path, tuple[str, ...]]], installed: Iterable[Path]) -> list[Done]:
-    """What commands do, each in its folder, one after the other in one process that has these packages."""
-    told = python(SESSION, json.dumps([(str(folder), words) for folder, words in commands]), installed=installed)
+def starcert(commands: list[tuple[Path, tuple[str, ...]]]) -> list[Done]:
+    """What commands do, each in its folder, one after the other in one process."""
+    told = python(SESSION, json.dumps([(str(folder), words) for folder, words in commands]))
     return [Done(*each) for each in json.loads(told.splitlines()[-1])]
 
 
@@ -75,8 +71,6 @@ def built(tmp_path_factory):
             folder = tmp_path_factory.mktemp(name)
             page = folder / "page.md"
             page.write_text(HEAD + RECIPES[name], encoding="utf-8")
-            (pyproject,) = (b.code for b in examples.blocks_of(RECIPES[name]) if b.file == "pyproject.toml")
-            install(folder, pyproject)
             examples.run(page, folder, src=ROOT / "src")
             done[name] = folder
         return done[name]
@@ -84,55 +78,37 @@ def built(tmp_path_factory):
     return build
 
 
-RUNS = ("law", "kind", "bound", "threat", "classifier")  # the recipes that certify graphs
-BOUNDS = ("hoeffding_bound.py:Hoeffding", "hoeffding_bound:Hoeffding")
-
-
 @pytest.fixture(scope="module")
 def later(built):
-    """What commands do where all recipes are installed together: the list, what is proved, repeated runs, a bound."""
-    folders = [built(name) for name in RECIPES]
-    commands = {"plugins": (built("law"), ("plugins", "--json"))}
+    """What commands do in the folders of the recipes: what is proved, and repeated runs."""
+    commands = {name: (built(name), ("certify", "results/run.toml", "--out", "again")) for name in RECIPES}
     commands["verify"] = built("law"), ("verify", "results/certificates.json", "--json")
-    commands |= {name: (built(name), ("certify", "results/run.toml", "--out", "again")) for name in RUNS}
-    run = ("certify", "--model", "model.py:classifier", "--data", "model.py:graphs", "--noise", "all=0.1")
-    for number, bound in enumerate(BOUNDS):
-        commands[bound] = built("bound"), (*run, "--samples", "1000", "--bound", bound, "--out", f"by-{number}")
-        decided = (*run, "--plan", "decided", "--threat", "box:1", "--bound", bound, "--out", "no")
-        commands[f"decided by {bound}"] = built("bound"), decided
-    return dict(zip(commands, starcert(list(commands.values()), folders), strict=True))
+    return dict(zip(commands, starcert(list(commands.values())), strict=True))
 
 
-def test_there_are_five_recipes():
-    assert sorted(RECIPES) == ["bound", "classifier", "kind", "law", "threat"]
+def test_there_are_four_recipes():
+    assert sorted(RECIPES) == ["classifier", "kind", "law", "threat"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_is_one_file_and_does_what_the_page_says(name, built, later):
+def test_a_recipe_is_one_file_and_does_what_the_page_says(name, built):
     folder = built(name)
     blocks = examples.blocks_of(RECIPES[name])
-    run = "".join(block.code for block in blocks if block.language == "console")  # its model and its data
-    files = [b.file for b in blocks if b.file and b.file != "pyproject.toml" and f" {b.file}" not in run]
-    assert len(files) == 1
-    (group,) = tomllib.loads(next(b.code for b in blocks if b.file == "pyproject.toml"))["project"]["entry-points"]
-    listed = json.loads(later["plugins"].stdout)["plugins"]
-    (found,) = (e for e in listed if f"starcert.{e['group']}" == group and not e["from"].startswith("starcert "))
-    assert found["problem"] == ""
-    assert found["about"]
-    assert found["from"].endswith(" 1.0")
-    if name in RUNS:
-        assert "<html" in (folder / "results" / "report.html").read_text(encoding="utf-8")
+    run = "".join(block.code for block in blocks if block.language == "console")
+    data = [f"--data {b.file}" in run or f"--model {b.file}:" in run for b in blocks if b.file]
+    assert data.count(False) == (name != "classifier")  # the thing itself, beside the model and the data of its run
+    assert "<html" in (folder / "results" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_law_from_outside_is_never_proved(built, later):
     folder = built("law")
     result = json.loads(later["verify"].stdout)
-    assert result["verdict"] == "stated"
-    assert result["noise"] == {"all": {"law": "refresh", "p": 0.25, "density": 0.5}}
+    assert (result["verdict"], result["laws"]) == ("stated", ["refresh_law.py:Refresh"])
     told = json.loads((folder / "results" / "certificates.json").read_text(encoding="utf-8"))
-    assert "what the law refresh states about the noise" in told["says"]
+    assert "what the law refresh_law.py:Refresh states about the noise" in told["says"]
     assert "proves it again" not in told["says"]
-    assert "Noise stated by the law refresh" in (folder / "results" / "report.html").read_text(encoding="utf-8")
+    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert "Noise stated by the law refresh_law.py:Refresh" in page
 
 
 def test_a_law_from_outside_certifies_what_the_same_law_of_starcert_does(built):
@@ -144,20 +120,10 @@ def test_a_law_from_outside_certifies_what_the_same_law_of_starcert_does(built):
         "                for law in (sc.Flip(delete=0.125, add=0.125), Refresh(0.25, 0.5)))\n"
         "assert [one.frontier for one in ours] == [one.frontier for one in theirs]\n"
     )
-    python(code, installed=[built("law")])
+    python(code, folders=[built("law")])
 
 
-def test_without_the_package_the_law_is_named(built, tmp_path):
-    results = built("law") / "results"
-    commands = ("verify", str(results / "certificates.json")), ("votes", str(results / "votes.db"))
-    done, votes = starcert([(tmp_path, words) for words in commands], installed=[])
-    assert done.returncode == 2
-    assert "There is no 'refresh' in starcert.laws here. Install the package that has it" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert (votes.returncode, "There is no 'refresh' in starcert.laws here" in votes.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RECIPES)
 def test_the_run_file_of_a_recipe_repeats_its_run(name, built, later):
     assert later[name].returncode == 0, later[name].stderr
     before, after = (
@@ -168,31 +134,10 @@ def test_the_run_file_of_a_recipe_repeats_its_run(name, built, later):
     assert after["settings"] == before["settings"]
 
 
-@pytest.mark.parametrize("number", range(len(BOUNDS)))
-def test_a_bound_needs_no_package(number, built, later):
-    folder, done, decided = built("bound"), later[BOUNDS[number]], later[f"decided by {BOUNDS[number]}"]
-    assert done.returncode == 0, done.stderr
-    told, before = (
-        json.loads((folder / each / "certificates.json").read_text("utf-8")) for each in (f"by-{number}", "results")
-    )
-    assert told["graphs"] == before["graphs"]
-    assert told["bounds"] == "hoeffding"
-    assert (decided.returncode, "'bound' must support the votes of the plan 'decided'" in decided.stderr) == (2, True)
-
-
 def test_a_module_is_a_model_by_its_content(built):
     folder = built("classifier")
     by_name, imported = (
         tomllib.loads((folder / each / "run.toml").read_text("utf-8")) for each in ("results", "imported")
     )
-    assert (by_name["model"], imported["model"]) == ("dense", "dense_graphs:classifier")
+    assert (by_name["model"], imported["model"]) == ("../dense_graphs.py:classifier", "dense_graphs:classifier")
     assert by_name["expected"] == imported["expected"]
-
-
-def test_a_run_file_refuses_a_bound_that_has_changed(built, tmp_path):
-    folder = tmp_path / "copy"
-    shutil.copytree(built("bound"), folder)
-    module = folder / "hoeffding_bound.py"
-    module.write_text(module.read_text("utf-8").replace("np.minimum(1, lost", "np.minimum(1, 0.1 * lost"), "utf-8")
-    (done,) = starcert([(folder, ("certify", "results/run.toml", "--out", "changed"))], installed=[folder])
-    assert (done.returncode, "bound" in done.stderr) == (2, True), done.stderr

@@ -28,7 +28,6 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.values import ValueRange
-from starcert.math.bounds import Anytime, Bound, ClopperPearson
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.frontier import Frontier
 from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
@@ -49,8 +48,8 @@ __version__ = "0.2.0"
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless an application wants to hear
 
-__all__ = ["ABSTAIN", "Anytime", "ArchiveError", "Bits", "Bound", "Bounds", "Categorical", "Categories", "Certificate",
-           "Certificates", "Classifier", "ClassifierError", "CleanObject", "ClopperPearson", "CollectiveClaim",
+__all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categories", "Certificate",
+           "Certificates", "Classifier", "ClassifierError", "CleanObject", "CollectiveClaim",
            "Edges", "Evidence", "ExactCertificate", "ExactCertificates", "ExactClassifier", "Fallback", "Flip",
            "Frontier", "Graph", "HashedCertificate", "HashedCertificates", "HashedVotes", "InvalidParameterError",
            "Kind", "Law", "Layer", "Noise", "Partition", "Plan",

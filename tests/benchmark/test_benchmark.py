@@ -431,12 +431,11 @@ def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
     assert ">as stated</td>" in (folder / "index.html").read_text()
 
 
-def test_what_a_bound_from_outside_states_is_not_proved(theirs, monkeypatch):
-    monkeypatch.setattr(sc.archive.Archive, "stated_by", "a bound")
-    found = read_theirs(theirs(certificates="certificates.json", note="N"), D)
-    assert found.standing == "as stated"
-    assert found.note.startswith("N Noise")
-    assert found.note.endswith(". It follows from what a bound states, which is not proved.")
+def test_what_a_law_from_outside_states_is_refused(theirs, tmp_path):
+    kept = Path(__file__).parents[1] / "files" / "stated" / "version_0_2_0" / "law.json"
+    shutil.copy(kept, tmp_path / "certificates.json")
+    with pytest.raises(sc.StarcertError, match=r"stated by the law .* Give a file that starcert verify proves\."):
+        read_theirs(theirs(certificates="certificates.json"), D)
 
 
 def test_false_or_overstated_results_are_refused(theirs, tmp_path):

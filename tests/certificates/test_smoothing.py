@@ -8,8 +8,10 @@ import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -18,6 +20,7 @@ import worlds
 from asking import how_to
 
 import starcert as sc
+from starcert.math.confidence import anytime_bounds
 from starcert.system.errors import (
     ClassifierError,
     InvalidParameterError,
@@ -240,6 +243,42 @@ def test_regions_that_do_not_fit_the_noise_are_refused():
     smoothed = sc.SmoothedClassifier(worlds.smoothed().base, sc.Noise(core=0.1), worlds.PARTITION)
     with pytest.raises(InvalidParameterError, match="'regions' must be those of the noise"):
         smoothed.vote(worlds.graphs(1), **WANTED)
+
+
+@pytest.mark.parametrize("family", ["each", "all"])
+def test_the_bounds_of_each_plan_are_those_of_its_function(family):
+    asked = {**WANTED, "family": family}
+    fixed = worlds.smoothed().certify(worlds.graphs(2), **how_to(**asked))
+    decided = worlds.smoothed().certify(worlds.graphs(2), **how_to(**asked, plan="decided", max_radius=(2, 2)))
+    assert (fixed.bounds.bound, decided.bounds.bound) == ("clopper-pearson", "anytime")
+    assert fixed.bounds.agrees_with(sc.clopper_pearson(fixed.votes, alpha=0.01, family=family))
+    expected = anytime_bounds(decided.votes, alpha=0.01, family_size=2 if family == "all" else 1)
+    assert decided.bounds.agrees_with(expected)
+    assert decided.votes.history == "stopped"
+
+
+class Biased(sc.Law):
+    """A coin that shows 0 with probability p, whatever the bit is; for one test it changes under its name."""
+
+    alphabet, suffixes, moves, p = 2, ("",), (((0, 1), (1, 0)),), Fraction(1, 2)
+    numbers: ClassVar = {}
+
+    def transitions(self, value):
+        return self.p, 1 - self.p
+
+
+def test_a_store_refuses_another_law_of_the_same_name(tmp_path, monkeypatch):
+    def draw():
+        base = sc.classifiers.from_callable(worlds.dense_core, on="batch", description="dense core")
+        return sc.SmoothedClassifier(base, sc.Noise(all=Biased())).vote(
+            worlds.graphs(1), **how_to(store=tmp_path / "votes.db", **WANTED)
+        )
+
+    first = draw()
+    assert same(draw(), first)
+    monkeypatch.setattr(Biased, "p", Fraction(1, 4))
+    with pytest.raises(StoreSettingsError, match=r"noise\.all\.transitions"):
+        draw()
 
 
 # ---- a run that survives anything

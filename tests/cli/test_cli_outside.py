@@ -1,4 +1,4 @@
-"""Runs with the kind and the bound of docs/extending.md: what the terminal says, and what is refused."""
+"""Runs with the kind and the law of docs/extending.md: what the terminal says, and what is refused."""
 
 import re
 from pathlib import Path
@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 
 import examples
-import starcert as sc
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 FILES = {block.file: block.code for block in examples.blocks_of(PAGE) if block.file}
 GRAPHS = ("certify", "--model", "model.py:classifier", "--data", "model.py:graphs", "--noise", "all=0.1")
-BOUND = ("--samples", "1000", "--bound", "hoeffding_bound.py:Hoeffding")
+LAW = (*GRAPHS[:-1], "all=refresh_law.py:Refresh(0.25/0.5)", "--samples", "1000")
 STRANDS = ("certify", "--model", "content.py:classifier", "--kind", "strands.py:KIND", "--samples", "100")
 NOISE = ("--noise", "all=0.2:*")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for name in ("model.py", "hoeffding_bound.py", "strands.py", "reads.strands", "content.py"):
+    for name in ("model.py", "refresh_law.py", "strands.py", "reads.strands", "content.py"):
         (tmp_path / name).write_text(FILES[name], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -26,67 +25,30 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_is_stated_is_said(folder, here):
-    status, said, _ = here(*GRAPHS, *BOUND, "--out", "by")
-    said = " ".join(said.split())
-    assert status == 0
-    assert "Bounds stated by hoeffding. All certificates rest on bounds" in said
-    assert "Votes before one flip" not in said  # only starcert's own bounds say it
-    status, said, _ = here(*GRAPHS, "--samples", "1000", "--out", "own")
-    assert (status, "stated by" in said, "Votes before one flip" in said) == (0, False, True)
-    status, said, _ = here("compare", "own", "by", "--out", "compared.html")
-    assert (status, "by: Bounds stated by hoeffding." in " ".join(said.split())) == (0, True)
-    assert "by: Bounds stated by hoeffding" in (folder / "compared.html").read_text(encoding="utf-8")
+    status, said, err = here(*LAW, "--workers", "2", "--out", "by")
+    assert (status, "Noise stated by the law refresh_law.py:Refresh." in " ".join(said.split())) == (0, True), err
+    assert here(*GRAPHS, "--samples", "1000", "--out", "own")[0] == 0
+    assert "stated by" not in here("verify", "own/certificates.json")[1]
+    assert "stated by the law refresh_law.py:Refresh" in " ".join(here("verify", "by/certificates.json")[1].split())
+    assert 'law = "../refresh_law.py:Refresh"' in (folder / "by" / "run.toml").read_text(encoding="utf-8")
 
 
-def test_how_far_a_bound_reaches_is_said_of_starcerts_own(folder, here):
-    sweep = ("sweep", *GRAPHS[1:5], "--grid", "all=0.1,0.2")
-    for run, out in ((GRAPHS, "run"), (sweep, "levels")):
-        said = {}
-        for bound in ("clopper-pearson", "hoeffding_bound.py:Hoeffding"):
-            status, text, err = here(*run, "--samples", "20", "--bound", bound, "--out", f"{out}-{len(bound)}")
-            assert status == 0, err
-            said[bound] = " ".join(text.split())
-        assert ["Even if all 20 votes agreed" in each for each in said.values()] == [True, False]
-    needed = sc.certificates.metrics.votes_needed(sc.Noise(all=0.1), 0.01, 2, plan="decided")["all"]
-    _, text, _ = here(*GRAPHS, "--samples", "1000", "--bound", "anytime", "--dry-run")
-    assert f"can be certified at all: all {needed}." in " ".join(text.split())
-
-
-def test_a_second_bound_is_refused_by_its_name_and_leaves_nothing(folder, here):
-    store = ("--store", "votes.db")
-    assert here(*GRAPHS, *BOUND, *store, "--out", "first")[0] == 0
-    for words in (("--bound", "clopper-pearson"), ()):
-        status, _, err = here(*GRAPHS, "--samples", "1000", *words, *store, "--out", "second")
-        assert (status, "Got 'clopper-pearson' instead" in err) == (2, True), err
-        assert not (folder / "second.partial").exists()
-
-
-def test_the_bound_of_the_plan_may_be_named(folder, here):
-    for words in (("--bound", "clopper-pearson"), ()):
-        assert here(*GRAPHS, "--samples", "1000", *words, "--out", "same")[0] == 0
-
-
-def test_the_folder_of_another_run_stays(folder, here):
-    assert here(*GRAPHS, "--samples", "1000", "--store", "votes.db", "--out", "first")[0] == 0
-    (folder / "second.partial").mkdir()
-    (folder / "first" / "run.toml").rename(folder / "second.partial" / "run.toml")
-    status, _, err = here(*GRAPHS, *BOUND, "--out", "second")
-    assert (status, "holds another run (bound: there None" in err) == (2, True)
-    assert (folder / "second.partial" / "run.toml").is_file()
+def test_votes_of_a_law_that_has_changed_are_refused(folder, here):
+    assert here(*LAW, "--store", "votes.db", "--out", "first")[0] == 0
+    code = FILES["refresh_law.py"].replace("* Fraction(self.density)", "* Fraction(self.density) / 2")
+    (folder / "refresh_law.py").write_text(code, encoding="utf-8")
+    status, _, err = here(*LAW, "--store", "votes.db", "--out", "second")
+    assert (status, "noise.all.transitions: stored" in err) == (2, True), err
+    status, _, err = here("certify", "first/run.toml", "--out", "third")
+    assert (status, "noise" in err) == (2, True), err
+    assert here("votes", "votes.db")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*GRAPHS, "--samples", "9", "--bound", "clopper-person"), "Did you mean clopper-pearson?"),
-        ((*GRAPHS, "--samples", "9", "--bound", "hoeffding_bound.py:Hoefding"), "Did you mean Hoeffding?"),
-        ((*GRAPHS, "--samples", "9", "--bound", "hoeffding_bound.py:X"), "It defines Hoeffding."),
         ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "strands.py:X"), "It defines StrandKind, KIND."),
-        (
-            (*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "graph"),
-            "graph is built in: leave it out.",
-        ),
-        ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "rov"), "Did you mean row?"),
+        ((*STRANDS, *NOISE, "--data", "reads.strands", "--kind", "graph"), "or package.module:function."),
         ((*STRANDS, "--noise", "all=0.2", "--data", "reads.strands"), "or 0.1:* in a command, for categories"),
         ((*STRANDS, "--noise", "al=0.2:*", "--data", "empty.strands"), "empty.strands: has no strands."),
         ((*STRANDS, *NOISE, "--data", "wrong.strands"), "ValueError: line 2: must be a strand and its class, not 'GA'"),

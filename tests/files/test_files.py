@@ -92,7 +92,11 @@ def test_kept_files_of_every_kind_are_still_proved(path):
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("version_0_2_0/deep", "deep votes"), ("version_0_1_0/three_classes", "margins of version 0.1.0")],
+    [
+        ("version_0_2_0/deep", "deep votes"),
+        ("version_0_2_0/bound", "what the bound 'hoeffding' states"),
+        ("version_0_1_0/three_classes", "margins of version 0.1.0"),
+    ],
 )
 def test_a_file_that_rests_on_what_was_removed_is_refused_with_the_version_to_use(name, what):
     with pytest.raises(ArchiveError, match=rf"rests on (the )?{what}.* Verify it with starcert 0\.2\.0\.$"):

@@ -1,6 +1,7 @@
 """Verification: true files are proved, each claim that is changed is found, and the votes decide, not the claims."""
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -35,6 +36,28 @@ def test_many_random_votes(tmp_path, n_classes, spent):
     assert archives.verify(written(tmp_path, archive)).verdict == "proved"
     if n_classes in (3, 5) and not spent:
         assert {one.margin_kind for one in archive.certificates} == {"two-class", "multi-class"}
+
+
+def test_what_a_law_from_outside_states_is_not_proved_and_not_imported(tmp_path, here):
+    """The law of the file is in no module that can be imported: only its name is read."""
+    kept = Path(__file__).parent / "stated" / "version_0_2_0" / "law.json"
+    result = archives.verify(kept)
+    assert (result.verdict, result.laws, result.refuted) == ("stated", ("refresh_law:Refresh",), ())
+    assert "law.json: stated by the law refresh_law:Refresh, which is not starcert's own. No claim" in str(result)
+    status, said, _ = here("verify", kept, "--json")
+    assert (status, json.loads(said)["verdict"], json.loads(said)["laws"]) == (0, "stated", ["refresh_law:Refresh"])
+    assert "No claim in this file is proved" in " ".join(here("verify", kept)[1].split())
+    with pytest.raises(ArchiveError, match="nothing is imported because a file names it"):
+        archives.read(kept)
+    content = json.loads(kept.read_text(encoding="utf-8"))
+    content["noise"][0]["law"] = "this:s"  # a module that says something when it is imported
+    (tmp_path / "other.json").write_text(json.dumps(content), encoding="utf-8")
+    assert archives.verify(tmp_path / "other.json").laws == ("this:s",)
+    assert "this" not in sys.modules
+    content["noise"][0]["law"] = 3
+    (tmp_path / "other.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ArchiveError, match=r"'noise\[0\]\.law' must be text"):
+        archives.verify(tmp_path / "other.json")
 
 
 FALSE = [

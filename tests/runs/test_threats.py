@@ -1,5 +1,6 @@
 """The threat of a run: from its text, with the user's files, on the graphs that it fits."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 import starcert as sc
 from starcert.datasets import Dataset
 from starcert.objects.binding import bind_all
+from starcert.runs.run_file import _plain, read_run_file
 from starcert.runs.threats import as_threat, check_threat, digest_of_files, threat_text, with_spares, without_folders
+from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError
 
 MINE = """
@@ -122,3 +125,49 @@ def test_a_threat_that_does_not_fit_is_refused_by_name():
     assert said.startswith("'threat' must fit the objects: 1 rewired edge needs ")
     assert "(row 'one', threat rewire:1)" in said
     assert said.endswith("Ask about another threat: any flips, such as flips:1, fit everything.")
+
+
+def test_a_threat_may_be_in_a_module(mine, monkeypatch):
+    monkeypatch.syspath_prepend(str(mine.parent))
+    found = as_threat("mine:First:1 | rewire:1", mine.parent, "threat")
+    assert (str(found), found.label) == ("mine:First:1 | rewire:1", "the first pair or 1 rewired edge")
+    assert isinstance(as_threat("where:2,name=mine:near", mine.parent, "threat"), sc.threats.Where)
+    del sys.modules["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("mine.py:Second:1", "defines no 'Second'. It defines First"),
+        ("absent.py:First:1", "name a Python file that exists"),
+        ("mine.py:near:1", "is not a class derived from starcert.Threat"),
+        ("absent:First:1", "a module that can be imported"),
+        ("mine.py:First:0", "must be a whole number"),
+        ("where:2,name=near", "name a Python file and a function in it"),
+        ("where:2", "name a Python file and a function in it"),
+        ("first:1", "be a threat with its number"),
+    ],
+)
+def test_a_threat_that_is_not_there_is_one_message(mine, text, why):
+    with pytest.raises((InvalidParameterError, UserCodeError)) as refused:
+        as_threat(text, mine.parent, "--threat")
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_text_imports_nothing_by_itself(tmp_path, monkeypatch):
+    """The text of an archive may come from anywhere."""
+    (tmp_path / "harmful.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for text in ("harmful:Thing:1", "harmful.py:Thing:1", "where:1,name=harmful:thing"):
+        with pytest.raises(InvalidParameterError, match="must refer to what is known here"):
+            sc.threats.read_threat(text)
+    assert "harmful" not in sys.modules
+
+
+def test_a_run_file_names_the_file_of_a_threat_from_its_own_folder(mine, tmp_path):
+    run = mine.parent / "run.toml"
+    run.write_text('threat = "mine.py:First:1"\n', encoding="utf-8")
+    threat = read_run_file(run).values["threat"]
+    (tmp_path / "out").mkdir()
+    assert _plain(threat, tmp_path / "out") == "../my%20files/mine.py:First:1"

@@ -75,11 +75,44 @@ def test_the_line_blamed_is_the_users_last_one(tmp_path):
         reference.load()()
 
 
-@pytest.mark.parametrize("text", ["code.py", "code:f", "code.py:", "code.py:not a name", "code.txt:f", ""])
+@pytest.mark.parametrize("text", ["code.py", "code", "code.py:", "code.py:not a name", "code.txt:f", ""])
 def test_what_is_no_reference_is_refused(tmp_path, text):
     written(tmp_path, "def f(): pass")
     with pytest.raises(InvalidParameterError, match=r"path/to/file\.py:function"):
         Reference.parse(text, tmp_path, "model")
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A folder from which modules are imported, with the module own."""
+    (tmp_path / "own_module.py").write_text("class box:\n    thing = 1\n")
+    (tmp_path / "failing_module.py").write_text("import absent\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("own_module", None)
+
+
+def test_a_module_is_named_as_it_is_imported(own):
+    found = Reference.parse("own_module:box.thing", own, "model")
+    assert (found.module, found.name, str(found), found.file.name) == (
+        "own_module",
+        "box.thing",
+        "own_module:box.thing",
+        "own_module.py",
+    )
+    assert "own_module" not in sys.modules
+    assert found.load() == 1
+    assert found.digest == Reference(own / "own_module.py", "box").digest
+    with pytest.raises(UserCodeError, match=r"failing_module\.py, line 1: ModuleNotFoundError.*pip install absent"):
+        Reference.parse("failing_module:f", own, "model").load()
+
+
+@pytest.mark.parametrize("text", ["absent:f", "own_module.absent:f", "math:sin"])
+def test_a_module_that_is_not_there_is_named(own, text):
+    with pytest.raises(
+        InvalidParameterError, match="'model' must name a Python file and a function in it, or a module"
+    ):
+        Reference.parse(text, own, "model")
 
 
 def classifier_in(folder, text):

@@ -170,14 +170,6 @@ def removed_nodes(world: World, x: Values) -> Iterator[Values]:
         yield after(x, *((site, 0) for site, ends in enumerate(world.ends) if ends is not None and node in ends))
 
 
-def restored_nodes(world: World, x: Values) -> Iterator[Values]:
-    for node in range(world.nodes):
-        own = [site for site, ends in enumerate(world.ends) if ends is not None and node in ends]
-        if not any(x[site] for site in own):
-            for values in product(*(range(world.alphabets[site]) for site in own)):
-                yield after(x, *zip(own, values, strict=True))
-
-
 def within_budget(budget: Callable[[World, Values], list[int]]) -> Callable[[World, Values, Values], bool]:
     def allowed(world: World, x: Values, y: Values) -> bool:
         changed = [world.ends[site] for site in different(x, y)]
@@ -276,17 +268,6 @@ def check_reverse(threat: Threat, relation: dict[tuple[Values, Values], int], wo
 
 
 # Worlds -------------------------------------------------------------------------------------------------------------
-
-
-def degree_budget(strength: int) -> Callable[[World, Values], list[int]]:
-    """The budgets of nodes as SCIP-MPNN has them, fixed edges counted."""
-
-    def budget(world: World, x: Values) -> list[int]:
-        degrees = Counter(node for edge in world.make(x).edges.tolist() for node in edge)
-        most = max(degrees.values(), default=0)
-        return [max(0, degrees[node] - most + strength) for node in range(world.nodes)]
-
-    return budget
 
 
 def plain(n: int = 4, *, directed: bool = False, types: int = 1, noise: sc.Noise | None = None, **data) -> World:

@@ -33,10 +33,6 @@ def one_per_node(world, _):
     return [1] * world.nodes
 
 
-def in_entries(oracle):
-    return lambda world, x: {y: 2 * size for y, size in oracle(world, x).items()}
-
-
 STEPS = {
     "flips": worlds.flips,
     "deletions": worlds.deletions,
@@ -45,7 +41,6 @@ STEPS = {
     "rewire": worlds.rewirings,
     "swap": worlds.swaps,
     "delete_node": worlds.removed_nodes,
-    "restore_node": worlds.restored_nodes,
 }
 
 
@@ -60,13 +55,11 @@ def pair(one, operator, other):
     return f"{a} {operator} {b}", {"|": worlds.either, "&": worlds.both, "+": worlds.then}[operator](first, second)
 
 
-BY_DEGREE = in_entries(worlds.pairs(worlds.within_budget(worlds.degree_budget(2)), 2))
 CASES = [
     *((FOUR, *units(text)) for text in ("flips:1", "deletions:2", "additions:2", "rewire:1", "swap:1")),
-    *((FOUR, *units(text)) for text in ("delete_node:1", "restore_node:1")),
+    (FOUR, *units("delete_node:1")),
     (FOUR, "box:all.delete=1,all.add=1", worlds.pairs(worlds.within_box(all_delete=1, all_add=1), 2)),
     (FOUR, "local:2,per_node=1", worlds.pairs(worlds.within_budget(one_per_node), 2)),
-    (FOUR, "local:4,strength=2,counting=scip", BY_DEGREE),
     (FOUR, "controlled:1,nodes=0|1", worlds.steps(worlds.at_nodes(0, 1), 1)),
     (FOUR, "inject:2,nodes=3", worlds.steps(worlds.injections(3), 2)),
     (FOUR, threats.Where(near, 2), worlds.steps(near_flips, 2)),
@@ -76,7 +69,7 @@ CASES = [
     (FOUR, *pair("rewire:2", "&", "flips:2")),
     (ARCS, *units("rewire:1")),
     (ARCS, *units("swap:1")),
-    (ARCS, "local:2,per_node=1,counting=scip", worlds.pairs(worlds.within_budget(one_per_node), 2)),
+    (ARCS, "local:2,per_node=1", worlds.pairs(worlds.within_budget(one_per_node), 2)),
     (BONDS, *units("changes:1")),
     (BONDS, *units("rewire:1")),
     (SITES, *units("changes:2")),

@@ -58,6 +58,8 @@ def proved(file: Path, kind: str, most: int) -> Proved:
     found: Any = verify_exact(file) if exact else verify(file)
     if found.refuted:
         raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
+    if found.verdict == "stated":
+        raise StarcertError(f"{found} Give a file that starcert verify proves.")
     archive = found.archive
     if archive.word not in ("graph", "node"):
         raise StarcertError(f"{file}: is about {archive.word}s, and the benchmark about changed edges of graphs.")
@@ -106,13 +108,11 @@ def _voted(archive: Archive, kind: str, most: int) -> Rows:
     # A changed type is one of an edge that is there, which can be deleted: its site is counted already.
     counted_axes = [not axis.endswith(".change") for axis in archive.noise.axes]
     sites = [None if each is None else sum(compress(each, counted_axes)) for each in archive.boxes]
-    unproved = [f"It follows from what {archive.stated_by} states, which is not proved."] if archive.stated_by else []
-    if None in sites:
-        unproved.append("How many node pairs its regions have is not said.")
+    unproved = ("How many node pairs its regions have is not said.",) if None in sites else ()
     noise = f"Noise: {', '.join(f'{region} {archive.noise[region]}' for region in archive.noise)}."
     blind = "" if archive.votes.blind is None else "In doubt it answers as a blind model: its answers are as stated."
     reach = [_reach(one, kind, most) if fine else -1 for one, fine in right]
-    return Rows(reach, sites, None, (noise, blind), tuple(unproved))
+    return Rows(reach, sites, None, (noise, blind), unproved)
 
 
 def _reach(one: Certificate, kind: str, most: int) -> int:

@@ -17,7 +17,6 @@ from starcert.certificates.questions import NO_ATTACK, Question
 from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Bounds
 from starcert.math.evidence import Level
 from starcert.math.fallback import PLAIN, Contest
@@ -354,17 +353,16 @@ class Certificate:
         return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]), self.contest)
 
     def __str__(self) -> str:
-        return sentence_of(self, stated_by(self.bounds.bound, self.noise))
+        return sentence_of(self, stated_by(self.noise))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
         return f"<p>{escape(str(self))}</p>{html_table([cells_of(self)])}"
 
 
-def stated_by(bound: str, noise: Noise) -> str:
-    """Which bound and laws from outside claims rest on, so that no proof is complete; "" if on none."""
-    own = [] if bound in ("", *BOUNDS) else [bound]
-    return " and ".join(own + [f"the law {name}" for name in noise.outside])
+def stated_by(noise: Noise) -> str:
+    """Which laws from outside claims rest on, so that nothing about them is proved; "" if on none."""
+    return " and ".join(f"the law {name}" for name in noise.outside)
 
 
 def margin_of(noise: Noise, failure: float, other: float, contest: Contest = PLAIN) -> TwoClass | MultiClass:

@@ -19,7 +19,7 @@ from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
-from starcert.objects.binding import OWN_KINDS, Problem, Regions, bind_all, known_kinds, noise_for_sites
+from starcert.objects.binding import OWN_KINDS, Problem, Regions, bind_all, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
@@ -61,8 +61,7 @@ def as_object(given: GraphLike, name: str) -> CleanObject:
         raise InvalidParameterError(name if whole else f"{name}.{parameter}", *others) from error
     if found is None:
         hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
-        added = "".join(f", a {kind.word}" for kind in known_kinds() if kind not in OWN_KINDS.values())
-        requirement = f"be a starcert Graph{added}, a PyG Data or a networkx graph"
+        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
         raise InvalidParameterError(name, requirement, type(given).__name__, hint)
     return found
 
@@ -78,8 +77,8 @@ def bound_problem(graphs: Sequence[GraphLike] | Problem, noise: Noise, regions: 
 
 
 def _converted(given: object) -> CleanObject | None:
-    """What something stands for, by the first kind that knows it."""
-    return next((found for kind in known_kinds() if (found := kind.convert(given)) is not None), None)
+    """What something stands for, by the first of starcert's kinds that knows it."""
+    return next((found for kind in OWN_KINDS if (found := kind.convert(given)) is not None), None)
 
 
 class SmoothedEstimator(ABC):

@@ -149,7 +149,7 @@ class _Sets:
         moves = threat.moves(sites)
         if threat.budgets(sites, moves) is not None:
             return None
-        return cls(moves, [threat.n_changes(sites, size) for size in range(1, threat.most + 1)])
+        return cls(moves, range(1, threat.most + 1))
 
     @cached_property
     def counts(self) -> tuple[int, ...]:

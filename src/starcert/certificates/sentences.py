@@ -16,7 +16,7 @@ MAX_NAMED = 8  # maximal radii that are named
 
 
 def sentence_of(one: Certificate, stated_by: str) -> str:
-    """The claim of a certificate, all of it; `stated_by` names bounds and laws from outside that it rests on."""
+    """The claim of a certificate, all of it; `stated_by` names laws from outside that it rests on."""
     answer, blind = _called(one, one.label), _called(one, one.blind_answer)
     if one.abstained:
         missing = f"class {answer} cannot be shown to be the likeliest (p_lower = {at_least(one.p_lower)})."

@@ -3,7 +3,7 @@
 sample    noisy copies of each graph, and let the base classifier vote    `count_votes`
 select    the class, on votes of its own                                  `Votes.selection`
 audit     some copies again: answers must not depend on the batch         `audit_votes`
-bound     the probability of the class, on the other votes                `Bound`: `ClopperPearson`, `Anytime`
+bound     the probability of the class, on the other votes                `clopper_pearson`, `anytime_bounds`
 certify   the radii that the bounds prove, or abstain                     `certify`
 weigh     where the flips of the votes fell, if evidence is wanted        `with_evidence`
 """
@@ -30,9 +30,7 @@ from starcert.certificates.evidence import with_evidence
 from starcert.certificates.fallback import Fallback
 from starcert.certificates.questions import Question
 from starcert.classifiers.base import Classifier
-from starcert.classifiers.identity import identity
-from starcert.math.bounds import BOUNDS, Bound, bounds_by, choose_bound
-from starcert.math.confidence import Family, Votes, check_alpha, check_family
+from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
 from starcert.math.fallback import BlindAnswers
 from starcert.math.limits import AlphaShares
 from starcert.objects import Sites, binding
@@ -161,7 +159,6 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         evidence: bool | Evidence = False,
         voting: Voting | None = None,
-        bound: Bound | str | None = None,
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
@@ -178,8 +175,6 @@ class SmoothedClassifier(SmoothedEstimator):
                 alpha is then shared between counts and evidence (`AlphaShares`). Without it, counts have all of it:
                 the paper's certificate.
             voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
-            bound: what makes bounds of the votes, or its name; by default `ClopperPearson` with a fixed plan,
-                `Anytime` with "decided". One of your own must support the votes; `verify` cannot prove it, and says so.
         """
         # Check everything before hours of sampling, not after.
         alpha = check_alpha(self.alpha if alpha is None else alpha)
@@ -199,7 +194,6 @@ class SmoothedClassifier(SmoothedEstimator):
             hint = "Leave out collective."
             raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
         plan, drawing = how.plan, plan_of(samples, how.selection_samples)
-        used = choose_bound(bound, plan, self.n_classes)
         jointly = None
         if weighing is not None and weighing.collective:
             jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
@@ -224,7 +218,6 @@ class SmoothedClassifier(SmoothedEstimator):
             "evidence": weighed,
             "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
             "own": weighed and max_own > 0,
-            "bound": None if used.name == choose_bound(None, plan, self.n_classes).name else _identified(used),
             "fallback": "" if job.blind is None else str(job.blind),
         }
         if weighed and questions is not None and how.store is not None:
@@ -236,8 +229,9 @@ class SmoothedClassifier(SmoothedEstimator):
             with stage("certifying"):
                 counts_alpha = float(shares.counts * together)  # of all certificates that share it
                 if plan == "decided":
-                    votes = replace(votes, history="stopped")
-                bounds = bounds_by(used, votes, counts_alpha, family)
+                    bounds = anytime_bounds(replace(votes, history="stopped"), alpha=counts_alpha, family_size=together)
+                else:
+                    bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
             # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(
@@ -329,11 +323,6 @@ def plan_of(samples: object, selection_samples: int | None) -> Plan:
     n = whole_number("samples", samples, 1)
     select = default_selection(n) if selection_samples is None else selection_samples
     return FixedPlan(Wanted(whole_number("selection_samples", select, 1), n))
-
-
-def _identified(bound: Bound) -> str:
-    """What a store knows a bound by: its name, and its code where it is not starcert's own."""
-    return bound.name if bound.name in BOUNDS else f"{bound.name} {identity(bound)}"
 
 
 def possible_evidence(problem: Problem, wanted: Evidence | None) -> Evidence | None:

@@ -12,7 +12,7 @@ import typer
 
 from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.files import ExactVerification, IntervalVerification, Mismatch, Verification
+from starcert.files import ExactVerification, IntervalVerification, Mismatch, Stated, Verification
 from starcert.files import verify as verify_file
 from starcert.files.exact_verification import TAKEN_AS_STATED as EXACT_AS_STATED
 from starcert.files.verification import TAKEN_AS_STATED
@@ -78,6 +78,10 @@ def verify(
             raise typer.Exit(1)
         return
     result = verify_file(file, progress=None)
+    if isinstance(result, Stated):
+        stated = {"file": result.path, "verdict": result.verdict, "laws": result.laws}
+        report(as_json, lambda: stated, lambda: [str(result)])
+        return
     report(as_json, lambda: _verification_object(result), lambda: _verification_view(result))
     if result.refuted:
         raise typer.Exit(1)
@@ -167,7 +171,7 @@ def _verification_view(result: Verification) -> list[RenderableType]:
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",
-        f"{'Given what is stated, each' if archive.stated_by else 'Each'} verdict is proved in balls; those on "
+        "Each verdict is proved in balls; those on "
         f"{result.listed:,} of {result.listed + result.enclosed:,} radii once more in whole numbers.",
         TAKEN_AS_STATED,
         *anchored_notes(archive.anchored),

@@ -16,12 +16,12 @@ from starcert.files.interval_verification import IntervalVerification, verify_in
 from starcert.files.intervals import IntervalArchive, is_intervals, read_intervals, write_intervals
 from starcert.files.reading import read
 from starcert.files.record import Archive
-from starcert.files.verification import Mismatch, Verification, verify
+from starcert.files.verification import Mismatch, Stated, Verification, verify
 from starcert.files.writing import write
 
 __all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", "IntervalArchive",
-           "IntervalVerification", "Mismatch", "Verification", "is_exact", "is_intervals", "read", "read_exact",
-           "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
+           "IntervalVerification", "Mismatch", "Stated", "Verification", "is_exact", "is_intervals", "read",
+           "read_exact", "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
            "write_intervals"]  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from os import PathLike, fspath
 
 from starcert.files.untrusted import MalformedError
 from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
-from starcert.system.plugins import PluginError
 
 
 def json_lines(head: Mapping[str, object], lists: Mapping[str, Iterable[object]]) -> Iterator[str]:
@@ -36,7 +35,7 @@ def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
         yield
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
-    except (MalformedError, InvalidParameterError, PluginError) as error:
+    except (MalformedError, InvalidParameterError) as error:
         if path is None:
             raise
         raise ArchiveError(fspath(path), str(error)) from None

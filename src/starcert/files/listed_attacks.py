@@ -21,7 +21,6 @@ from starcert.math.evidence import Level
 from starcert.math.listed import AttackList
 from starcert.objects.threats import MAX_ATTACKS, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
-from starcert.system.plugins import PluginError
 
 LISTED = {
     "lists": "<i8",  # for each size the number of blocks, and for each of these how many attacks change how many sites
@@ -52,7 +51,7 @@ def text_of(threat: Threat) -> str:
     """The text of a threat in files: one that another threat is read from is not its own."""
     try:
         return str(threat) if read_threat(str(threat)) == threat else repr(threat)
-    except (InvalidParameterError, PluginError):
+    except InvalidParameterError:
         return str(threat)
 
 
@@ -71,7 +70,7 @@ def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
     inside["most"].check(most > 0, "be 1 or more")
     try:
         threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
-    except (InvalidParameterError, PluginError, RecursionError):
+    except (InvalidParameterError, RecursionError):
         return StatedThreat(text, most, label)
     fits = str(threat) == text and (by_radius or not threat.by_radius)
     inside["text"].check(fits, "be the text of a threat" + " that lists its attacks" * (not by_radius))

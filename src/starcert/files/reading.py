@@ -18,7 +18,6 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from starcert.certificates.questions import Question
-from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
@@ -62,10 +61,22 @@ def read(path: str | PathLike[str]) -> Archive:
     return read_with_claims(path)[0]
 
 
-def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple[Archive, list[Claims]]:
-    """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
+def read_with_claims(
+    path: str | PathLike[str], *, whole: bool = False, top: Field | None = None
+) -> tuple[Archive, list[Claims]]:
+    """The archive in a file, and what the file claims about each graph; `whole`: not without its side file.
+
+    `top` is what `top_of` has read already.
+    """
     with archive_errors(path):
-        return _archive(top_of(path, FORMAT), Path(path), all_of_it=whole)
+        return _archive(top_of(path, FORMAT) if top is None else top, Path(path), all_of_it=whole)
+
+
+def laws_from_outside(top: Field) -> tuple[str, ...]:
+    """The names of the laws in a file that are not starcert's own."""
+    regions = Field(top.mapping().get("noise"), "noise").items()
+    named = (Field(each.mapping()["law"], f"{each.name}.law") for each in regions if "law" in each.mapping())
+    return tuple(dict.fromkeys(each.text() for each in named))
 
 
 def top_of(path: str | PathLike[str], wanted: str) -> Field:
@@ -150,12 +161,15 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         ),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
+    if bound not in (CLOPPER_PEARSON, ANYTIME):
+        problem = f"it rests on what the bound {bound!r} states, which this version no longer reads"
+        raise MalformedError(f"{problem}. Verify it with starcert 0.2.0.")
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
     many, about = 2 if "together" in top else 1, str(threat or "")
     kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "threat": about}
-    sentence = says(together=many, bound=bound, noise=noise, **kind)
+    sentence = says(together=many, noise=noise, **kind)
     top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
@@ -177,12 +191,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     for i, (found, box) in enumerate(zip(kept, boxes, strict=True)):
         if found is not None and box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
-    stated = None
     if "bounds" in top:
-        fits = bound not in ("", CLOPPER_PEARSON) and (bound != ANYTIME or selection is not None)
-        top["bounds"].check(fits, "be 'anytime', with selection votes, the name of another bound, or not there")
-        if bound not in PROVERS:
-            stated = tuple((one.label, one.failure, one.other) for one in claims)
+        fits = bound == ANYTIME and selection is not None
+        top["bounds"].check(fits, "be 'anytime', with selection votes, or not there")
     together, n = top["together"].whole(MAX_VOTES) if "together" in top else 1, len(graphs)
     if "together" in top:
         top["together"].check(together >= max(2, n), f"be 2 or more, and no fewer than the {n} graphs of the file")
@@ -222,7 +233,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         evidence=evidence,
         nodes=_all_or_none(indices, "node"),
         bound=bound,
-        stated=stated,
         asked=None if asked is None else _with_attacks(asked, objects, kept),
         collective=None if "collective" not in top else read_collective(
             top["collective"], partial(_collective_side, path=path, needed=all_of_it), votes, noise, anchored, alpha

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts, lies_within, stated_by
+from starcert.certificates.certificate import Certificate, Verdicts, lies_within
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.evidence import verdicts_of
@@ -76,9 +76,7 @@ class Archive:
     # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
     nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
-    bound: str = ""  # the name of what made bounds of the votes; by default as the votes came about
-    # Without a prover of that name, for each row its class and its bounds on 1 − p_A and on any other class.
-    stated: tuple[tuple[int, float, float], ...] | None = None
+    bound: str = ""  # what made bounds of the votes, "clopper-pearson" or "anytime"; by default as they came about
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
     collective: KeptClaims | None = None  # how many answers change together, with the votes of all targets
 
@@ -90,7 +88,7 @@ class Archive:
         n_graphs, n_classes = self.votes.counts.shape
         if self.boxes == ():
             object.__setattr__(self, "boxes", (None,) * n_graphs)
-        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence", "stated"):
+        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence"):
             if (given := getattr(self, name)) is not None and len(given) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
@@ -104,7 +102,7 @@ class Archive:
             for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
         )
         checked: dict[str, object] = {
-            "bound": self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME),
+            "bound": _bound(self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME)),
             "alpha": check_alpha(self.alpha),
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
@@ -119,16 +117,10 @@ class Archive:
         vars(self).update(checked)
         if self.votes.blind is not None and self.collective is not None:
             raise InvalidParameterError("votes", "have no fallback beside collective claims", "a fallback")
-        self._check_bound()
         for i, graph in enumerate(self.evidence or ()):
             if graph is not None:
                 self._check_evidence(i, graph)
         self._check_asked()
-
-    def _check_bound(self) -> None:
-        known = ", ".join(PROVERS)
-        if (self.bound in PROVERS) is not (self.stated is None):
-            raise InvalidParameterError("bound", f"be one of {known}, or another with its bounds stated", self.bound)
 
     def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
         name, selection = f"evidence[{row}]", self.votes.selection
@@ -194,7 +186,6 @@ class Archive:
         about = {} if word == "graph" else {"objects": f"{word}s"}
         if certificates.threat is not None and certificates.threat.by_radius:
             about["threat"] = str(certificates.threat)
-        stated = by.labels, by.failure, by.other
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
@@ -216,7 +207,6 @@ class Archive:
             asked=None if certificates.asked is None else tuple(certificates.asked),
             together=certificates.bounds.family_size,
             bound=by.bound,
-            stated=None if by.bound in ("", *PROVERS) else tuple(zip(*map(np.ndarray.tolist, stated), strict=True)),
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             collective=KeptClaims.of(certificates.collective, claims),
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
@@ -265,11 +255,6 @@ class Archive:
         return "" if self.asked is None else text_of(self.asked[0].threat)
 
     @property
-    def stated_by(self) -> str:
-        """Which bound and laws from outside the claims rest on, so that no proof is complete; "" if on none."""
-        return stated_by(self.bound, self.noise)
-
-    @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
         return counts_alpha(self.alpha, evidence=self.evidence is not None)
@@ -277,11 +262,6 @@ class Archive:
     @property
     def bounds(self) -> Bounds:
         """The bounds on the class probabilities."""
-        if self.stated is not None:
-            labels, failure, other = (np.array(each) for each in zip(*self.stated, strict=True))
-            n_classes = len(self.class_names)
-            given = labels, failure, other, self.counts_alpha, n_classes, self.votes, self.together, self.bound
-            return Bounds(*given, self.votes.blind)
         if self.bound == ANYTIME:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together)
@@ -360,6 +340,12 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidParameterError(name, "be text", value)
     return str(value)
+
+
+def _bound(name: str) -> str:
+    if name not in PROVERS:
+        raise InvalidParameterError("bound", f"be one of {', '.join(PROVERS)}", name)
+    return name
 
 
 def _label(value: object, name: str, n_classes: int) -> int | None:

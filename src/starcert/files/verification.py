@@ -14,7 +14,8 @@
    its attacks lies on a level that the counts prove, or is weighed, or has votes of its own;
 6. of a collective claim, every listed attack is weighed against the answers of all targets, by `checker` alone.
 
-A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true.
+A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true. Where
+noise has a law from outside, nothing is proved: claims are stated (`Stated`).
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ from starcert.files.checker.counts import CountBounds, CountVerdicts, list_cells
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.claims import BrokenLevel, Claims
 from starcert.files.collective_verification import check_collective, listed_otherwise, sentences
-from starcert.files.reading import read_with_claims
+from starcert.files.frame import archive_errors
+from starcert.files.reading import laws_from_outside, read_with_claims, top_of
 from starcert.files.record import Archive
+from starcert.files.writing import FORMAT
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import PLAIN, Contest
@@ -113,33 +116,21 @@ class Verification:
         return tuple(each for each in self.mismatches if each.kind == "weaker")
 
     @property
-    def verdict(self) -> Literal["proved", "weaker", "refuted", "stated"]:
-        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could.
-
-        "stated" if all claims follow from what a bound or a law from outside states, which cannot be proved here.
-        """
+    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
+        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could."""
         if self.mismatches:
             return "refuted" if self.refuted else "weaker"
-        return "stated" if self.archive.stated_by else "proved"
+        return "proved"
 
     def __str__(self) -> str:
         graphs = quantity(len(self.archive), self.archive.word)
-        false, weaker, by = len(self.refuted), len(self.weaker), self.archive.stated_by
+        false, weaker = len(self.refuted), len(self.weaker)
         if not self.mismatches:
             text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
-            if by:
-                bounds, laws = self.archive.stated is not None, bool(self.archive.noise.outside)
-                rest = "" if bounds and laws else f"{'the noise' if bounds else 'the votes'} and from "
-                what = " and ".join(["bounds on the class probabilities"] * bounds + ["channels of the noise"] * laws)
-                text = (
-                    f"{self.path}: stated by {by}. Every claim about {graphs} follows from {rest}{what} that {by} "
-                    f"state{'s' * (' and ' not in by)}. There is no prover of {by} here: they stay unproved."
-                )
             if twice := [each for each in self.evidence if each is not None]:
                 levels, broken, attacks, _ = map(sum, zip(*twice, strict=True))
-                given = "Given these channels, by" if self.archive.noise.outside else "By"
                 text += (
-                    f" {given} evidence {levels:,} {'sizes' if self.archive.asked else 'levels'} are certified and "
+                    f" By evidence {levels:,} {'sizes' if self.archive.asked else 'levels'} are certified and "
                     f"{broken:,} broken: proved again, and by another way, from the flips of the votes; {attacks:,} "
                     "attacks were weighed twice."
                 )
@@ -147,15 +138,39 @@ class Verification:
             return " ".join(filter(None, (text, self.premise, *together)))
         first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
-        verdict = "refuted" if false else f"stated by {by}" if by else "proved"
+        verdict = "refuted" if false else "proved"
         text = f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
         return f"{text} {self.premise}".rstrip()
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A file whose claims rest on laws that are not starcert's own: none is proved, and none refuted.
+
+    Example:
+        >>> Stated("certificates.json", laws=("coin.py:Coin",)).verdict
+        'stated'
+    """
+
+    path: str  # the file
+    laws: tuple[str, ...]  # the names of these laws
+    verdict: Literal["stated"] = "stated"
+    refuted: tuple[Mismatch, ...] = ()
+
+    def __str__(self) -> str:
+        by = " and ".join(f"the law {name}" for name in self.laws)
+        return (
+            f"{self.path}: stated by {by}, which {'is' if len(self.laws) == 1 else 'are'} not starcert's own. No claim "
+            "in this file is proved, and nothing is imported to look at it."
+        )
+
+
 def verify(
     path: str | PathLike[str], *, progress: bool | None = False, sites: Problem | Sequence[Sites] | None = None
-) -> Verification:
+) -> Verification | Stated:
     """Proves the claims in a file of certificates again, from its votes and its noise alone.
+
+    Of claims that rest on a law from outside nothing is proved: see `Stated`.
 
     Args:
         path: a file that `write` has written, or that claims to be one.
@@ -163,7 +178,11 @@ def verify(
         sites: those of the objects, or their problem: a threat lists its attacks on them anew, to see that the file
             has the same ones. Without them, that no attack is missing is taken as stated.
     """
-    archive, claimed = read_with_claims(path, whole=True)
+    with archive_errors(path):
+        top = top_of(path, FORMAT)
+        if laws := laws_from_outside(top):
+            return Stated(fspath(path), laws)
+    archive, claimed = read_with_claims(path, whole=True, top=top)
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
     verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
@@ -180,7 +199,7 @@ def verify(
                 problem = f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 raise ArchiveError(fspath(path), problem) from error
             everything = bool(all_classes[i]) and archive.votes.history == "fixed"
-            counts = None if archive.stated else _Counts.of(archive, i, proved, all_classes=everything)
+            counts = _Counts.of(archive, i, proved, all_classes=everything)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
             frontier, compared = certificate.frontier_by_p_A, _compared(_contest(archive, i, proved.label), proved)
@@ -315,9 +334,7 @@ class _Counts(NamedTuple):
 _Difference = tuple[str, Kind, object, object]
 
 
-def _compare(
-    claimed: Claims, proved: Claims, counts: _Counts | None, certificate: Certificate
-) -> Iterator[_Difference]:
+def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
     if claimed.label != proved.label:
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
@@ -327,8 +344,8 @@ def _compare(
         ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, _Counts.bound_all),
         ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, _Counts.bound_each),
     ):
-        # What is no less than a proved bound is proved with it; nothing holds beyond what stated bounds state.
-        if rest < least and (counts is None or not holds(counts, rest)):
+        # What is no less than a proved bound is proved with it.
+        if rest < least and not holds(counts, rest):
             yield field, "false", claim, best
         elif rest > least * SAME:
             yield field, "weaker", claim, best

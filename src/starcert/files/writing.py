@@ -13,7 +13,6 @@ from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
-from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.claims import Claims
 from starcert.files.evidence_file import pack
 from starcert.files.frame import archive_errors, json_lines
@@ -24,7 +23,6 @@ from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
-from starcert.system.plugins import PluginError
 
 FORMAT = "starcert certificates"
 VERSION = 1
@@ -38,12 +36,8 @@ PROVED = (
     "Everything under 'claims' follows from the noise, alpha and the votes: starcert verify proves it again from these."
 )
 STATED = (
-    "Everything under 'claims' follows from the noise and from the bounds on the class probabilities that {bound} "
-    "states: starcert verify has no prover of these."
-)
-STATED_NOISE = (
-    "Everything under 'claims' follows from {bounds} and from what the law {laws} states about the noise: starcert "
-    "verify has no prover of these."
+    "Everything under 'claims' follows from alpha, the votes and from what the law {laws} states about the noise: "
+    "starcert verify has no prover of these."
 )
 SAYS_TOGETHER = SAYS.replace(
     "For each graph by itself", "For all of 'together' graphs at once, these among them"
@@ -72,17 +66,13 @@ def says(
     *,
     together: int,
     evidence: bool,
-    bound: str,
     noise: Noise,
     threat: str = "",
     fallback: bool = False,
 ) -> str:
     """The sentence that every file has, for the failure probability of one certificate or of all at once."""
     text = (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
-    claims = PROVED if bound in PROVERS else STATED.replace("{bound}", bound)
-    if noise.outside:
-        bounds = "alpha, the votes" if bound in PROVERS else f"the bounds on class probabilities that {bound} states"
-        claims = STATED_NOISE.replace("{bounds}", bounds).replace("{laws}", ", ".join(noise.outside))
+    claims = STATED.replace("{laws}", ", ".join(noise.outside)) if noise.outside else PROVED
     text = text.replace("{claims}", claims) + (SAYS_THREAT.replace("{threat}", threat) if threat else "")
     return text + (SAYS_FALLBACK if fallback else "")
 
@@ -147,7 +137,6 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
         "says": says(
             together=archive.together,
             evidence=bool(evidence),
-            bound=archive.bound,
             noise=archive.noise,
             threat=archive.threat,
             fallback=blind is not None,
@@ -182,7 +171,7 @@ def noise_to_json(noise: Noise) -> list[dict[str, object]]:
         form = law.to_json()
         try:
             again = law_from_json(form)
-        except (InvalidParameterError, PluginError) as error:
+        except InvalidParameterError as error:
             raise InvalidParameterError("noise", "have laws that files know", law, str(error)) from error
         if type(again) is not type(law) or again.to_json() != form:  # otherwise the file would speak of another law
             hint = "A law that derives from another needs its own to_json and from_json."

@@ -170,7 +170,7 @@ class Bounds:
     n_classes: int
     votes: Votes | None = field(default=None, repr=False)  # those that they come from; None: they come from elsewhere
     family_size: int = 1  # how many graphs, these among them, share alpha: their bounds hold together
-    bound: str = ""  # the name of the `Bound` that made them; "" if they come from elsewhere
+    bound: str = ""  # "clopper-pearson" or "anytime"; "" if they come from elsewhere
     blind: BlindAnswers | None = field(default=None, repr=False)  # what each graph falls back to; None: plain smoothing
 
     def __post_init__(self) -> None:

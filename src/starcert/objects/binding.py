@@ -6,8 +6,7 @@ regions, or hide how it came by them.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -24,16 +23,15 @@ from starcert.objects.laws import Law, why_not_alike
 from starcert.objects.noise import Noise
 from starcert.objects.rule import READS_EDGES, was_seen_to_read_edges
 from starcert.objects.vectors import ROWS
-from starcert.system.errors import InvalidParameterError, StarcertWarning, did_you_mean
+from starcert.system.errors import InvalidParameterError, did_you_mean
 from starcert.system.output import quantity
-from starcert.system.plugins import PluginError, plugins
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of its layer; for vectors, the columns of each
 region; a rule from a graph to its partition; for other objects, a function from an object to its sites."""
 
 
-OWN_KINDS = {GRAPHS.word: GRAPHS, ROWS.word: ROWS}
+OWN_KINDS = (GRAPHS, ROWS)
 """Starcert's own kinds by name."""
 
 
@@ -92,20 +90,6 @@ class Problem:
     def under(self, noise: Noise) -> Problem:
         """The same regions of the same objects under another noise."""
         return replace(self, noise=noise)
-
-
-def known_kinds() -> Iterator[Kind]:
-    """The kinds that convert and read: starcert's own, then those of other packages."""
-    yield from OWN_KINDS.values()
-    for plugin in plugins("kinds", OWN_KINDS).values():
-        try:
-            found = plugin.load()
-        except PluginError as error:  # it may be about something else altogether
-            warnings.warn(str(error), StarcertWarning, stacklevel=2)
-            continue
-        kind = found() if isinstance(found, type) else found
-        if isinstance(kind, Kind):
-            yield kind
 
 
 def check_noise_and_regions(noise: object, regions: object) -> None:

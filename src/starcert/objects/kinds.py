@@ -36,7 +36,6 @@ class Kind:
         site_words: by layer, what a site is called, and what sites are whose value is not 0.
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
-        suffixes: the endings of files that `read` reads, such as ".fasta".
 
     Example:
         >>> from starcert.objects import Bits, Graph
@@ -48,7 +47,6 @@ class Kind:
     site_words: ClassVar[Mapping[str, tuple[str, str]]] = {}
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
-    suffixes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def checked(self) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
+from starcert.objects.content import digest
 from starcert.objects.laws import LAWS, Flip, Law, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
@@ -99,6 +100,12 @@ class Noise:
     def outside(self) -> tuple[str, ...]:
         """The names of its laws that are not starcert's own: what they state about noise cannot be proved here."""
         return tuple({law.name: None for law in self._laws.values() if type(law) not in LAWS})
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """By region, a digest of what a law that is not starcert's own now says about noise."""
+        laws = {region: law for region, law in self._laws.items() if type(law) not in LAWS}
+        return {region: digest(*map(law.transitions, range(law.alphabet))) for region, law in laws.items()}
 
     @cached_property
     def product(self) -> Product:

@@ -224,16 +224,10 @@ def stated(archive: Archive) -> Iterator[Notice]:
             "attacked is taken as stated."
         )
         yield Notice("The smoothed classifier falls back to blind answers", text)
-    if archive.stated is not None:
-        text = (
-            f"All certificates rest on bounds on the class probabilities that {archive.bound} states. starcert has no "
-            "prover of these: what follows from them is proved, they are not."
-        )
-        yield Notice(f"Bounds stated by {archive.bound}", text)
     if laws := ", ".join(archive.noise.outside):
         text = (
-            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own: what "
-            "follows from it is proved, it is not."
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own, and "
+            "nothing about it is proved."
         )
         yield Notice(f"Noise stated by the law {laws}", text)
 
@@ -251,8 +245,6 @@ def _of(part: int, whole: int, words: Words) -> str:
 
 def out_of_reach(archive: Archive) -> str:
     """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
-    if archive.stated is not None:  # how far such a bound reaches is not known
-        return ""
     needed = metrics.votes_needed(
         archive.noise,
         archive.alpha,

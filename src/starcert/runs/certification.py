@@ -37,7 +37,7 @@ from starcert.runs.run_file import (
 )
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.threats import without_folders
-from starcert.runs.user_code import load_bound, voting_workers
+from starcert.runs.user_code import voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
 from starcert.system.errors import StarcertError
 from starcert.system.files import versions, write_whole
@@ -46,7 +46,7 @@ from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
 
 Say = Callable[[str], None]  # receives a sentence
-VOTED = ("samples", "selection_samples", "evidence", "own_samples", "plan", "bound", "seed", "chunk_size")
+VOTED = ("samples", "selection_samples", "evidence", "own_samples", "plan", "seed", "chunk_size")
 """Settings of votes: a run that tries every attack draws none."""
 
 
@@ -97,7 +97,6 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     with place.held(), stages() if profile else nullcontext() as clock:
-        load_bound(settings.bound, settings.plan)  # what is wrong with it is reported before the data are read
         inputs = read_inputs(settings)
         ready = tried_model(settings, inputs, [settings.noise], note)
         data, problem = ready.data, ready.problem
@@ -114,7 +113,7 @@ def certify_run(
         if settings.exact:
             if before is not None:
                 before(exact_forecast(settings, ready))
-            with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+            with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
                 tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
             place.write_run_file(record)
             _write_profile(place, None if clock is None else clock.times())
@@ -126,13 +125,13 @@ def certify_run(
                 for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
                     before(sentence)
         if ready.base.values is not None:
-            with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+            with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
                 intervals = certify_values(settings, ready, labels, store, executor, about)
             place.write_run_file(record)
             write_values(place.kept, intervals, f"Certified intervals: {settings.data_title}")
             place.finish()
             return ValueRun(intervals, place.final)
-        with voting_workers(ready.base, settings.model, settings.workers, note) as executor:
+        with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
             certificates = certified(settings, ready, problem, store=store, executor=executor)
         kept = Archive.from_result(
             certificates,
@@ -202,7 +201,6 @@ def certified(
         threat=without_folders(settings.threat),
         evidence=settings.evidence and Evidence(settings.own_samples, settings.collective),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
-        bound=load_bound(settings.bound, settings.plan),
     ).numbered
 
 
@@ -232,7 +230,6 @@ def _provenance(settings: RunSettings, ready: TriedModel) -> dict[str, object]:
         "own_samples": settings.max_own_votes if settings.evidence else None,
         "collective": settings.collective or None,
         "plan": None if settings.plan == "fixed" else settings.plan,
-        "bound": None if settings.bound is None else str(settings.bound),
         "fallback": None if settings.fallback is None else str(settings.fallback),
         "threshold": settings.threshold,
         "threat": None if settings.threat is None else str(without_folders(settings.threat)),

@@ -23,7 +23,7 @@ FORMS = ("bits", "categories")  # what node data are as sites
 def as_kind(value: object, base: Path, name: str) -> Reference | str:
     """The word table, or what reads the data."""
     text = checks.as_text(value, base, name)
-    return text if text == TABLE else Reference.parse(text, base, name, "kinds")
+    return text if text == TABLE else Reference.parse(text, base, name)
 
 
 def as_node_sites(value: object, _base: Path, name: str) -> dict[str, str]:

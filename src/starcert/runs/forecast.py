@@ -25,7 +25,7 @@ from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
 from starcert.certificates.smoothing import possible_evidence
 from starcert.classifiers.base import named_classes
-from starcert.math.confidence import ANYTIME, clopper_pearson
+from starcert.math.confidence import clopper_pearson
 from starcert.math.limits import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.objects.threats import attackable
@@ -37,7 +37,7 @@ from starcert.runs.blind_run import blind_row
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
-from starcert.runs.user_code import Reference, useful_workers
+from starcert.runs.user_code import useful_workers
 from starcert.system.errors import ClassifierError, StoreError
 from starcert.system.output import duration_range, quantity
 from starcert.system.processes import one_thread
@@ -208,8 +208,6 @@ def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
 
 def _needed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
     """How many votes the smallest attacks need, by the axes that they are on, and what no certificate can say then."""
-    if isinstance(settings.bound, Reference):  # only starcert's own bounds say it
-        return
     problem, threat, n_axes = ready.problem, settings.threat, len(ready.problem.noise.axes)
     listed = threat is not None and not threat.by_radius
     if threat is not None and listed:
@@ -232,7 +230,7 @@ def _needed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
             radius=level,
             together=len(ready.answers) if settings.family == "all" else 1,
             evidence=settings.evidence,
-            plan="decided" if settings.bound == ANYTIME else settings.plan,
+            plan=settings.plan,
         )
         for level in every[:MAX_NEEDED]
     }

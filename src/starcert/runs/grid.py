@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.questions import Question
@@ -18,7 +19,7 @@ from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
-from starcert.runs.setting_values import parse_by_axis, renaming
+from starcert.runs.setting_values import law_finder, parse_by_axis, renaming
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
@@ -104,7 +105,7 @@ class Grid:
             raise InvalidParameterError("grid", f"have at most {MAX_LEVELS:,} levels", f"{n_levels:,}", hint)
 
     @classmethod
-    def of(cls, table: object, name: str = "grid") -> Grid:
+    def of(cls, table: object, name: str = "grid", base: Path = Path()) -> Grid:
         """A grid from plain values, as a run file has them; messages call it `name`.
 
         A region has a probability or a list of them, a list of tables with delete and add (and change, for edges of
@@ -112,7 +113,7 @@ class Grid:
         """
         if not isinstance(table, Mapping):
             raise InvalidParameterError(name, "be a table of regions and their levels", table, _HINT)
-        return cls(tuple(factor for region, given in table.items() for factor in _factors(region, given, name)))
+        return cls(tuple(factor for region, given in table.items() for factor in _factors(region, given, name, base)))
 
     def to_table(self) -> dict[str, object]:
         """The plain values that `of` takes."""
@@ -198,7 +199,7 @@ def parse_grid(texts: Sequence[str]) -> Grid:
             raise InvalidParameterError("--grid", "be REGION=P,P,… for each region", ", ".join(texts), hint)
     factors = []
     for name, values in levels:
-        laws = [law_from_text(value, f"--grid {name}") for value in values]
+        laws = [law_from_text(value, f"--grid {name}", law_finder(Path.cwd(), "--grid")) for value in values]
         if "." in name and not all("flip" in law.numbers for law in laws):
             hint = f"Write {name}=0.04,0.1, or {name.partition('.')[0]}=0.04/0.2 for both."
             raise InvalidParameterError(f"--grid {name}", "be probabilities", ", ".join(values), hint)
@@ -208,7 +209,7 @@ def parse_grid(texts: Sequence[str]) -> Grid:
         return Grid(tuple(factors))
 
 
-def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
+def _factors(region: object, given: object, name: str, base: Path) -> Iterator[Factor]:
     if not isinstance(region, str) or "." in region:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
     apart = isinstance(given, Mapping)
@@ -218,13 +219,13 @@ def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
             raise InvalidParameterError(name, "have lists for delete, add or change", given, _HINT)
         for flip in (flip for flip in ("", *_FLIPS) if flip in table):
             values: Sequence[object] = table[flip] if isinstance(table[flip], list | tuple) else [table[flip]]
-            numbers = [_probability(each) if apart else _law(each) for each in values]
+            numbers = [_probability(each) if apart else _law(each, base) for each in values]
             yield Factor(f"{region}.{flip}" if flip else region, tuple(numbers))
 
 
-def _law(value: object) -> Law:
+def _law(value: object, base: Path) -> Law:
     if isinstance(value, Mapping) and "law" in value:
-        return law_from_json(value, imports=True)
+        return law_from_json(value, law_finder(base, "grid"))
     if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_FLIPS):
         return law_from_json({flip: _probability(number) for flip, number in value.items()})
     return law_from_json(_probability(value))

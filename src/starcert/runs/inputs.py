@@ -95,8 +95,7 @@ class TriedModel:
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
     rule: RunRegions  # the regions
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
-    bound: str | None  # the digest of the file that the bound is from; None where it is starcert's own
-    threat: str | None  # the same of the threat
+    threat: str | None  # the digest of the files that the threat is from; None where it is starcert's own
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
     fallback: Fallback | None = None  # what is answered where no class is likely enough
     blind: str | None = None  # the digest of the file that its model is from; None where it is starcert's own
@@ -107,10 +106,16 @@ class TriedModel:
         """The graphs, bound to their noise and their regions."""
         return self.job.problem
 
+    @property
+    def sent(self) -> list[object]:
+        """What travels to workers, one of each class that a user's file may define."""
+        return [self.problem.objects[0], *map(self.problem.noise.__getitem__, self.problem.noise)]
+
     @cached_property
     def digests(self) -> dict[str, str]:
         """What the run is made from."""
-        files = {"bound": self.bound, "threat": self.threat, "fallback": self.blind}
+        noise = self.problem.noise.stated
+        files = {"noise": digest(*noise.items()) if noise else None, "threat": self.threat, "fallback": self.blind}
         return {
             "model": self.model,
             "classifier": self.base.description,
@@ -165,9 +170,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         check_threat(settings.threat, problem, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
-    bound = settings.bound.digest if isinstance(settings.bound, Reference) else None
     threat = digest_of_files(settings.threat)
-    return TriedModel(settings.model.digest, base, data, rule, job, bound, threat, tuple(answers))
+    return TriedModel(settings.model.digest, base, data, rule, job, threat, tuple(answers))
 
 
 class UserRule:

@@ -16,6 +16,7 @@ of these lines, and at most drafts, which count as nothing. Without run.toml, bo
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field
@@ -27,6 +28,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
 from starcert.classifiers.values import ValueRange
+from starcert.objects.laws import defined_law
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
@@ -35,12 +37,12 @@ from starcert.runs.threats import threat_text
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.files import holding_lock, is_empty, write_whole
-from starcert.system.plugins import PluginError
+from starcert.system.files import holding_lock, is_empty, is_user_module, write_whole
 from starcert.system.processes import in_words
 
-EXPECTED = ("model", "data", "regions", "classifier", "bound", "threat", "fallback")
-"""What a run is made from: files (of bound, threat and fallback, if not starcert's own), and what they make."""
+EXPECTED = ("model", "data", "regions", "classifier", "noise", "threat", "fallback")
+"""What a run is made from: files and laws (of noise, threat and fallback those that are not starcert's own), and what
+they make."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
@@ -48,7 +50,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 VOTES, BLIND_ROW, PROFILE, COLLECTIVE = "votes.db", "blind.json", "profile.json", "collective.csv"
 
 # others, a store refuses
-_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "bound", "fallback", "threshold"}
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")
@@ -97,7 +99,7 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         _flatten(values)
         sweep = _table_in(values, "sweep", "[sweep.grid]", "motif = [0.02, 0.05] for every region")
         train = _table_in(values, "train", "[train]", "epochs = 300")
-        grid = Grid.of(sweep.pop("grid"), "sweep.grid") if "grid" in sweep else None
+        grid = Grid.of(sweep.pop("grid"), "sweep.grid", base) if "grid" in sweep else None
         best = sweep.pop("best", "")
         if not isinstance(best, str):
             hint = 'For example best = "accuracy@motif=1", or best = "flips".'
@@ -115,7 +117,7 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
             check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
             file.parent,
         )
-    except (InvalidParameterError, PluginError) as error:
+    except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
 
@@ -198,7 +200,7 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         tables["sweep"] = own | ({"best": record.best} if record.best else {}) | {"grid": grid.to_table()}
     for name, values in tables.items():
         document.add(tomlkit.nl())
-        document.add(name, _filled(tomlkit.table(), values))
+        document.add(name, _filled(tomlkit.table(), _with_places(values, folder)))
     document.add(tomlkit.nl())
     about = "What the run was made from: a run from this file refuses to start from anything else."
     document.add(tomlkit.comment(about))
@@ -231,6 +233,22 @@ def _plain(value: object, folder: Path) -> object:
     if isinstance(value, Threat):
         return threat_text(value, lambda file: _relative(file, folder))
     return list(astuple(value)) if isinstance(value, ValueRange) else value
+
+
+def _with_places(value: Any, folder: Path) -> Any:  # noqa: ANN401  (plain values)
+    """The same values, with the places of laws from outside in place of their names."""
+    if isinstance(value, list | tuple):
+        return [_with_places(each, folder) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: _with_places(each, folder) for key, each in value.items()}
+    if isinstance(name := found.get("law"), str):
+        law = defined_law(name)
+        module = sys.modules[law.__module__]
+        file = module.__file__ if is_user_module(module.__name__) else None
+        place = module.__name__ if file is None else _relative(Path(file), folder)
+        found["law"] = f"{place}:{law.__qualname__}"
+    return found
 
 
 def _without_folders(value: object) -> str:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
-from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.fallback import check_threshold
-from starcert.objects.laws import law_from_json, law_from_text
+from starcert.objects.laws import Law, law_from_json, law_from_text
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
@@ -196,9 +195,9 @@ def as_columns(value: object, base: Path, name: str) -> dict[str, str]:
     return {role: as_text(value[role], base, f"{name}.{role}") for role in COLUMN_ROLES if role in value}
 
 
-def from_package(group: str) -> Check:
-    """The check of something in a Python file or a module, or of its name where a package adds it to this group."""
-    return lambda value, base, name: Reference.parse(as_text(value, base, name), base, name, group)
+def as_reference(value: object, base: Path, name: str) -> Reference:
+    """Something in a Python file or a module."""
+    return Reference.parse(as_text(value, base, name), base, name)
 
 
 def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[str, object]:
@@ -232,7 +231,12 @@ def parse_outputs(text: str, name: str) -> list[float]:
         raise InvalidParameterError(name, "be two numbers, LOW..HIGH", text, "For example --outputs=-4..8.") from None
 
 
-def as_noise(value: object, _base: Path, name: str) -> Noise:
+def law_finder(base: Path, name: str) -> Callable[[str], object]:
+    """What has the laws that a run names by a Python file, from this folder, or by a module."""
+    return lambda text: Reference.parse(text, base, name).load(Law)
+
+
+def as_noise(value: object, base: Path, name: str) -> Noise:
     """A flip law for every region."""
     if isinstance(value, Noise):
         return value
@@ -242,7 +246,7 @@ def as_noise(value: object, _base: Path, name: str) -> Noise:
     laws = {}
     for region, law in value.items():
         with renaming(f"{name}.{region}"):
-            laws[region] = law_from_json(law, imports=True)
+            laws[region] = law_from_json(law, law_finder(base, name))
     with renaming(name):
         return Noise(laws)
 
@@ -275,12 +279,6 @@ def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
     with renaming(name):
         return check_family(value)
-
-
-def as_bound(value: object, base: Path, name: str) -> Reference | str:
-    """One of starcert's bounds by name, or what else `from_package` takes."""
-    text = as_text(value, base, name)
-    return text if text in BOUNDS else Reference.parse(text, base, name, "bounds")
 
 
 def as_fallback(value: object, base: Path, name: str) -> Reference | str:
@@ -333,7 +331,8 @@ def renaming(name: str) -> Iterator[None]:
 def parse_noise(text: str, option: str = "--noise") -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
     items = parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
-    return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items.items()})
+    find = law_finder(Path.cwd(), option)
+    return Noise({name: law_from_text(value, f"{option} {name}", find) for name, value in items.items()})
 
 
 def parse_columns(text: str, option: str) -> dict[str, str]:

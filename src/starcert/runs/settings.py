@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from starcert.classifiers.values import ValueRange
-from starcert.math.bounds import choose_bound
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Box, Threat
@@ -42,12 +41,12 @@ class RunSettings(ExactSettings, DataSettings):
     """What a run needs to know. Paths are absolute; the threat names the axes of the noise, and has `max_radius`."""
 
     model: Reference = setting(
-        checks.from_package("classifiers"),
+        checks.as_reference,
         "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
         "--split), noise and regions (to train with them).",
-        metavar="FILE.PY:FUNCTION|MODULE:FUNCTION|NAME",
+        metavar="FILE.PY:FUNCTION|MODULE:FUNCTION",
         example="model.py:classifier",
         in_training=True,
     )
@@ -68,9 +67,9 @@ class RunSettings(ExactSettings, DataSettings):
     )
     kind: Reference | str | None = _of_data(
         as_kind,
-        "What reads the data, where that does not follow from the file's name: table for a .csv file of categories; "
-        "the name of a kind that a package adds (starcert plugins), or FILE.PY:NAME or MODULE:NAME.",
-        metavar="table|NAME|FILE.PY:NAME|MODULE:NAME",
+        "What reads the data, where that does not follow from the file's name: table for a .csv file of categories, "
+        "or a kind of your own as FILE.PY:NAME or MODULE:NAME.",
+        metavar="table|FILE.PY:NAME|MODULE:NAME",
         shown="by the file's name",
     )
     columns: dict[str, str] | None = _of_data(
@@ -157,13 +156,6 @@ class RunSettings(ExactSettings, DataSettings):
         implied="fixed",
         default="fixed",
     )
-    bound: Reference | str | None = _of_certificates(
-        checks.as_bound,
-        "What makes bounds of the votes: clopper-pearson, anytime, the name of one that a package adds (starcert "
-        "plugins), or a class as FILE.PY:NAME or MODULE:NAME. One that is not starcert's own is stated, never proved.",
-        metavar="NAME|FILE.PY:NAME|MODULE:NAME",
-        shown="clopper-pearson; with plan decided, anytime",
-    )
     fallback: Reference | str | None = _of_certificates(
         checks.as_fallback,
         "What to answer where no other class is likelier than the threshold: blind, a model that learns from the "
@@ -228,7 +220,7 @@ class RunSettings(ExactSettings, DataSettings):
         "deletions:2, additions:2, changes:1 (of values, types), rewire:1 (another end), swap:1 (two edges exchange "
         "ends), local:3,per_node=1, controlled:2,nodes=a|b, where:1,name=FILE.PY:FUNCTION, valence:1, delete_node:1, "
         "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
-        "Your own: FILE.PY:NAME:2, MODULE:NAME:2, or by the word of a package's (starcert plugins).",
+        "Your own: FILE.PY:NAME:2 or MODULE:NAME:2.",
         shown="none: all that can be flipped",
         metavar="NAME:NUMBER",
         sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
@@ -316,8 +308,6 @@ class RunSettings(ExactSettings, DataSettings):
         self.check_data(self.kind, self.splits)
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
-        if self.bound == choose_bound(None, self.plan, 2).name:
-            object.__setattr__(self, "bound", None)
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
             raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)

@@ -18,7 +18,6 @@ from starcert.datasets import Dataset, npz, tu
 from starcert.datasets.dataset import numbered_names
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
 from starcert.objects import Categories, CleanObject
-from starcert.objects.binding import known_kinds
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
@@ -89,9 +88,6 @@ def _with_classes(data: Dataset, where: object) -> Dataset:
 
 
 def _read(source: Path | str | Reference, of_nodes: bool, columns: Columns | None, edge_types: str | None) -> Dataset:
-    if isinstance(source, Path) and source.is_file():
-        for kind in (each for each in known_kinds() if source.suffix in each.suffixes):
-            return _of_kind(source, kind)
     raw = raw_files(source) if isinstance(source, Path) and not source.is_file() else None
     if isinstance(source, Path) and (source.suffix in _MOLECULES if source.is_file() else raw is None):
         return (texts.read_smiles if source.is_file() else texts.read_folder)(source, columns, edge_types)
@@ -168,7 +164,7 @@ def _of_kind(source: Path | str | Reference, kind: Kind) -> Dataset:
         raise InvalidParameterError("data", f"be a file or a folder for {reader}", str(source), hint)
     try:
         found = kind.read(source)
-    except Exception as error:  # whatever another package may raise
+    except Exception as error:  # whatever somebody else's code may raise
         why = "" if isinstance(error, StarcertError) else f"{type(error).__name__}: "
         raise StarcertError(f"{source}: has no {kind.word}s that can be read: {why}{error}") from error
     objects = found[0] if isinstance(found, tuple) and found else found

@@ -29,7 +29,6 @@ from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import SizeVerdicts
 from starcert.certificates.paired import paired_difference, share_interval
 from starcert.certificates.unknown import unknown_at
-from starcert.math.bounds import BOUNDS
 from starcert.math.confidence import Votes
 from starcert.math.evidence import Level
 from starcert.objects.noise import Noise
@@ -164,7 +163,6 @@ def outcome_of(
     """What certificates say, graph by graph, and under a threat."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
-    own = certificates.bounds.bound in ("", *BOUNDS)  # how far another one reaches is not known
     radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
@@ -180,7 +178,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size) if own else {},
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
         tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
         () if threat is None else tuple(metrics.threat_verdicts(certificates, truth, threat=threat)),
         unknown_at(certificates),

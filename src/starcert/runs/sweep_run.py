@@ -22,7 +22,7 @@ from starcert.runs.run_file import OutputFolder, RunRecord
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
 from starcert.runs.sweep_table import sweep_rows
-from starcert.runs.user_code import load_bound, voting_workers
+from starcert.runs.user_code import voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, duration
@@ -45,7 +45,6 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     with place.held():
-        load_bound(settings.run.bound, settings.run.plan)
         inputs = read_inputs(settings.run)
         n_chosen = len(inputs.chosen)
         inputs = replace(inputs, chosen=inputs.chosen.labelled)
@@ -114,7 +113,7 @@ def _levels(
                 ready = replace(ready, fallback=first.fallback)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
-                workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once)
+                workers = voting_workers(ready.base, settings.run.model, settings.run.workers, once, ready.sent)
                 executor = resources.enter_context(workers)
             left = (len(stores) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
             whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""

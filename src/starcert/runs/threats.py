@@ -25,7 +25,7 @@ def as_threat(value: object, base: Path, name: str) -> Threat:
     if isinstance(value, Threat):
         return value
     text = re.sub(_FILE, lambda file: quote(place_of(unquote(file[0]), base, name).as_posix()), str(value))
-    return read_threat(text, name, find=lambda each: Reference.parse(each, base, name, "threats").load(Threat))
+    return read_threat(text, name, find=lambda each: Reference.parse(each, base, name).load(Threat))
 
 
 def threat_text(threat: Threat, called: Callable[[Path], str]) -> str:

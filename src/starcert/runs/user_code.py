@@ -1,8 +1,8 @@
 """Code of the user's, found, imported, and named by its line where it fails; here and in workers.
 
 `file.py:function` is imported as a module of its own, under a name made from its place and its content. So what is
-defined in it can travel to a worker process, which imports the file first. `package.module:function`, or the name of an
-entry point, is imported as any module is.
+defined in it can travel to a worker process, which imports the file first. `package.module:function` is imported as any
+module is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pickle
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,16 +26,12 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from starcert.classifiers.base import Classifier
-from starcert.math.bounds import BOUNDS, Bound, choose_bound
-from starcert.objects.binding import OWN_KINDS
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
+from starcert.system.files import USER_MODULE, is_user_module
 from starcert.system.output import harden_streams
-from starcert.system.plugins import plugins
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
 _EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
-_OWN: Mapping[str, Iterable[str]] = {"bounds": BOUNDS, "kinds": OWN_KINDS}  # names that starcert has itself, by group
-_PREFIX = "starcert_user_"  # names of modules that are files of the user's begin so
 
 
 class UserCodeError(StarcertError):
@@ -52,16 +48,13 @@ class Reference:
     text: str = ""  # how it is written then
 
     @classmethod
-    def parse(cls, text: str, base: Path, parameter: str, group: str = "") -> Reference:
-        """What `path/to/file.py:function` refers to, relative paths taken from `base`.
-
-        With a group of entry points, also `package.module:function`, and the name of one of these entry points.
-        """
-        if group and not re.search(r"\.py(:|$)", text) and re.fullmatch(r"[\w.-]+(:[\w.]+)?", text):
-            return cls._of_module(text, parameter, group)
+    def parse(cls, text: str, base: Path, parameter: str) -> Reference:
+        """What `path/to/file.py:NAME` refers to, relative paths taken from `base`, or `package.module:NAME`."""
+        if not re.search(r"\.py(:|$)", text) and re.fullmatch(r"[\w.]+:[\w.]+", text):
+            return cls._of_module(text, parameter)
         file, _, name = text.rpartition(":")
         if not (file.endswith(".py") and name.isidentifier()):
-            hint = "Write path/to/file.py:function" + (", package.module:function, or a name." if group else ".")
+            hint = "Write path/to/file.py:function, or package.module:function."
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
         path = place_of(file, base, parameter)
         if not os.path.isfile(path):  # also false for a name that is too long
@@ -69,12 +62,10 @@ class Reference:
         return cls(path, name)
 
     @classmethod
-    def _of_module(cls, text: str, parameter: str, group: str) -> Reference:
-        known = plugins(group, own := _OWN.get(group, ()))
-        found = None if ":" in text else known.get(text)
-        module, _, name = (text if found is None else found.checked().place).partition(":")
+    def _of_module(cls, text: str, parameter: str) -> Reference:
+        module, _, name = text.partition(":")
         try:
-            spec = find_spec(module) if name else None
+            spec = find_spec(module)
         except ModuleNotFoundError as error:
             if not f"{module}.".startswith(f"{error.name}."):
                 raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
@@ -83,9 +74,8 @@ class Reference:
             raise UserCodeError(f"{module}: cannot be imported: {_explained(error)}") from error
         if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
             must = "name a Python file and a function in it, or a module that can be imported"
-            hint = "Write path/to/file.py:function, package.module:function, or a name that `starcert plugins` lists."
-            near = f"{text} is built in: leave it out." if text in own else did_you_mean(text, [*own, *known], hint)
-            raise InvalidParameterError(parameter, must, text, near)
+            hint = "Write path/to/file.py:function, or package.module:function."
+            raise InvalidParameterError(parameter, must, text, hint)
         return cls(Path(spec.origin), name, module, text)
 
     @cached_property
@@ -120,16 +110,6 @@ class Reference:
         return self.text or f"{self.file.name}:{self.name}"
 
 
-def load_bound(bound: Reference | str | None, plan: str) -> Bound:
-    """The bound that a setting names, None: that of the plan; it must support what the plan draws."""
-    given = load_instance(bound, Bound, "bound") if isinstance(bound, Reference) else bound
-    made = choose_bound(given, plan, n_classes=2)
-    if isinstance(bound, Reference) and ":" not in str(bound) and made.name != str(bound):
-        hint = "Let both names be the same."
-        raise InvalidParameterError("bound", "have the name of its entry point", made.name, hint)
-    return made
-
-
 def load_instance(reference: Reference, wanted: type, parameter: str) -> Any:  # noqa: ANN401  (one of the type)
     """The object that a setting names, or one of the class that it names; refused unless it is what is wanted."""
     found: Any = reference.load(wanted)
@@ -152,7 +132,7 @@ def is_function(found: object) -> TypeGuard[Callable[..., object]]:
 
 def import_file(file: Path) -> ModuleType:
     """The module that a Python file is, imported once as long as it does not change; no compiled copies are left."""
-    name = f"{_PREFIX}{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
+    name = f"{USER_MODULE}{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
@@ -208,7 +188,7 @@ def place_of_user_code(error: BaseException, file: Path | None = None) -> str:
     """The last line of the user's own files, or of one of them, that an exception went through; "" if of none."""
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        own = frame.f_globals.get("__name__", "").startswith(_PREFIX)
+        own = is_user_module(frame.f_globals.get("__name__", ""))
         if own if file is None else frame.f_code.co_filename == str(file):
             place = f"{frame.f_code.co_filename}, line {line}"
     return place
@@ -254,11 +234,11 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
 
 @contextmanager
 def voting_workers(
-    classifier: Classifier, model: Reference, workers: int, note: Callable[[str], None]
+    classifier: Classifier, model: Reference, workers: int, note: Callable[[str], None], sent: Sequence[object] = ()
 ) -> Iterator[Executor | None]:
-    """At most this many worker processes, which import the user's model first; None if votes are counted in this one.
+    """At most this many worker processes, which import the user's files first; None if votes are counted in this one.
 
-    `note` receives why there are fewer than requested.
+    `note` receives why there are fewer than requested. Classes of what is `sent` may be of files of the user's, too.
     """
     cores = available_cores()
     if workers > cores:
@@ -271,13 +251,17 @@ def voting_workers(
             yield None
             return
         kept = "The votes that were counted are kept."
-        with worker_processes(workers, kept, begin=_begin_worker, arguments=(model,)) as executor:
+        modules = {type(each).__module__ for each in sent}
+        files = [sys.modules[name].__file__ for name in modules if is_user_module(name)]
+        with worker_processes(workers, kept, begin=_begin_worker, arguments=(model, files)) as executor:
             yield executor
 
 
-def _begin_worker(model: Reference) -> None:
+def _begin_worker(model: Reference, files: Sequence[str]) -> None:
     harden_streams()  # the user's code may print
     try:
+        for file in files:
+            import_file(Path(file))
         model.imported()
     except StarcertError as error:
         raise StarcertError(f"A worker process cannot import what this one could: {error}") from error

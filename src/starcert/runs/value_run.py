@@ -38,7 +38,7 @@ class ValueRun:
 
 def check_value_settings(settings: RunSettings, labels: Sequence[str]) -> None:
     """Refuses settings that mean nothing where the model gives numbers, and labels that are none."""
-    unfit = {"evidence": settings.evidence, "bound": settings.bound is not None, "plan": settings.plan != "fixed"}
+    unfit = {"evidence": settings.evidence, "plan": settings.plan != "fixed"}
     for name in (name for name, given in unfit.items() if given):
         hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
         raise InvalidParameterError(name, "be left out where outputs are numbers", getattr(settings, name), hint)

@@ -198,6 +198,15 @@ def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDA
     return raw.view(dtype)
 
 
+USER_MODULE = "starcert_user_"
+"""Names of modules that are files of a user's, imported by their places, begin so."""
+
+
+def is_user_module(name: str) -> bool:
+    """Whether a module of this name is a file of a user's, imported by its place."""
+    return name.startswith(USER_MODULE)
+
+
 _PACKAGES = "starcert numpy scipy numba python-flint networkx torch torch-geometric grakel scikit-learn"
 
 

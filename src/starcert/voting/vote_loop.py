@@ -74,10 +74,10 @@ class VotingRun:
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
     """The store of a job, new or continued; see `VoteStore.open`."""
-    base = job.classifier
-    settings = VoteSettings(
-        job.noise.to_dict(), base.description, base.n_classes, job.seed, job.chunk_size, base.backend
-    )
+    base, noise = job.classifier, job.noise.to_dict()
+    for region, stated in job.noise.stated.items():  # other transitions under one name are another noise
+        noise[region] = {**noise[region], "transitions": stated}  # type: ignore[dict-item]
+    settings = VoteSettings(noise, base.description, base.n_classes, job.seed, job.chunk_size, base.backend)
     graphs = []
     for i, (each, capacities) in enumerate(zip(job.sites, job.problem.capacities, strict=True)):
         sizes = dict(zip(job.noise.axes, capacities, strict=True))

@@ -98,9 +98,9 @@ REFUSED = {
         BIG,
         "2,097,152 attacks of one size to be listed. Got 'more than 2,097,152 of size 4: at most 4",
     ),
-    "local:3": (PATH, "'threat' must be given either per_node or strength."),
+    "local:3": (PATH, "'threat' must be written local:NUMBER,per_node=…. Got 'local:3' instead."),
     "swap": (PATH, "'threat' must be written swap:NUMBER. Got 'swap:' instead."),
-    "local:3,node=1": (PATH, "must be written local:NUMBER,per_node=…,strength=…,counting=…. Got 'local:3,node=1'"),
+    "local:3,node=1": (PATH, "must be written local:NUMBER,per_node=…. Got 'local:3,node=1'"),
     "box:a": (PATH, "'threat' must be written box:AXIS=COUNT,…. Got 'box:a' instead."),
 }
 

@@ -92,7 +92,7 @@ def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction
 
 
 PROVERS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
-"""What proves a limit on a probability after some votes, by the name of the bound. Any other bound is only stated."""
+"""What proves a limit on a probability after some votes, by the name of the bound."""
 
 MAX_BITS = 2**24  # the most bits in the masses of all cells of a radius: some tens of milliseconds
 ListedCell: TypeAlias = tuple[int, int]  # clean and attacked mass over the common denominator

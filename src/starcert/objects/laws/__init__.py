@@ -1,28 +1,44 @@
 """Laws: the noise of one region, a transition law on the alphabet of its sites; and how files and commands write it.
 
-`LAWS` are starcert's own. Any other is found by its name among the entry points in `starcert.laws`, or imported.
+`LAWS` are starcert's own. Any other is found among the laws that are defined already, by its name, or by what a run
+gives: nothing is imported because a file from elsewhere names it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from starcert.objects.laws.flips import Flip, TypedFlip
 from starcert.objects.laws.law import Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
-from starcert.system.plugins import Plugin, PluginError, find_plugin
 
 __all__ = ["LAWS", "Categorical", "Edges", "Flip", "Law", "Move", "TypedFlip", "axis_moves", "channels_of",
-           "law_from_json", "law_from_text", "probability", "real_number", "why_not_alike"]  # fmt: skip
+           "defined_law", "law_from_json", "law_from_text", "probability", "real_number",
+           "why_not_alike"]  # fmt: skip
 
 LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip)
 """Starcert's own laws. Each knows what it has written; they are asked in turn."""
 
 
-def law_from_json(value: object, *, imports: bool = False) -> Law:
-    """The law that `to_json` wrote down; `imports` allows `{"law": "module:Class", …}` to import that module.
+def defined_law(name: str) -> type[Law]:
+    """The law that was defined last under this name, in a module that is imported."""
+    base: type[Any] = Law
+    if found := [law for law in _derived(base) if law.name == name]:
+        return found[-1]
+    hint = "Import what defines it first: nothing is imported because a file names it."
+    raise InvalidParameterError("law", "be a law that is defined here", name, hint)
+
+
+def _derived(law: type[Any]) -> Iterator[type[Law]]:
+    for each in law.__subclasses__():
+        yield each
+        yield from _derived(each)
+
+
+def law_from_json(value: object, find: Callable[[str], object] = defined_law) -> Law:
+    """The law that `to_json` wrote down; `find` has the class that `{"law": NAME, …}` names.
 
     Example:
         >>> law_from_json(0.1), law_from_json({"delete": 0.04, "add": 0.2})
@@ -31,18 +47,18 @@ def law_from_json(value: object, *, imports: bool = False) -> Law:
         Categorical(0.3, 4)
     """
     if isinstance(value, Mapping) and "law" in value:
-        return _from_outside(value["law"], imports, lambda law: law.from_json(value), value)
+        return _from_outside(value["law"], find, lambda law: law.from_json({**value, "law": law.name}), value)
     if (found := _first(LAWS, lambda law: law.from_json(value))) is None:
         hint = "Write 0.02, { delete = 0.04, add = 0.2 }, { categorical = 0.05 } or { delete, add, change }."
         raise InvalidParameterError("law", "be a probability, or the named numbers of a law", value, hint)
     return found
 
 
-def law_from_text(text: str, name: str) -> Law:
+def law_from_text(text: str, name: str, find: Callable[[str], object] = defined_law) -> Law:
     """The law that `to_text` wrote down. Errors call it `name`.
 
     P and DELETE/ADD are flips, perhaps with @ and how types are drawn; P:VALUES or P:* is categorical noise, and
-    DELETE/ADD/CHANGE, perhaps with :TYPES, that of edges of several types. NAME(P/P) is a law from outside.
+    DELETE/ADD/CHANGE, perhaps with :TYPES, that of edges of several types. NAME(P/P) is a law that `find` has.
 
     Example:
         >>> law_from_text("0.1", "--noise"), law_from_text("0.04/0.2", "--noise"), law_from_text("0.3:4", "--noise")
@@ -50,10 +66,10 @@ def law_from_text(text: str, name: str) -> Law:
         >>> law_from_text("0.04/0.2/0.1", "--noise"), law_from_text("0.1@graph", "--noise")
         (Edges(delete=0.04, add=0.2, change=0.1), Flip(0.1, added='graph'))
     """
-    outside, opened, _ = text.partition("(")
+    outside, opened, numbers = text.partition("(")
     try:
         if opened:
-            return _from_outside(outside, True, lambda law: law.from_text(text), text)
+            return _from_outside(outside, find, lambda law: law.from_text(f"{law.name}({numbers}"), text)
         if (found := _first(LAWS, lambda law: law.from_text(text))) is not None:
             return found
     except InvalidParameterError as error:
@@ -68,18 +84,13 @@ def _first(laws: Sequence[type[Law]], read: Callable[[type[Law]], Law | None]) -
     return next((found for law in laws if (found := read(law)) is not None), None)
 
 
-def _from_outside(name: object, imports: bool, read: Callable[[type[Law]], Law | None], given: object) -> Law:
-    """The law of another package that is called so, from what is given."""
-    module, is_place, _ = str(name).partition(":")
-    if is_place and not imports and module not in sys.modules:  # a file from elsewhere decides nothing about imports
-        hint = f"Import {module} first, or let its package declare the law as an entry point in starcert.laws."
-        raise InvalidParameterError("law", "be imported, or declared by a package that is installed", name, hint)
-    own = [law.name for law in LAWS]
-    plugin = Plugin("laws", str(name), str(name), module) if is_place else find_plugin("laws", str(name), own)
-    law = plugin.load()
-    if not (isinstance(law, type) and issubclass(law, Law) and law.name == name):
-        called = f", but calls itself {getattr(law, 'name', 'nothing')!r}"
-        raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Law with the name {str(name)!r}{called}.")
+def _from_outside(
+    name: object, find: Callable[[str], object], read: Callable[[type[Law]], Law | None], given: object
+) -> Law:
+    """The law of somebody else's that is called so, from what is given."""
+    law = find(str(name))
+    if not (isinstance(law, type) and issubclass(law, Law)):
+        raise InvalidParameterError("law", "name a class that derives from starcert.Law", name)
     try:
         found = read(law)
     except InvalidParameterError:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,6 +27,7 @@ import numpy.typing as npt
 from starcert.math.attacked_sites import AxisMoves, SiteLaw
 from starcert.math.channels import Channel
 from starcert.system.errors import InvalidParameterError
+from starcert.system.files import is_user_module
 
 _Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 Move: TypeAlias = tuple[int, int]
@@ -39,7 +42,7 @@ class Law(ABC):
     files and command lines, too: as `{"law": NAME, …}` and NAME(0.1/0.2). What it writes never changes its meaning.
 
     Attributes:
-        name: what files call it: the name of its entry point in `starcert.laws`; by default "module:Class".
+        name: what files call it; by default where it is defined, "module:Class" or, in a file of a run, "law.py:Class".
 
     Example:
         >>> class Forget(Law):  # one of three values is forgotten: it shows as 0
@@ -57,7 +60,8 @@ class Law(ABC):
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)
         if "name" not in vars(cls):
-            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+            file = sys.modules[cls.__module__].__file__ if is_user_module(cls.__module__) else None
+            cls.name = f"{cls.__module__ if file is None else Path(file).name}:{cls.__qualname__}"
 
     @property
     @abstractmethod

@@ -3,7 +3,7 @@
     any sites      `AnyFlips`, `Box` (by axis), `Deletions`, `Additions`, `Changes` (values, types)
     some pairs     `Controlled` (by node), `Where` (by the frame), `LocalBudget` (by node and in all), `Valence`
     edges          `Rewire` (another end), `Swap` (two exchange ends)
-    nodes          `DeleteNode`, `RestoreNode`, `InjectNode`
+    nodes          `DeleteNode`, `InjectNode`
     combinations   `a | b` either, `a & b` both, `a + b` one after the other
 
 Certificates look at the radii of `AnyFlips` and `Box`, and at the lists of attacks of all others. `read_threat` makes a
@@ -14,11 +14,11 @@ from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attack
 from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode, injected_nodes, with_spare_nodes
+from starcert.objects.threats.nodes import DeleteNode, InjectNode, injected_nodes, with_spare_nodes
 from starcert.objects.threats.text import THREATS, read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 
 __all__ = ["MAX_ATTACKS", "THREATS", "Additions", "AnyFlips", "Attacks", "Both", "Box", "Changes", "Controlled",
-           "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget", "RestoreNode", "Rewire", "Swap", "Then",
+           "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget", "Rewire", "Swap", "Then",
            "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "by_level", "injected_nodes",
            "read_threat", "threat_of", "with_spare_nodes"]  # fmt: skip

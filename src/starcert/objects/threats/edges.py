@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from typing_extensions import override
@@ -156,51 +156,25 @@ class Where(SiteThreat):
 class LocalBudget(SiteThreat):
     """An attacker with at most `most` flips of pairs in all, and at most `per_node` at each node; `local:3,per_node=1`.
 
-    A flip counts at both of its ends. The budgets are numbers that no attack changes, so its reverse is itself. With
-    `strength` in place of `per_node`, a node has the budget max(0, degree − largest degree + strength), as SCIP-MPNN
-    has it. That is *anchored*: an attack changes degrees, so the attacked graph would have other budgets, and no
-    budgets of its own lead back.
-
-    With counting="scip", `most` counts entries of the adjacency matrix: a flip of an undirected pair is two units.
+    A flip counts at both of its ends. The budgets are numbers that no attack changes, so its reverse is itself.
 
     Example:
-        >>> str(LocalBudget(6, per_node=1, counting="scip")), LocalBudget(3, per_node=1).label
-        ('local:6,per_node=1,counting=scip', 'at most 3 flips, 1 at each node')
+        >>> str(LocalBudget(3, per_node=1)), LocalBudget(3, per_node=1).label
+        ('local:3,per_node=1', 'at most 3 flips, 1 at each node')
     """
 
     most: int
-    per_node: int | None = None
-    strength: int | None = None
-    counting: Literal["flips", "scip"] = "flips"
+    per_node: int
     word = "local"
-    anchor = "The budgets of nodes follow from their degrees in the clean graph."
     needs = EDGES
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.per_node is None) == (self.strength is None):
-            given = {"per_node": self.per_node, "strength": self.strength}
-            raise InvalidParameterError("LocalBudget", "be given either per_node or strength", given)
-        name = "per_node" if self.strength is None else "strength"
-        object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
-        if self.counting not in ("flips", "scip"):
-            raise InvalidParameterError("counting", "be 'flips' or 'scip'", self.counting)
+        object.__setattr__(self, "per_node", whole_number("per_node", self.per_node, 1))
 
     @override
     def label_of(self, size: int) -> str:
-        total = at_most(size, *(("entry", "entries") if self.counting == "scip" else ("flip",)))
-        local = f"{self.per_node:,} at each node" if self.strength is None else f"local strength {self.strength:,}"
-        return f"{total}, {local}"
-
-    @property
-    @override
-    def reverse(self) -> Threat | None:
-        return self if self.strength is None else None
-
-    @override
-    def n_changes(self, sites: Sites, size: int) -> int:
-        units = 2 if self.counting == "scip" and not sites.graph.directed else 1
-        return size // units if 1 <= size <= self.most and size % units == 0 else 0
+        return f"{at_most(size, 'flip')}, {self.per_node:,} at each node"
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
@@ -208,10 +182,7 @@ class LocalBudget(SiteThreat):
 
     @override
     def budgets(self, sites: Sites, moves: Moves) -> Limits:
-        limit = np.full(sites.graph.n_nodes, self.per_node or 0)
-        if self.strength is not None:
-            degrees = np.bincount(sites.graph.edges.ravel(), minlength=len(limit))
-            limit = np.maximum(0, degrees - degrees.max(initial=0) + self.strength)
+        limit = np.full(sites.graph.n_nodes, self.per_node)
         ends = np.stack([moves.u, moves.v], axis=1)
         return Limits(ends, np.ones(len(ends), dtype=np.int64), np.zeros_like(limit), limit)
 

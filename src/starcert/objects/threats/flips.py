@@ -247,6 +247,6 @@ class Box(SiteThreat):
     @override
     def count(self, sites: Sites, size: int) -> int:
         moves = self.moves(sites)
-        found = tally(moves.site, self._axis_of_each(sites, moves), len(self.radius), self.n_changes(sites, size))
+        found = tally(moves.site, self._axis_of_each(sites, moves), len(self.radius), self.n_changes(size))
         within = (level for level in found if sum(level) == size > 0 and all(map(le, level, self.radius)))
         return sum(found[level] for level in within)

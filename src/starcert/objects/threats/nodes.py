@@ -12,11 +12,10 @@ from typing_extensions import override
 from starcert.objects.graph import Graph
 from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, Rows, ground_of
-from starcert.objects.threats.base import Combined, Threat, at_most, refuse_many
+from starcert.objects.threats.attacks import VALUES, Attacks, Mask, Moves, ground_of
+from starcert.objects.threats.base import Combined, Threat, at_most
 from starcert.objects.threats.edges import EDGES, Controlled
 from starcert.objects.threats.flips import Deletions
-from starcert.objects.threats.sets import list_sets
 from starcert.system.errors import InvalidParameterError
 
 SPARE = "spare"  # the name of a spare node
@@ -26,27 +25,22 @@ SPARE = "spare"  # the name of a spare node
 class DeleteNode(Threat):
     """An attacker who removes at most `most` nodes: they stay, without any edge in the regions; `delete_node:1`.
 
-    Which edges go is read off the clean graph. From the attacked graph `RestoreNode` leads back: nodes without edges
-    get some. So nothing is anchored, but the two differ: a certificate against `DeleteNode` does not say that no node
-    has already been removed from the graph.
+    *Anchored*: which edges a node had cannot be told once they are removed. A certificate does not say that no node has
+    already been removed from the graph.
 
     Example:
         >>> from starcert.objects import Sites
         >>> sites = Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")
-        >>> str(DeleteNode(1)), list(DeleteNode(1).attacks(sites, 1)), DeleteNode(1).reverse
-        ('delete_node:1', [((0, 0),), ((2, 0),), ((0, 0), (2, 0))], RestoreNode(most=1))
+        >>> str(DeleteNode(1)), list(DeleteNode(1).attacks(sites, 1))
+        ('delete_node:1', [((0, 0),), ((2, 0),), ((0, 0), (2, 0))])
     """
 
     most: int
     word = "delete_node"
     moves_nodes = True
     unit = "removed node"
+    anchor = "Which edges a removed node had is read from the clean graph."
     needs = EDGES
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return RestoreNode(self.most)
 
     @override
     def steps(self, sites: Sites) -> Attacks:
@@ -55,43 +49,6 @@ class DeleteNode(Threat):
         u, v = places.ends(present)
         present, u, v = present[u >= 0], u[u >= 0], v[u >= 0]
         return Attacks.of(VALUES * present[None, (u == node) | (v == node)] for node in np.union1d(u, v))
-
-
-@dataclass(frozen=True)
-class RestoreNode(Threat):
-    """An attacker who gives any edges to at most `most` nodes that have none in the regions; in text `restore_node:1`.
-
-    The reverse of `DeleteNode`. A node with n pairs has 2ⁿ − 1 sets of them, so this is for small graphs.
-
-    Example:
-        >>> from starcert.objects import Sites
-        >>> str(RestoreNode(1)), len(list(RestoreNode(1).attacks(Sites.everything(Graph(3, [(0, 1)]), "all"), 1)))
-        ('restore_node:1', 3)
-    """
-
-    most: int
-    word = "restore_node"
-    moves_nodes = True
-    unit = "node without edges that gets some"
-    units = "nodes without edges that get some"
-    needs = EDGES
-
-    @property
-    @override
-    def reverse(self) -> Threat:
-        return DeleteNode(self.most)
-
-    @override
-    def steps(self, sites: Sites) -> Attacks:
-        moves, found = Moves.of(sites), list[Rows]()
-        ends = np.stack([moves.u, moves.v])
-        for node in np.setdiff1d(np.arange(sites.graph.n_nodes), ends[:, moves.before > 0]):
-            own = moves.where((ends == node).any(axis=0))
-            for number in range(1, len(np.unique(own.site)) + 1):
-                found.append(own.changes[list_sets(self, own.site, number)])
-                if sum(map(len, found)) > MAX_ATTACKS:
-                    refuse_many(self, 1)
-        return Attacks.of(found)
 
 
 @dataclass(frozen=True, init=False)

@@ -72,7 +72,7 @@ class SiteThreat(Threat):
         """The limits on sets of these changes; None: there are none."""
         return None
 
-    def n_changes(self, sites: Sites, size: int) -> int:
+    def n_changes(self, size: int) -> int:
         """How many sites an attack of this size changes; 0 where there is no such attack."""
         return size if 1 <= size <= self.most else 0
 
@@ -86,7 +86,7 @@ class SiteThreat(Threat):
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
-        moves, number = self.moves(sites), self.n_changes(sites, size)
+        moves, number = self.moves(sites), self.n_changes(size)
         limits = self.budgets(sites, moves)
         many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
         if many and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
@@ -99,12 +99,12 @@ class SiteThreat(Threat):
         moves = self.moves(sites)
         if self.budgets(sites, moves) is not None:
             return len(self.attacks(sites, size))
-        return count_sets(moves.site, self.n_changes(sites, size))
+        return count_sets(moves.site, self.n_changes(size))
 
     @override
     def levels(self, sites: Sites, noise: Noise, size: int) -> set[Level]:
         seen = attackable(sites, noise)
-        moves, number = self.moves(seen), self.n_changes(seen, size)
+        moves, number = self.moves(seen), self.n_changes(size)
         if self.budgets(seen, moves) is not None:
             return super().levels(sites, noise, size)
         axes = axis_of_each(moves.changes, sites, noise)

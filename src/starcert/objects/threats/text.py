@@ -11,14 +11,13 @@ from urllib.parse import unquote
 from starcert.objects.threats.base import Find, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
-from starcert.objects.threats.nodes import DeleteNode, InjectNode, RestoreNode
+from starcert.objects.threats.nodes import DeleteNode, InjectNode
 from starcert.objects.threats.valence import Valence
 from starcert.system.errors import InvalidParameterError, did_you_mean
-from starcert.system.plugins import PluginError, plugins
 
 THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
-    RestoreNode, InjectNode,
+    InjectNode,
 )  # fmt: skip
 _OWN = {each.word: each for each in THREATS}
 _OPERATORS = {"|": or_, "&": and_, "+": add}  # the loosest first, as in Python
@@ -28,9 +27,8 @@ _REFERENCE = re.compile(r"([^:]+:[^\W\d]\w*)(?::(.*))?")  # file.py:NAME or modu
 def read_threat(given: object, name: str = "threat", *, find: Find | None = None) -> Threat:
     """The threat that a text describes; a threat stays as it is. Errors call the parameter `name`.
 
-    Operators stand between spaces: `a | b`, `a & b`, `a + b`, and parentheses around parts. A word is one of
-    starcert's own or of an entry point in `starcert.threats`. `find` has what `file.py:NAME:2` or `where:2,name=…`
-    refer to; without it nothing is imported because a text names it.
+    Operators stand between spaces: `a | b`, `a & b`, `a + b`, and parentheses around parts. `find` has what
+    `file.py:NAME:2` or `where:2,name=…` refer to; without it nothing is imported because a text names it.
 
     Example:
         >>> read_threat("rewire:1 | deletions:2")
@@ -95,13 +93,8 @@ class _Reader:
         word, _, rest = token.partition(":")
         if word in _OWN:
             return self._made(_OWN[word], word, rest)
-        if plugin := (others := plugins("threats", _OWN)).get(word):
-            kind = plugin.load()
-            if not (isinstance(kind, type) and issubclass(kind, Threat) and kind.word == word):
-                raise PluginError(f"{plugin.origin}: {plugin.place!r} is no Threat with the word {word!r}.")
-            return self._made(kind, word, rest)
         if (parts := _REFERENCE.fullmatch(token)) is None:
-            self.refuse(did_you_mean(word, [*_OWN, *others]))
+            self.refuse(did_you_mean(word, _OWN))
         kind = self._found(reference := unquote(parts[1]))
         if not (isinstance(kind, type) and issubclass(kind, Threat)):
             self.refuse(f"{reference} is not a class derived from starcert.Threat.")

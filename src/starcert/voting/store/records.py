@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON
 from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -88,7 +87,6 @@ class Look:
     max_radius: Sequence[int] | None = None
     own: bool = False  # whether it may have used votes at attacked graphs
     drawn: Sequence[int] | None = None  # estimation votes of each graph, if a plan chose them and evidence was weighed
-    bound: str | None = None  # its name; None: that of the plan
     threat: Sequence[str] | None = None
     fallback: str = ""  # the threshold, and a digest of the blind answers; "": plain smoothing
 
@@ -96,7 +94,7 @@ class Look:
         votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
         _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
         _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, bound=_optional(_text), threat=_optional(_tuple(_text)), fallback=_text)
+        _check(self, threat=_optional(_tuple(_text)), fallback=_text)
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,12 @@ def _flag(value: object, name: str) -> bool:
     return value
 
 
-def _law(value: object, name: str) -> float | dict[str, float]:
+def _law(value: object, name: str) -> object:
+    if isinstance(value, Mapping) and "law" in value:  # from outside: nothing is imported to read a store
+        for key, each in value.items():
+            if not isinstance(key, str) or not isinstance(each, str | float | int):
+                raise InvalidParameterError(name, "be a law, in numbers and texts by their names", dict(value))
+        return dict(value)
     try:
         return law_from_json(value).to_json()
     except InvalidParameterError as error:
@@ -244,24 +247,18 @@ def check_look(new: Look, looks: Sequence[Look]) -> None:
         for name, before, now, why in (
             ("selection_samples", look.selection, new.selection, "another class might be chosen"),
             ("evidence", look.evidence, new.evidence, _BETTER),
-            ("bound", look.bound, new.bound, _BETTER),
             ("fallback", look.fallback or "none", new.fallback or "none", _BETTER),
             ("threat", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
         ):
             if before != now:
-                was, got = (_bound(look), _bound(new)) if name == "bound" else (before, now)
-                must = f"be {was}, as in the certificates already computed from this store, because {why}"
-                raise InvalidParameterError(name, must, got, f"Keep it, or {_FRESH}")
+                must = f"be {before}, as in the certificates already computed from this store, because {why}"
+                raise InvalidParameterError(name, must, now, f"Keep it, or {_FRESH}")
         old, listed = look.threat or ("one by radius",), new.threat or ("one by radius",)
         if (look.threat is None) != (new.threat is None) or any(map(str.__ne__, old[1:], listed[1:])):
             must = f"be {old[0]}, as in the certificates already computed from this store, because {_BETTER}"
             raise InvalidParameterError("threat", must, listed[0], f"Keep it, or {_FRESH}")
         if look.own or new.own:
             _check_one_bet(new, look)
-
-
-def _bound(look: Look) -> str:
-    return look.bound or (ANYTIME if look.estimation is None else CLOPPER_PEARSON)
 
 
 def _check_one_bet(new: Look, look: Look) -> None:
