@@ -86,7 +86,6 @@ NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),
-    ("extending", "it installs the package."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
 }

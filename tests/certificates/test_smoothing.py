@@ -475,9 +475,9 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, monkeypatch):
 
 
 SCRIPT = """
-import sys, worlds
-worlds.smoothed(worlds.slow_dense_core).vote(
-    worlds.graphs(), samples=3000, selection_samples=200, seed=7, chunk_size=100, store=sys.argv[1])
+import sys, worlds, starcert as sc
+voting = sc.Voting(selection_samples=200, chunk_size=100, store=sys.argv[1])
+worlds.smoothed(worlds.slow_dense_core).vote(worlds.graphs(), samples=3000, voting=voting, seed=7)
 """
 
 

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from block_worlds import blocks, numbered
 from browsing import open_page, set_value, texts
-from deep_archives import RING, deep_world
 from hypothesis import given, settings
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 
 import starcert as sc
 from starcert.files import Archive
-from starcert.objects.binding import bind_all
 from starcert.objects.site_sets import Across, Within
 from starcert.pages import write_report
 
@@ -464,12 +462,3 @@ def test_numbers_in_the_page_are_rounded_against_ourselves(on_sure):
         assert exact <= Fraction(failure) <= exact * Fraction(101, 100)
         assert 1 - exact - Fraction(1, 10**6) <= Fraction(probability) <= 1 - exact
     assert dict(zip(values, shown, strict=True))[0.1] == ["0.100", "0.900000"]
-
-
-def test_an_attack_that_is_certain_comes_without_votes(quiet, tmp_path):
-    archive = deep_world("for certain")
-    write_report(tmp_path / "report.html", archive, bind_all([RING], archive.noise, None))
-    open_page(quiet, (tmp_path / "report.html").as_uri())
-    (said,) = texts(quiet, "#attack-text")
-    assert "edge 0–2 added; edge 0–3 added. That is certain: all copies with few flips were asked" in said
-    assert "Votes at the attacked" not in said

@@ -118,7 +118,7 @@ def templates() -> Environment:
     found = Environment(loader=PackageLoader("starcert", ""), autoescape=True, undefined=StrictUndefined)
     found.trim_blocks = found.lstrip_blocks = found.keep_trailing_newline = True
     found.filters["cut"] = _cut
-    found.filters["text"] = lambda value: escape(harmless(value))
+    found.filters["text"] = lambda value: escape(harmless(str(value)))
     found.finalize = _shown
     return found
 

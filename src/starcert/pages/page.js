@@ -95,9 +95,8 @@
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const marked = state.unpacked && (attack.pairs.length || attack.nodes.length) ? ", marked in yellow in the drawing" : "";
     Text.write($("attack-text"), Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${marked}: `, listed,
-      ...(told.length
-        ? [`. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`]
-        : [". That is certain: all copies with few flips were asked, and those that fail have a probability of one half or more there."]));
+      `. Votes at the attacked ${words.whole}: `, ...told,
+      `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
   }
 
   function drawRegions() {
