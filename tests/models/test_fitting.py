@@ -75,21 +75,45 @@ def test_the_kept_weights_are_those_of_the_best_epoch_and_not_of_the_last():
     assert len({round(entry.validation_loss, 6) for entry in report.history}) > 20
 
 
-def test_training_noise_is_that_of_the_certificate_unless_another_is_given(monkeypatch):
+def test_training_noise_is_that_of_the_certificate(monkeypatch):
     seen = []
 
     class Noted(copies.TrainingCopies):
-        def __init__(self, base, problem, noise, *rest):
-            seen.append(noise or problem.noise)
-            super().__init__(base, problem, noise, *rest)
+        def __init__(self, base, problem, *rest):
+            seen.append(problem.noise)
+            super().__init__(base, problem, *rest)
 
     monkeypatch.setattr(fitting, "TrainingCopies", Noted)
-    few, other = dense_or_not(4, 1), sc.Noise(pairs=0.01)
-    for noise in (None, other):
-        sc.models.train(sc.models.GCN(4, 2), *few, validation=few, smoothed=graph_gin(), noise=noise, epochs=1)
-    assert seen == [NOISE] * 2 + [other] * 2
-    with pytest.raises(InvalidParameterError, match="'smoothed' must come with noise"):
-        sc.models.train(sc.models.GCN(4, 2), *few, validation=few, noise=other)
+    few = dense_or_not(4, 1)
+    sc.models.train(sc.models.GCN(4, 2), *few, validation=few, smoothed=graph_gin(), epochs=1)
+    assert seen == [NOISE] * 2
+
+
+@pytest.mark.parametrize("keep", ["accuracy", "loss"])
+def test_the_epoch_is_kept_by_what_was_asked(keep):
+    graphs, labels = training_worlds.graphs(16)
+    smoothed = made(lambda: sc.models.GIN(2, 2, hidden=8, layers=1), n_classes=2)
+    how = {"validation": (graphs, labels), "epochs": 12, "learning_rate": 0.05, "keep": keep}
+    training = sc.models.fit_with_noise(smoothed, graphs, labels, **how)
+    kept = training.history[training.best_epoch]
+    assert training.validation_accuracy == kept.accuracy == kept.score
+    assert kept.validation_loss == min(each.validation_loss for each in training.history) or keep == "accuracy"
+    assert kept.score == max(each.score for each in training.history) or keep == "loss"
+    with pytest.raises(InvalidParameterError, match="keep"):
+        sc.models.fit_with_noise(smoothed, graphs, labels, **how | {"keep": "best"})
+
+
+def test_graphs_are_learned_from_the_worst_of_several_copies_the_same_way_twice():
+    graphs, labels = training_worlds.graphs(24)
+    how = {"validation": (graphs, labels), "epochs": 10, "learning_rate": 0.01, "copies": 3}
+    found = []
+    for worst in (0.5, 0.5, 0.0):
+        smoothed = made(lambda: sc.models.GIN(2, 2, hidden=8, layers=2), n_classes=2)
+        training = sc.models.fit_with_noise(smoothed, graphs, labels, **how, worst=worst)
+        assert training.validation_accuracy > 0.7
+        found.append(torch.cat([each.detach().flatten() for each in smoothed.classifier.model.parameters()]))
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
 
 
 def test_graphs_are_learned_and_the_best_epoch_is_kept():
@@ -110,7 +134,7 @@ def test_nodes_are_learned_from_some_and_asked_about_others():
     smoothed = node_gcn(nodes=order[30:])
     before = smoothed.vote([graph], samples=200, seed=1)  # what it keeps of the graph serves training too
     report = sc.models.fit_nodes_with_noise(
-        smoothed, graph, labels, train=order[:15], validation=order[15:30], epochs=60, copies=2
+        smoothed, graph, labels, train=order[:15], validation=order[15:30], epochs=60, copies=2, worst=0.5
     )
     votes = smoothed.vote([graph], samples=200, seed=1)
     right = np.mean(votes.counts.argmax(axis=1) == labels[order[30:]])
@@ -131,7 +155,7 @@ def test_nodes_are_learned_under_noise_on_features_and_edges_at_once():
     assert report.validation_accuracy > 0.6  # of single copies; a third is chance
     votes = smoothed.vote([featured], samples=100, seed=1)
     assert np.mean(votes.counts.argmax(axis=1) == labels) > 0.7
-    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([featured]), None, 0, 64)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([featured]), 0, 64)
     seen = drawn.block(0, 0)[0].node_values("x")
     clean = np.asarray(graph.node_data["x"]) == 1
     assert abs(seen[:, clean].mean() - 0.8) < 0.02
@@ -182,7 +206,7 @@ def test_nodes_are_named_by_indices_or_by_a_mask():
 def test_every_step_sees_fresh_noise_that_no_vote_sees():
     graph, _ = communities()
     smoothed = node_gcn()
-    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([graph]), None, 5, 8)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([graph]), 5, 8)
     counts = [edges for block in range(8) for edges in np.diff(drawn.block(0, 8 * block)[0].edges().starts)]
     assert len(set(counts)) > 10
     expected = 0.9 * graph.n_edges + 0.02 * (60 * 59 // 2 - graph.n_edges)
@@ -200,19 +224,12 @@ def test_graphs_put_together_are_answered_as_each_alone():
     smoothed = graph_gin()
     graphs, _ = dense_or_not(5, 4)
     graphs[2] = sc.Graph(3, [(0, 2)], node_data={"x": np.eye(4, dtype=np.float32)[:3]})
-    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem(graphs), None, 1)
+    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem(graphs), 1)
     with torch.no_grad():
         inputs = copies.block_diagonal([drawn.copy(i, 7) for i in range(5)])
         joined = smoothed.classifier.logits_from(inputs, 5, 0)
     alone = torch.cat([smoothed.classifier.logits(drawn.block(i, 7)[0][7:8]) for i in range(5)])
     torch.testing.assert_close(joined, alone)
-
-
-def test_another_noise_for_training():
-    graph, _ = communities()
-    smoothed = node_gcn()
-    drawn = copies.TrainingCopies(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
-    assert (np.diff(drawn.block(0, 3)[0].edges().starts) == graph.n_edges).all()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +240,8 @@ def test_another_noise_for_training():
         ({"validation": []}, "'validation' must be indices of nodes, from 0 to 59"),
         ({"labels": [0, 1]}, "'labels' must have one class for each of 60, a whole number"),
         ({"labels": ["a", "b"] * 30}, "'labels' must be classes, whole numbers from 0.* Number names first"),
-        ({"copies": 9}, "'copies' must be a whole number from 1 to 8"),
+        ({"copies": 0}, "'copies' must be a whole number, 1 or more"),
+        ({"worst": 1.5}, "'worst' must be a number from 0 to 1"),
         ({"epochs": 0}, "'epochs' must be a whole number, 1 or more"),
         ({"smoothed": graph_gin}, "'smoothed' must smooth a classifier of .*from_pyg with targets='nodes'"),
     ],

@@ -12,7 +12,6 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-adversary = pytest.importorskip("starcert.models.adversary")
 judging = pytest.importorskip("starcert.models.judging")
 
 
@@ -74,23 +73,32 @@ def test_losses_are_multiplied_and_an_epoch_is_judged_by_the_same_weights():
     found = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.0]])
     plain = torch.nn.functional.cross_entropy(found, wanted, reduction="none")
     expected = (plain * torch.tensor([0.5, 0.5, 0.5, 3.0])).mean()
-    torch.testing.assert_close(judging.loss_of(found, wanted, weights), expected)
-    against = sc.models.Against(copies=2, worst=0.0)
-    torch.testing.assert_close(adversary.loss_of_copies(found.expand(2, 4, 2), wanted, against, weights), expected)
-    judged = judging.judge(0, 0.0, found[None], wanted, None, weights)
-    assert judged.accuracy == judged.right == 0.5
+    torch.testing.assert_close(judging.loss_of(found.expand(2, 4, 2), wanted, weights), expected)
+    judged = judging.judge(3, 0.5, found[None], wanted, weights)
+    assert (judged.number, judged.loss, judged.accuracy) == (3, 0.5, 0.5)
     assert judged.score == pytest.approx(1.0 / 4.5)  # two of class 0 are right, and the one of class 1 is not
     assert judged.validation_loss == pytest.approx(float(expected) / (4.5 / 4))
-    sure = judging.judge(0, 0.0, found[None], wanted, 0.9, weights)
-    assert sure.certified == sure.score == 0.5  # what was asked for is a share of objects
+    assert judging.judge(0, 0.0, found[None], wanted, None).score == 0.5
+
+
+@pytest.mark.parametrize("weights", [None, torch.tensor([0.5, 3.0])])
+def test_the_loss_of_copies_counts_the_worst_of_each_object(weights):
+    found = torch.tensor([[[2.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 1.5]]])
+    wanted = torch.tensor([0, 1])
+    losses = -found.log_softmax(-1)[:, [0, 1], wanted] * (1 if weights is None else weights)
+    for worst in (0.0, 0.25, 1.0):
+        expected = (1 - worst) * losses.mean() + worst * losses.amax(0).mean()
+        torch.testing.assert_close(judging.loss_of(found, wanted, weights, worst), expected)
+    numbers = judging.loss_of(torch.tensor([[[1.0], [0.0]], [[3.0], [0.0]]]), torch.tensor([1.0, 1.0]), None, 1.0)
+    assert numbers.item() == pytest.approx((4 + 1) / 2)
 
 
 def test_an_epoch_that_gives_one_answer_is_marked_unless_all_objects_are_of_one_class():
     same = torch.tensor([[[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]])
-    assert judging.judge(0, 0.0, same, torch.tensor([0, 1]), None, None).only == 0
-    assert judging.judge(0, 0.0, same, torch.tensor([0, 0]), None, None).only is None
+    assert judging.judge(0, 0.0, same, torch.tensor([0, 1]), None).only == 0
+    assert judging.judge(0, 0.0, same, torch.tensor([0, 0]), None).only is None
     same[1, 1] = torch.tensor([0.0, 1.0])
-    assert judging.judge(0, 0.0, same, torch.tensor([0, 1]), None, None).only is None
+    assert judging.judge(0, 0.0, same, torch.tensor([0, 1]), None).only is None
 
 
 def rare(n: int, seed: int) -> tuple[list[sc.Graph], np.ndarray]:
@@ -120,12 +128,6 @@ def test_a_rare_class_is_learned_by_default_and_ignored_without_weights():
         plain = fitted(class_weights="none")
     assert plain.weighting is None
     assert plain.history[plain.best_epoch].only == 0
-
-
-def test_flips_on_top_of_noise_are_weighted_too():
-    against = sc.models.Against(copies=2, worst=0.5)
-    first = [fitted(against=against, epochs=1, class_weights=each).history[0].loss for each in ([1, 1], [1, 30])]
-    assert first[0] != first[1]
 
 
 def test_patience_ends_a_training_on_graphs():

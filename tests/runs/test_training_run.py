@@ -222,7 +222,7 @@ def test_the_table_train_of_a_run_file(tmp_path):
 def test_defaults_are_those_that_the_help_shows():
     graphs, nodes = (TrainSettings.of({}, nodes=each) for each in (False, True))
     for key, setting in TRAIN_SETTINGS.items():
-        words = {"against": "noise alone", "patience": "all epochs"}
+        words = {"patience": "all epochs"}
         assert setting.shown == words[key] if key in words else str(getattr(graphs, key)) in setting.shown
         assert getattr(nodes, key) is None or str(getattr(nodes, key)) in setting.shown
     assert np.isclose(nodes.weight_decay, 5e-4)
@@ -313,34 +313,37 @@ def test_parts_of_ones_own_are_learned_from(tmp_path):
     assert trained(file, options=options, epochs=2).what == "10 graphs, 6 for validation"
 
 
-def test_training_for_certificates_is_judged_by_the_threat(tmp_path):
+def test_the_worst_of_several_copies_is_recorded_with_the_weights(tmp_path):
     file = worlds.project(tmp_path)
-    file.write_text(
-        worlds.RUN + "against = { copies = 3, flips = 1, worst = 0.5, dangerous = 1, every = 1, votes = 32 }\n"
-    )
-    run, settings = training_settings(read_run_file(file), {"threat": "flips:1"}, {})
-    outcome = train_run(run, settings)
-    share = outcome.made["settings"]["against"]["share"]
-    noise = run.noise
-    assert share == 1 - min(sc.slack(noise, (1, 0)), sc.slack(noise, (0, 1)))
-    assert any(f"of its objects have more than {share:.1%} of copies right" in line for line in trained_view(outcome))
-    again = train_run(run, settings)
-    assert again.seconds is None
-    with pytest.raises(StarcertError, match="trained otherwise"):
-        train_run(*training_settings(read_run_file(file), {"threat": "flips:1"}, {"against": {"copies": 3}}))
-    options = {"threat": "flips:1", "noise": sc.Noise(all=0.0)}
-    with pytest.raises(InvalidParameterError, match=r"threat.*certified by votes that agree"):
-        train_run(*training_settings(read_run_file(file), options, {}), again=True)
+    plain = trained(file).made["settings"]
+    assert (
+        not {"copies", "worst", "patience", "class_weights"} & plain.keys()
+    )  # as in weights from before there were any
+    made = trained(file, again=True, copies=3, worst=0.5).made["settings"]
+    assert made == plain | {"copies": 3, "worst": 0.5}
+    assert trained(file, copies=3, worst=0.5).seconds is None
+    with pytest.raises(StarcertError, match=r"otherwise \(copies: there 3, now None; worst: there 0.5, now None\)"):
+        trained(file)
+    for wrong in ("worst = 2", "worst = true"):
+        file.write_text(f"[train]\n{wrong}\n")
+        with pytest.raises(StarcertError, match=r"'train.worst' must be a number from 0 to 1"):
+            read_run_file(file)
 
 
-def test_what_training_defends_against_is_checked(tmp_path):
-    file = tmp_path / "run.toml"
-    file.write_text("[train]\nagainst = { copy = 2 }\n")
-    with pytest.raises(StarcertError, match="Did you mean copies"):
-        read_run_file(file)
-    assert TRAIN_SETTINGS["against"].parse("copies=2,worst=0.5", "--against") == {"copies": 2, "worst": 0.5}
-    with pytest.raises(InvalidParameterError, match="NAME=NUMBER"):
-        TRAIN_SETTINGS["against"].parse("copies=two", "--against")
+def test_weights_of_0_2_0_are_kept_and_trainings_against_attacks_are_not_taken_for_others(tmp_path):
+    """Their epochs hold a figure more, and may have been trained with settings that are gone."""
+    file = worlds.project(tmp_path)
+    found = trained(file)
+    stored, _ = checkpoint.load_file(found.weights)
+    stored["made"]["history"] = [(*each[:4], None, *each[4:]) for each in stored["made"]["history"]]
+    checkpoint.save_file(stored, found.weights)
+    found.page.unlink()
+    assert trained(file).seconds is None
+    assert not found.page.exists()
+    stored["made"]["settings"]["against"] = {"copies": 3}
+    checkpoint.save_file(stored, found.weights)
+    with pytest.raises(StarcertError, match=r"trained otherwise \(against: there {'copies': 3}, now None\)"):
+        trained(file)
 
 
 def with_rare_class(folder):
@@ -419,8 +422,7 @@ def test_class_weights_of_options_and_run_files():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_training_for_a_threat_knows_the_types_and_elements_of_molecules(tmp_path):
-    """The noise of a run file leaves out how many types edges have and how many values atoms: the molecules say it."""
+def test_a_module_is_trained_on_types_and_elements_of_molecules_as_sites(tmp_path):
     pytest.importorskip("rdkit")
     smiles = ["CCO", "CCN", "CC=O", "CCC", "C=CC", "CCCl", "OCO", "NCN", "CC#N", "CCCC", "OCCO", "C=C=O"] * 2
     rows = [f"{text},{number % 2}" for number, text in enumerate(smiles)]
@@ -437,7 +439,7 @@ def test_training_for_a_threat_knows_the_types_and_elements_of_molecules(tmp_pat
         'model = "net.py:net"\ndata = "m.csv"\nedge_types = "bond"\nnode_sites = { x = "categories" }\n'
         'regions = { bonds = "pairs", atoms = "x" }\nweights = "net.pt"\nthreat = "flips:2"\n'
         "[noise]\nbonds = { delete = 0.2, add = 0.1, change = 0.2 }\natoms = { categorical = 0.2 }\n"
-        "[train]\nepochs = 1\nagainst = { copies = 2 }\n",
+        "[train]\nepochs = 1\n",
         encoding="utf-8",
     )
     assert trained(tmp_path / "run.toml").page.exists()

@@ -181,7 +181,7 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
 
     starcert train run.toml --epochs 100 --learning-rate 0.01 --again
 
-    starcert train run.toml --against copies=4,flips=1,consistency=0.5 --threat flips:1
+    starcert train run.toml --copies 4 --worst 0.5
     """
     how, others = (
         {key: text for key, text in given.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)

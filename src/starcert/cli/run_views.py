@@ -61,9 +61,7 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
         yield f"Wrote {place}. Its learning curve: {os.path.relpath(outcome.page)}"
     if outcome.weighting is not None:
         yield weights_in_words(outcome.weighting, outcome.class_names)
-    share = (made["settings"].get("against") or {}).get("share")
-    what = "noisy copies are right" if share is None else f"its objects have more than {share:.1%} of copies right"
-    right = f"{made['validation_accuracy']:.1%} of {what}"
+    right = f"{made['validation_accuracy']:.1%} of noisy copies are right"
     yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
 
 

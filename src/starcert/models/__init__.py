@@ -9,36 +9,29 @@ from starcert.system.errors import needing
 
 if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
-    from starcert.models.against import Against
     from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
     from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
     from starcert.models.judging import Epoch
-    from starcert.models.likely_ends import LikelyEnds
     from starcert.models.link_propagation import LinkPropagation
     from starcert.models.link_votes import LinkVotes
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
     from starcert.models.propagation import NodePropagation
     from starcert.models.weighting import Weighting
-    from starcert.models.wrappers import BlindHead, Filtered, MaxDegree, SimilarEnds, WithinValence
 
 _HOME = {
     "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
-    "starcert.models.against": ("Against",),
     "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
     "starcert.models.judging": ("Epoch",),
-    "starcert.models.likely_ends": ("LikelyEnds",),
     "starcert.models.link_propagation": ("LinkPropagation",),
     "starcert.models.link_votes": ("LinkVotes",),
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
     "starcert.models.propagation": ("NodePropagation",),
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
     "starcert.models.weighting": ("Weighting",),
-    "starcert.models.wrappers": ("BlindHead", "Filtered", "MaxDegree", "SimilarEnds", "WithinValence"),
 }
 
-__all__ = ["GCN", "GIN", "GINE", "Against", "BlindHead", "Epoch", "Filtered", "KernelSVM", "LikelyEnds",
-           "LinkPropagation", "LinkVotes", "MaxDegree", "NodeGCN", "NodePropagation", "SimilarEnds", "Training",
-           "TrainingCheckpoint", "Weighting", "WithinValence", "accuracy", "fit_nodes_with_noise", "fit_with_noise",
+__all__ = ["GCN", "GIN", "GINE", "Epoch", "KernelSVM", "LinkPropagation", "LinkVotes", "NodeGCN", "NodePropagation",
+           "Training", "TrainingCheckpoint", "Weighting", "accuracy", "fit_nodes_with_noise", "fit_with_noise",
            "graphlet_svm", "how_made", "load_weights", "nspd_svm", "save_weights", "train",
            "vertex_histogram_svm"]  # fmt: skip
 

@@ -14,7 +14,6 @@ from starcert.sampling.views import clean_copy
 if TYPE_CHECKING:
     from starcert.classifiers.torch import TorchClassifier
     from starcert.objects.binding import Problem
-    from starcert.objects.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
 
@@ -25,13 +24,10 @@ BLOCK = 64  # copies of a small graph that are drawn at once
 
 
 class TrainingCopies:
-    """Numbered copies of the graphs of a problem, drawn where the model is, with its noise or another one."""
+    """Numbered noisy copies of the graphs of a problem, drawn where the model is."""
 
-    def __init__(
-        self, base: TorchClassifier, problem: Problem, noise: Noise | None, seed: int, block: int = BLOCK
-    ) -> None:
-        self.problem = problem if noise is None else problem.under(noise)
-        self._base, self._seed, self._block = base, seed, block
+    def __init__(self, base: TorchClassifier, problem: Problem, seed: int, block: int = BLOCK) -> None:
+        self.problem, self._base, self._seed, self._block = problem, base, seed, block
         laws = [self.problem.noise[region] for region in self.problem.noise]
         self._unchanged = not any(law.change(value) for law in laws for value in range(law.alphabet))
         self._clean: dict[int, Inputs] = {}
@@ -46,15 +42,12 @@ class TrainingCopies:
         """The block that holds the copy of this number, and the place of the copy in it."""
         block, place = divmod(number, self._block)
         if graph not in self._drawn or self._drawn[graph][0] != block:
-            self._drawn[graph] = block, self._draw(graph, block)
+            sites = self.problem.sites[graph]
+            if graph not in self._samplers:
+                self._samplers[graph] = self._base.sampler(sites, self.problem.noise)
+            stream = WordStream.of_chunk(self._seed, sites.clean.key, "training", block)
+            self._drawn[graph] = block, self._samplers[graph].draw(stream, self._block)
         return self._drawn[graph][1], place
-
-    def _draw(self, graph: int, block: int) -> NoisyGraphs:
-        if graph not in self._samplers:
-            self._samplers[graph] = self._base.sampler(self.problem.sites[graph], self.problem.noise)
-        stream = WordStream.of_chunk(self._seed, self.problem.sites[graph].clean.key, "training", block)
-        copies: NoisyGraphs = self._samplers[graph].draw(stream, self._block)
-        return copies
 
     def copy(self, graph: int, number: int) -> Inputs:
         """What the module is given of one copy; made ready for its whole block at once, and without noise for all."""

@@ -39,7 +39,7 @@ _COMMENT_BYTES = len(_MARK) + 64
 _NO_COMMENT = b"\0\0"  # the last bytes of a zip archive are the length of its comment, and the comment
 
 _FORMAT = "starcert weights 2"
-_FORMAT_WITHOUT_DIGEST = "starcert weights 1"
+_CHECKPOINT_FORMAT = 2  # that of 0.2.0 holds epochs with other figures
 
 _DAMAGED = "its content and its digest do not agree"
 _WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
@@ -146,7 +146,7 @@ def how_made(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _read(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file holds as "weights" and "made": one of starcert's is whole, or was written before it had a digest."""
+    """What a file holds as "weights" and "made"; one of starcert's is whole."""
     try:
         found, has_digest = load_file(path)
         form = found.get("format") if isinstance(found, dict) else None
@@ -160,9 +160,9 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
         raise StarcertError(f"{os.fspath(path)}: is damaged: {error}. {advice}") from error
     except Exception as error:  # torch raises nearly anything on a file that is none of its own
         raise StarcertError(f"{os.fspath(path)}: is no file of weights. {_WRITERS}") from error
-    if form in (_FORMAT, _FORMAT_WITHOUT_DIGEST):
+    if form == _FORMAT:
         return {"weights": found["weights"], "made": found["made"]}
-    if isinstance(found, dict) and set(found) == {"settings", "weights"}:  # what `GCN.save` wrote at first
+    if isinstance(found, dict) and set(found) == {"settings", "weights"}:  # what `GCN.save` of 0.1.0 wrote
         return {"weights": found["weights"], "made": {"module": "GCN", "arguments": found["settings"]}}
     if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
         raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
@@ -180,7 +180,7 @@ class TrainingCheckpoint:
 
     def __init__(self, path: str | PathLike[str], made_from: Mapping[str, object]) -> None:
         self.path = path
-        self._made_from = {**made_from, "versions": versions()}
+        self._made_from = {**made_from, "format": _CHECKPOINT_FORMAT, "versions": versions()}
         self._state: dict[str, Any] | None = None
         self._saved = False
         self._has_warned = False

@@ -23,16 +23,14 @@ import torch
 from torch import Tensor
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
-from starcert.models.adversary import Candidates, answers_of_graphs, answers_of_nodes, defended_loss, in_copies
-from starcert.models.against import Against
-from starcert.models.copies import TrainingCopies, block_diagonal
-from starcert.models.dangers import DangerousCopies
+from starcert.models.copies import Inputs, TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
-from starcert.models.judging import VALIDATION_COPIES, Epoch, judge, loss_of, validation_copies, weigh
+from starcert.models.judging import Epoch, judge, loss_of, weigh
 from starcert.models.labels import read_classes, read_nodes, read_numbers
 from starcert.models.weighting import ClassWeights, Weighting
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all
+from starcert.objects.laws import real_number
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.views import clean_copy
@@ -42,7 +40,8 @@ from starcert.system.output import progress_bar
 Keep: TypeAlias = Literal["accuracy", "loss"]
 """By what the epoch is chosen whose weights are kept."""
 
-MAX_NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
+NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
+VALIDATION_COPIES = 8  # noisy copies of each validation object: the same ones in every epoch
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,7 @@ class Training:
     """How a training went."""
 
     best_epoch: int  # the epoch whose weights were kept
-    # their accuracy on (noisy) validation graphs, or the share of those with enough copies right (`Against.share`); 0
-    # where outputs are numbers
-    validation_accuracy: float
+    validation_accuracy: float  # their accuracy on noisy validation objects; 0 where outputs are numbers
     history: list[Epoch] = field(repr=False)  # every epoch after which validation objects were evaluated
     weighting: Weighting | None = None  # what each class counts, and why; None: all the same
 
@@ -63,15 +60,15 @@ def fit_with_noise(
     labels: npt.ArrayLike,
     *,
     validation: tuple[Sequence[Graph], npt.ArrayLike],
-    noise: Noise | None = None,
     epochs: int = 300,
+    copies: int = 1,
+    worst: float = 0.0,
     learning_rate: float = 1e-3,
     weight_decay: float = 1e-3,
     halve_every: int = 50,
     batch_size: int = 32,
     patience: int | None = None,
     class_weights: ClassWeights = "auto",
-    against: Against | None = None,
     keep: Keep = "accuracy",
     seed: int = 0,
     progress: bool | None = None,
@@ -85,8 +82,9 @@ def fit_with_noise(
         graphs: training graphs.
         labels: their classes, or numbers.
         validation: graphs and classes that decide which epoch's weights are kept.
-        noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many.
+        copies: noisy copies of each graph in a step.
+        worst: how much the copy of a graph with the largest loss counts beside the mean of all, from 0 to 1.
         learning_rate: of AdamW.
         weight_decay: of AdamW.
         halve_every: the learning rate is halved after every `halve_every` epochs.
@@ -94,16 +92,15 @@ def fit_with_noise(
         patience: training ends after this many epochs without a better version; None: never.
         class_weights: how much graphs of each class count, in losses and in the accuracy that decides: "balanced",
             "none", a number for each class, or "auto": balanced if a class has under 10% of them. See `Weighting`.
-        against: how to train for certificates, on top of the noise; None: a step sees one noisy copy of each graph.
         keep: which epoch is kept: by "accuracy" on validation graphs, and of equals by their loss; or by "loss" first.
         seed: of the order of graphs, of the noise and of dropout. The module's first weights come with the module.
         progress: whether to draw a progress bar; by default on a terminal only.
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "graph")
-    taught = TrainingCopies(base, smoothed.problem(graphs), noise, seed)
-    n_tested = validation_copies(against)
-    tested = TrainingCopies(base, smoothed.problem(validation[0]), noise, seed + 1, n_tested)
+    _check_copies(copies, worst)
+    taught = TrainingCopies(base, smoothed.problem(graphs), seed)
+    tested = TrainingCopies(base, smoothed.problem(validation[0]), seed + 1, VALIDATION_COPIES)
     read = read_numbers if base.values else read_classes
     classes = read(labels, len(taught), "labels", base.device)
     right = read(validation[1], len(tested), "validation", base.device)
@@ -111,49 +108,33 @@ def fit_with_noise(
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     rng, drawn = np.random.default_rng([seed, len(taught)]), 0
-    n_copies, directed = 1 if against is None else against.copies, any(graph.directed for graph in graphs)
-    parts: dict[str, TrainingPart] = {"optimizer": optimizer, "schedule": schedule}
-    attacked = None
-    if against is not None and against.dangerous:
-        attacked = DangerousCopies(base, taught.problem, classes.tolist(), against, seed + 2)
-        parts["dangerous"] = attacked
+
+    unseen = block_diagonal([tested.copy(i, number) for number in range(VALIDATION_COPIES) for i in range(len(tested))])
+
+    def outputs(inputs: Inputs, n_copies: int, n_graphs: int) -> Tensor:
+        """Those for copies of some graphs, shape (copies, graphs, outputs)."""
+        return base.logits_from(inputs, n_copies * n_graphs, 0).unflatten(0, (n_copies, n_graphs))
 
     def step(epoch: int) -> float:
         nonlocal drawn
         total = 0.0
         while drawn <= epoch:  # a continued training skips the orders of earlier epochs
             order, drawn = rng.permutation(len(taught)), drawn + 1
-        if attacked is not None and against is not None and epoch and epoch % against.every == 0:
-            attacked.choose(epoch)
+        numbers = range(epoch * copies, (epoch + 1) * copies)
         for part in np.array_split(order, max(1, -(-len(taught) // batch_size))):
-            numbers = range(epoch * n_copies, (epoch + 1) * n_copies)
-            copies = [taught.copy(i, number) for number in numbers for i in part]
-            if attacked is not None:
-                copies[len(part) : 2 * len(part)] = [attacked.copy(i, epoch) for i in part]
-            inputs = block_diagonal(copies)
-            if against is None:
-                loss = loss_of(base.logits_from(inputs, len(part), 0), classes[part], weights)
-            else:
-                answers = partial(answers_of_graphs, base, n_copies)
-                find = partial(Candidates.of_graphs, first=against.first_flipped * len(part), directed=directed)
-                key = (seed, epoch, int(part[0]))
-                loss = defended_loss(
-                    base, inputs, classes[part], against, answers, find, key, directed=directed, weights=weights
-                )
+            inputs = block_diagonal([taught.copy(i, number) for number in numbers for i in part])
+            loss = loss_of(outputs(inputs, copies, len(part)), classes[part], weights, worst)
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(taught)
 
-    unseen = block_diagonal([tested.copy(i, number) for number in range(n_tested) for i in range(len(tested))])
-
     def evaluate(epoch: int, loss: float) -> Epoch:
-        logits = base.logits_from(unseen, n_tested * len(tested), 0)
-        found = logits.view(n_tested, len(tested), logits.shape[1])
-        return judge(epoch, loss, found, right, None if against is None else against.share, weights)
+        found = outputs(unseen, VALIDATION_COPIES, len(tested))
+        return judge(epoch, loss, found, right, weights)
 
     return _best(
-        base, epochs, step, evaluate, parts, weighting, patience=patience, keep=keep, seed=seed, progress=progress,
-        checkpoint=checkpoint,
+        base, epochs, step, evaluate, {"optimizer": optimizer, "schedule": schedule}, weighting,
+        patience=patience, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
@@ -164,8 +145,6 @@ def train(
     *,
     validation: tuple[Sequence[Graph], npt.ArrayLike],
     smoothed: Any = None,  # noqa: ANN401
-    noise: Noise | None = None,
-    features: str = "x",
     epochs: int = 500,
     **settings: Any,  # noqa: ANN401
 ) -> Training:
@@ -173,28 +152,26 @@ def train(
 
     `model` is on the device where it is to be trained; its best version is left in it. `smoothed` is the
     `SmoothedClassifier` that it will serve, whatever its base: every epoch sees copies with its noise in its regions;
-    None: clean graphs. `features` are the node data that are x. All else is as in `fit_with_noise`.
+    None: clean graphs. x is the node data "x". All else is as in `fit_with_noise`.
     """
-    if noise is not None and smoothed is None:
-        raise InvalidParameterError("smoothed", "come with noise", None, "It says where the regions of the noise are.")
     bind = partial(bind_all, noise=Noise(all=0.0), regions=None) if smoothed is None else smoothed.problem
-    on_edges = SimpleNamespace(classifier=_on_edges(model, graphs, features), problem=bind)
-    return fit_with_noise(on_edges, graphs, labels, validation=validation, noise=noise, epochs=epochs, **settings)
+    on_edges = SimpleNamespace(classifier=_on_edges(model, graphs), problem=bind)
+    return fit_with_noise(on_edges, graphs, labels, validation=validation, epochs=epochs, **settings)
 
 
-def accuracy(model: torch.nn.Module, graphs: Sequence[Graph], labels: npt.ArrayLike, *, features: str = "x") -> float:
+def accuracy(model: torch.nn.Module, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:
     """The share of clean graphs that a trained module on `edge_index` answers right."""
-    base = _on_edges(model, graphs, features)
+    base = _on_edges(model, graphs)
     answers = [int(np.asarray(base.classify(_unchanged(graph)))[0]) for graph in graphs]
     return float(np.mean(answers == np.asarray(labels)))
 
 
-def _on_edges(model: torch.nn.Module, graphs: Sequence[Graph], features: str) -> TorchClassifier:
+def _on_edges(model: torch.nn.Module, graphs: Sequence[Graph]) -> TorchClassifier:
     """A classifier from the module, which is run once to see how many classes it has."""
     if len(graphs) == 0:
         raise InvalidParameterError("graphs", "be one graph or more", "none")
-    columns = from_pyg(model, n_classes=2, features=features).raw(_unchanged(graphs[0])).shape[-1]
-    return from_pyg(model, n_classes=max(2, columns), features=features)
+    columns = from_pyg(model, n_classes=2).raw(_unchanged(graphs[0])).shape[-1]
+    return from_pyg(model, n_classes=max(2, columns))
 
 
 def _unchanged(graph: Graph) -> NoisyGraphs:
@@ -210,15 +187,14 @@ def fit_nodes_with_noise(
     *,
     train: npt.ArrayLike,
     validation: npt.ArrayLike,
-    noise: Noise | None = None,
     epochs: int = 1000,
     copies: int = 1,
+    worst: float = 0.0,
     learning_rate: float = 1e-2,
     weight_decay: float = 5e-4,
     validate_every: int = 10,
     patience: int | None = None,
     class_weights: ClassWeights = "auto",
-    against: Against | None = None,
     keep: Keep = "accuracy",
     seed: int = 0,
     progress: bool | None = None,
@@ -233,15 +209,14 @@ def fit_nodes_with_noise(
         labels: the classes of all its nodes; those of nodes in neither set are not used.
         train: the nodes to learn from: their indices, or a truth value for each node.
         validation: the nodes that decide which epoch's weights are kept, likewise.
-        noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many at most, one step each.
-        copies: noisy copies in a step; with `against`, those that it says.
+        copies: noisy copies of the graph in a step.
+        worst: how much the copy in which a node has its largest loss counts beside the mean of all, from 0 to 1.
         learning_rate: of Adam.
         weight_decay: of Adam.
         validate_every: the validation nodes are evaluated every `validate_every` epochs.
         patience: training ends after this many epochs without a better version; None: never.
         class_weights: how much nodes of each class count, as in `fit_with_noise`.
-        against: how to train for certificates, on top of the noise. Only the nodes of `train` are looked at.
         keep: which epoch is kept: by "accuracy" on validation nodes, and of equals by their loss; or by "loss" first,
             which is steadier where they are few.
         seed: of the noise and of dropout. The module's first weights come with the module.
@@ -249,49 +224,40 @@ def fit_nodes_with_noise(
         checkpoint: where the state is kept every few seconds; training continues from one of the same training.
     """
     base = _trainable(smoothed, "nodes")
-    if against is not None and against.dangerous:
-        raise InvalidParameterError("dangerous", "be 0 where nodes are classified", against.dangerous, "Use flips.")
-    copies = whole_number("copies", copies, 1, MAX_NODE_COPIES) if against is None else against.copies
-    n_tested = validation_copies(against)
+    _check_copies(copies, worst)
     problem = smoothed.problem([graph])
-    taught = TrainingCopies(base, problem, noise, seed, copies * (MAX_NODE_COPIES // copies))
-    tested = TrainingCopies(base, problem, noise, seed + 1, VALIDATION_COPIES)
+    taught = TrainingCopies(base, problem, seed, copies * max(1, NODE_COPIES // copies))
+    tested = TrainingCopies(base, problem, seed + 1, VALIDATION_COPIES)
     classes = (read_numbers if base.values else read_classes)(labels, graph.n_nodes, "labels", base.device)
     learned = read_nodes(train, graph.n_nodes, "train", base.device)
     deciding = read_nodes(validation, graph.n_nodes, "validation", base.device)
     weighting, weights = weigh(base, class_weights, classes[learned])
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
-    def logits(drawn: TrainingCopies, number: int, count: int, nodes: Tensor) -> Tensor:
+    def outputs(drawn: TrainingCopies, number: int, count: int, nodes: Tensor) -> Tensor:
+        """Those for some nodes of copies, shape (copies, nodes, outputs)."""
         block, place = drawn.block(0, number)
-        inputs = base.inputs(block[place : place + count])
-        return base.logits_from(inputs, count, graph.n_nodes)[:, nodes].flatten(0, 1)
+        return base.logits_from(base.inputs(block[place : place + count]), count, graph.n_nodes)[:, nodes]
 
     def step(epoch: int) -> float:
-        if against is not None:
-            block, place = taught.block(0, copies * epoch)
-            inputs = base.inputs(block[place : place + copies])
-            answers = partial(answers_of_nodes, base, copies, learned)
-            find = partial(
-                Candidates.at_nodes, nodes=in_copies(learned, copies, graph.n_nodes), directed=graph.directed
-            )
-            wanted, key = classes[learned], (seed, epoch)
-            loss = defended_loss(
-                base, inputs, wanted, against, answers, find, key, directed=graph.directed, weights=weights
-            )
-            return _descend(optimizer, loss)
-        found = logits(taught, copies * epoch, copies, learned)
-        return _descend(optimizer, loss_of(found, classes[learned].repeat(copies), weights))
+        found = outputs(taught, copies * epoch, copies, learned)
+        return _descend(optimizer, loss_of(found, classes[learned], weights, worst))
 
     def evaluate(epoch: int, loss: float) -> Epoch:
-        found = torch.stack([logits(tested, number, 1, deciding) for number in range(n_tested)])
-        return judge(epoch, loss, found, classes[deciding], None if against is None else against.share, weights)
+        found = torch.cat([outputs(tested, number, 1, deciding) for number in range(VALIDATION_COPIES)])
+        return judge(epoch, loss, found, classes[deciding], weights)
 
     return _best(
         base, epochs, step, evaluate, {"optimizer": optimizer}, weighting,
         every=whole_number("validate_every", validate_every, 1), patience=patience,
         keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
+
+
+def _check_copies(copies: int, worst: float) -> None:
+    whole_number("copies", copies, 1)
+    if not 0 <= real_number(worst) <= 1:
+        raise InvalidParameterError("worst", "be a number from 0 to 1", worst)
 
 
 def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
@@ -357,7 +323,7 @@ def _best(
     chosen = next((each for each in history if each.number == best_epoch), history[0])
     if chosen.only is not None:
         warnings.warn(chosen.one_answer(base.class_names), StarcertWarning, stacklevel=3)
-    return Training(best_epoch, chosen.right, history, weighting)
+    return Training(best_epoch, chosen.accuracy, history, weighting)
 
 
 @contextmanager

@@ -10,35 +10,24 @@ from torch import Tensor
 from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier
-from starcert.models.adversary import losses_of
-from starcert.models.against import Against
 from starcert.models.weighting import ClassWeights, Weighting
 from starcert.system.errors import InvalidParameterError
-
-VALIDATION_COPIES = 8  # noisy copies of each validation graph: the same ones in every epoch
-SHARE_COPIES = 32  # the same where the share of right copies of each graph counts
 
 
 class Epoch(NamedTuple):
     """An epoch after which the validation objects were evaluated.
 
     Example:
-        >>> Epoch(3, 0.4, 0.5, accuracy=0.9, certified=0.75, score=0.75, only=None).right
-        0.75
+        >>> Epoch(3, 0.4, 0.5, accuracy=0.9, score=0.75, only=None).accuracy
+        0.9
     """
 
     number: int  # from 0
     loss: float  # of the training objects
     validation_loss: float
     accuracy: float  # the share of noisy copies of validation objects that are right; 0 where outputs are numbers
-    certified: float | None  # the share of validation objects with enough right copies (`Against.share`)
-    score: float  # by what it is kept: `certified`, or else `accuracy` with each object counted by its class's weight
+    score: float  # the same with each object counted by the weight of its class: by this the epoch is kept
     only: int | None  # the class that all copies are answered, though validation objects have several
-
-    @property
-    def right(self) -> float:
-        """The share that a reader looks at: of objects with enough right copies, or else of right copies."""
-        return self.accuracy if self.certified is None else self.certified
 
     def one_answer(self, names: Sequence[str] | None) -> str:
         """What it means that all copies are answered alike."""
@@ -63,38 +52,43 @@ def weigh(base: TorchClassifier, given: ClassWeights, classes: Tensor) -> tuple[
     return weighting, torch.tensor(weighting.weights, device=classes.device, dtype=torch.get_default_dtype())
 
 
-def validation_copies(against: Against | None) -> int:
-    """How many noisy copies of each validation object there are: more where it is their share that counts."""
-    return VALIDATION_COPIES if against is None or against.share is None else SHARE_COPIES
-
-
-def judge(
-    number: int, loss: float, found: Tensor, wanted: Tensor, share: float | None, weights: Tensor | None
-) -> Epoch:
+def judge(number: int, loss: float, found: Tensor, wanted: Tensor, weights: Tensor | None) -> Epoch:
     """An epoch by the outputs for copies of validation objects, shape (copies, objects, outputs)."""
-    truth = wanted.expand(len(found), -1)
-    validation_loss = loss_of(found.flatten(0, 1), truth.flatten(), weights).item()
+    validation_loss = loss_of(found, wanted, weights).item()
     if wanted.is_floating_point():
-        return Epoch(number, loss, validation_loss, 0.0, None, 0.0, None)
+        return Epoch(number, loss, validation_loss, accuracy=0.0, score=0.0, only=None)
     answers = found.argmax(dim=-1)
-    right = (answers == truth).double()
-    certified = None if share is None else (right.mean(dim=0) > share).double().mean().item()
-    accuracy = right.mean().item()
-    weighted = accuracy
+    right = (answers == wanted).double()
+    score = accuracy = right.mean().item()
     if weights is not None:
         of_objects = weights.double()[wanted]
         mean = max(of_objects.mean().item(), torch.finfo(torch.double).tiny)  # not 1: validation has other shares
-        validation_loss, weighted = validation_loss / mean, (right * of_objects).mean().item() / mean
-    score = weighted if certified is None else certified
+        validation_loss, score = validation_loss / mean, (right * of_objects).mean().item() / mean
     one = bool((answers == answers[0, 0]).all()) and bool((wanted != wanted[0]).any())
     only = int(answers[0, 0]) if one else None
-    return Epoch(number, loss, validation_loss, accuracy, certified, score, only)
+    return Epoch(number, loss, validation_loss, accuracy, score, only)
 
 
-def loss_of(found: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:
-    """The mean cross entropy of classes, each times the weight of its class, or the mean squared error of numbers."""
-    if weights is not None:
-        return losses_of(found, wanted, weights).mean()
+def loss_of(found: Tensor, wanted: Tensor, weights: Tensor | None, worst: float = 0.0) -> Tensor:
+    """(1 − worst) · mean + worst · largest of the losses of the copies of an object, in the mean over objects.
+
+    Args:
+        found: the outputs for copies of objects, shape (copies, objects, outputs).
+        wanted: the class, or number, of each object.
+        weights: what the loss of an object of each class is multiplied by.
+        worst: how much the copy with the largest loss counts, from 0 to 1.
+    """
+    rows, truth = found.flatten(0, 1), wanted.repeat(len(found))
+    losses = _losses(rows, truth, weights, "none")
+    # With weights, torch's own mean divides by the weights of the batch.
+    mean = _losses(rows, truth, None, "mean") if weights is None else losses.mean()
+    if not worst:
+        return mean
+    return (1 - worst) * mean + worst * losses.view(len(found), -1).amax(dim=0).mean()
+
+
+def _losses(found: Tensor, wanted: Tensor, weights: Tensor | None, reduction: str) -> Tensor:
+    """The cross entropy of classes, times the weight of the class, or the squared error of numbers."""
     if wanted.is_floating_point():
-        return functional.mse_loss(found[:, 0], wanted)
-    return functional.cross_entropy(found, wanted)
+        return functional.mse_loss(found[:, 0], wanted, reduction=reduction)
+    return functional.cross_entropy(found, wanted, weight=weights, reduction=reduction)

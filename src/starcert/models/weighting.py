@@ -25,7 +25,7 @@ class Weighting:
 
     Balanced, every class counts the same: an object of class c counts n / (k · n_c), where n_c of all n training
     objects are of class c, and k classes occur. The validation losses and accuracies that decide which epoch is kept
-    are weighted likewise; a share of certified objects (`Against.share`) is not.
+    are weighted likewise.
 
     Example:
         >>> Weighting.of("auto", [0] * 19 + [1], n_classes=2, names=("common", "rare"))

@@ -16,7 +16,6 @@ _SERIES = (
     ("loss", "loss", "training loss"),
     ("loss", "validation_loss", "validation loss"),
     ("share", "accuracy", "accuracy of noisy copies"),
-    ("share", "certified", "certified accuracy, estimated"),
     ("share", "score", "the same, with class weights"),
 )
 """For each line: the plot, the field of `Epoch`, its name. A line is drawn where the training has its figures."""
@@ -52,13 +51,11 @@ def write_training_page(
     """
     epochs = [models.Epoch(*each) for each in made["history"]]
     kept = next((each for each in epochs if each.number == made["best_epoch"]), epochs[0])
-    share = None if kept.certified is None else made["settings"]["against"]["share"]
-    right = "of noisy copies are right" if share is None else f"of objects have more than {share:.1%} of copies right"
     lines = []
     for plot, field, name in _SERIES:
         points = [(each.number + 1, getattr(each, field)) for each in epochs]
         drawn = [(x, y) for x, y in points if y is not None and math.isfinite(y)]
-        if drawn and (field != "score" or (weighting is not None and share is None)):
+        if drawn and (field != "score" or weighting is not None):
             lines.append({"plot": plot, "name": name, "x": [x for x, _ in drawn], "y": [y for _, y in drawn]})
     notices = []
     if kept.only is not None:
@@ -68,7 +65,7 @@ def write_training_page(
     content: dict[str, object] = {
         "numbers": [
             KeyFigure(f"{kept.number + 1:,}", f"the kept epoch, of {epochs[-1].number + 1:,}", "kept"),
-            KeyFigure(f"{kept.right:.1%}", f"{right}, on the validation part", "right"),
+            KeyFigure(f"{kept.accuracy:.1%}", "of noisy copies are right, on the validation part", "right"),
             KeyFigure(f"{majority:.1%}", "majority class", "majority"),
         ],
         "notices": notices,
@@ -77,8 +74,7 @@ def write_training_page(
         "noise": made["noise"],
         "epochs": epochs,
         "kept": kept,
-        "certified": share,
-        "weighted": weighting is not None and share is None,
+        "weighted": weighting is not None,
         "origin": [
             {"Settings": [(name, str(value)) for name, value in made["settings"].items()]},
             {"Versions": [(name, str(value)) for name, value in made["versions"].items()]},

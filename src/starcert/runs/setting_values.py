@@ -301,16 +301,6 @@ def parse_spare_node(text: str, option: str) -> dict[str, object]:
     return {key: int(value) if re.fullmatch(r"-?\d{1,18}", value) else value for key, value in items.items()}
 
 
-def parse_numbers(text: str, option: str) -> dict[str, object]:
-    """Numbers by name, from NAME=NUMBER, separated by commas; whole numbers as such."""
-    form = "be NAME=NUMBER, separated by commas, such as copies=4,worst=0.5"
-    items = parse_items(text, option, form)
-    try:
-        return {key: int(value) if value.isdecimal() else float(value) for key, value in items.items()}
-    except ValueError:
-        raise InvalidParameterError(option, form, text) from None
-
-
 def as_device(value: object, base: Path, name: str) -> str:
     """A device of torch."""
     text = as_text(value, base, name)

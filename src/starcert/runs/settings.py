@@ -224,7 +224,6 @@ class RunSettings(ExactSettings, DataSettings):
         shown="none: all that can be flipped",
         metavar="NAME:NUMBER",
         sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
-        in_training=True,
     )
     spare_node: dict[str, object] | None = setting(
         checks.must('be a table: [spare_node], and below it lines such as element = "C"', checks.is_table, dict),

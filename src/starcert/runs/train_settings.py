@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any, Self
 
-from starcert.models.against import Against
 from starcert.models.weighting import ClassWeights, check_class_weights
+from starcert.objects.laws import real_number
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Setting, declared, setting
 from starcert.system.errors import InvalidParameterError
@@ -27,6 +27,12 @@ class TrainSettings:
     )
     weight_decay: float = setting(checks.as_rate, "That of AdamW, or of Adam.", default=0.001)
     batch_size: int | None = setting(checks.whole(1, 10**9), "Graphs in a step.", default=32)
+    copies: int = setting(checks.whole(1, 10**6), "Noisy copies of each graph in a step.", default=1)
+    worst: float = setting(
+        checks.must("be a number from 0 to 1", lambda value: 0 <= real_number(value) <= 1, float),
+        "How much the copy of a graph with the largest loss counts beside the mean of all copies, from 0 to 1.",
+        default=0.0,
+    )
     patience: int | None = setting(
         checks.whole(1, 10**9),
         "Training ends after this many epochs without a better one on the validation part.",
@@ -40,18 +46,6 @@ class TrainSettings:
         default="auto",
         parse=lambda text, _option: _numbers_or_word(text),
         metavar="auto|balanced|none|NUMBER,…",
-    )
-    against: dict[str, float] | None = setting(
-        lambda value, _base, _name: {key: each for key, each in asdict(Against.of(value)).items() if each is not None},
-        "Train for certificates: copies (noisy copies of a graph in a step), worst (how much the one with the largest "
-        "loss counts, from 0 to 1), flips (edges flipped in each on top of the noise), dangerous (flips, at most, of "
-        "the attack on each graph that evidence finds most dangerous: one copy is of the attacked graph), every "
-        "(epochs after which it is looked for again), votes (noisy copies that are weighed for it), consistency (how "
-        "much it counts that copies are answered alike), share (of right copies that a validation graph needs to "
-        "count; by default what --threat takes, where it counts flips). For example copies=4,worst=0.5,flips=1.",
-        parse=checks.parse_numbers,
-        metavar="NAME=NUMBER,…",
-        shown="noise alone",
     )
     seed: int = setting(
         checks.whole(0, 2**63 - 1),

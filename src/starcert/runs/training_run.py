@@ -16,15 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from starcert import models  # which imports torch only where one of them is used
-from starcert.certificates.slack import slack
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
-from starcert.math.frontier import levels_of
-from starcert.models.against import Against
 from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
-from starcert.objects.noise import Noise
 from starcert.pages.training_page import write_training_page
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
@@ -39,7 +35,8 @@ from starcert.system.processes import one_thread
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
 """The node data for the nodes that are learned from, and for those that decide."""
 
-_ONLY_IF_CHOSEN = ("against", "patience", "class_weights")  # settings that weights record only where they matter
+_SINCE_ADDED = {"copies": 1, "worst": 0.0, "patience": None}
+"""Defaults of settings that weights record only where they are chosen: older weights have none of them."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,8 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
         with own_generator(settings.seed, device):  # the first weights follow from the seed
             model = call_model(run.model, inputs.offered(device, run.noise))
         smoothed = _untrained(model, run, inputs)
-        lesson = (_nodes_lesson if of_nodes else _graphs_lesson)(inputs, smoothed)
+        lesson, how = (_nodes_lesson if of_nodes else _graphs_lesson)(inputs, smoothed), asdict(settings)
+        class_weights = how.pop("class_weights")
         # All that weights are made from, except versions: the same story gives the same weights.
         regions = run.regions.digest if isinstance(run.regions, Reference) else ""
         story = {
@@ -126,21 +124,14 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
             "data": lesson.content,
             "noise": repr(run.noise),
             "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
-            **{key: value for key, value in asdict(settings).items() if key not in _ONLY_IF_CHOSEN},
+            **{key: value for key, value in how.items() if key not in _SINCE_ADDED or value != _SINCE_ADDED[key]},
         }
-        against = _against(run, settings, smoothed.problem(inputs.everything.graphs[:1]).noise)
-        if against is not None:
-            story["against"] = asdict(against)
-        if settings.patience is not None:
-            story["patience"] = settings.patience
         n_classes, names = smoothed.classifier.n_classes, lesson.class_names
-        weighting = Weighting.of(settings.class_weights, lesson.taught, n_classes=n_classes, names=names)
+        weighting = Weighting.of(class_weights, lesson.taught, n_classes=n_classes, names=names)
         if weighting is not None:
             story["class_weights"] = list(weighting.weights)
-        majority, page = (
-            max(Counter(lesson.truth).values()) / len(lesson.truth),
-            weights.with_name(f"{weights.name}.html"),
-        )
+        majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
+        page = weights.with_name(f"{weights.name}.html")
         if weights.exists():
             made = models.how_made(weights)
             _check_made(weights, made.get("settings"), story, again=again)
@@ -149,8 +140,8 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
                 return _with_page(found)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
-        how = {key: value for key, value in asdict(settings).items() if value is not None and key != "against"}
-        training = lesson.fit(**how, against=against, checkpoint=state)
+        given = {key: value for key, value in how.items() if value is not None}
+        training = lesson.fit(**given, class_weights=class_weights, checkpoint=state)
     models.save_weights(smoothed, weights, training, settings=story)
     state.remove()
     made, seconds = models.how_made(weights), time.monotonic() - begun
@@ -158,8 +149,9 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
 
 
 def _with_page(outcome: TrainedRun) -> TrainedRun:
-    """Writes the page of a training, unless it shows one from before, or weights from before the epochs were kept."""
-    if "history" in outcome.made and (outcome.seconds is not None or not outcome.page.exists()):
+    """Writes the page of a training, or one that is missing; weights of 0.2.0 hold epochs with other figures."""
+    history = outcome.made.get("history", [()])
+    if len(history[0]) == len(models.Epoch._fields) and (outcome.seconds is not None or not outcome.page.exists()):
         write_training_page(
             outcome.page, outcome.made, what=outcome.what, majority=outcome.majority, weighting=outcome.weighting,
             class_names=outcome.class_names,
@@ -167,30 +159,13 @@ def _with_page(outcome: TrainedRun) -> TrainedRun:
     return outcome
 
 
-def _against(run: RunSettings, settings: TrainSettings, noise: Noise) -> Against | None:
-    """What to train against; the share of right copies follows from the threat, where that counts flips."""
-    if settings.against is None:
-        return None
-    found = Against.of(settings.against)
-    if found.share is not None or run.threat is None or not run.threat.by_radius:
-        return found
-    limits, flips = run.threat.limits(noise), run.threat.flips
-    box = limits or (flips or 0,) * len(noise.axes)
-    levels = [box] if flips is None else levels_of(min(flips, sum(box)), box)
-    least = min(slack(noise, level) for level in levels)
-    if least <= 0:
-        hint = "Give more noise, or training a share of its own: --against share=0.9."
-        raise InvalidParameterError("threat", "be one that can be certified by votes that agree", run.threat, hint)
-    return replace(found, share=1 - least)
-
-
 def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[str, object], *, again: bool) -> None:
     """Refuses to replace weights that starcert has not written, and to take those that were trained otherwise."""
     if not before:
         raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
-    changed = [key for key, now in story.items() if before.get(key) != now]
+    changed = [key for key in {**before, **story} if before.get(key) != story.get(key)]
     if changed and not again:
-        found = "; ".join(f"{key}: there {before.get(key)}, now {story[key]}" for key in changed)
+        found = "; ".join(f"{key}: there {before.get(key)}, now {story.get(key)}" for key in changed)
         problem = f"holds weights that were trained otherwise ({found})"
         raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
 
