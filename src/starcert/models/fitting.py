@@ -113,7 +113,7 @@ def fit_with_noise(
 
     def outputs(inputs: Inputs, n_copies: int, n_graphs: int) -> Tensor:
         """Those for copies of some graphs, shape (copies, graphs, outputs)."""
-        return base.logits_from(inputs, n_copies * n_graphs, 0).unflatten(0, (n_copies, n_graphs))
+        return base.logits_from(inputs, n_copies * n_graphs, 0).view(n_copies, n_graphs, -1)
 
     def step(epoch: int) -> float:
         nonlocal drawn

@@ -1,6 +1,6 @@
 """How `starcert train` trains a module: each setting is declared once, as a field, as those of a run are."""
 
-# ruff: noqa: RUF009  (a setting is a field)
+
 
 from __future__ import annotations
 
