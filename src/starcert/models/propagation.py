@@ -87,13 +87,13 @@ class NodePropagation(nn.Module):
         hidden = self.first(self.dropout(x.to(self.first.bias.dtype))).relu()  # bits may come as such
         return self.second(self.dropout(hidden))  # type: ignore[no-any-return]
 
-    def for_votes(self, attribute: str = "x") -> dict[str, Any]:
+    def for_votes(self) -> dict[str, Any]:
         """What `from_pyg` gets in place of model and features to vote: `from_pyg(**model.for_votes(), …)`.
 
         The answers are the same. Those from the features are computed once, where features are the same in all noisy
         copies, and each copy passes them on.
         """
-        return {"model": _Passing(self), "features": _Answers(self, attribute)}
+        return {"model": _Passing(self), "features": _Answers(self)}
 
     def propagate(self, answers: Tensor, edge_index: Tensor) -> Tensor:
         """The answers after they were passed on."""
@@ -130,13 +130,12 @@ class _Passing(nn.Module):
 
 @dataclass(frozen=True)
 class _Answers:
-    """The answers of a network from the features of a graph."""
+    """The answers of a network from the features x of a graph."""
 
     network: NodePropagation
-    attribute: str
 
     def __call__(self, graph: Graph) -> Tensor:
         weights = self.network.first.weight
         with torch.no_grad():
-            x = torch.tensor(np.asarray(graph.node_data[self.attribute]), dtype=weights.dtype, device=weights.device)
+            x = torch.tensor(np.asarray(graph.node_data["x"]), dtype=weights.dtype, device=weights.device)
             return self.network.eval().answers(x)

@@ -1,7 +1,5 @@
 """How `starcert train` trains a module: each setting is declared once, as a field, as those of a run are."""
 
-
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -123,11 +123,6 @@ class TorchClassifier(ModuleClassifier):
     def _numbers(self, frame: NodeFrame) -> int:
         return LAYER_WIDTH * frame.n_nodes
 
-    @property
-    def takes_edge_weight(self) -> bool:
-        """Whether the module is called with weights of edges, if there are any."""
-        return "edge_weight" in self._calling.needed
-
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns show how many classes it knows."""
         with torch.inference_mode():
