@@ -220,8 +220,13 @@ def test_a_damaged_file_counts_as_none_and_is_named(tmp_path):
         assert files.TrainingCheckpoint(path, STORY).restore(parts(), CPU) is None
 
 
-def test_that_of_another_training_counts_as_none(tmp_path):
+def test_that_of_another_training_or_version_counts_as_none(tmp_path, monkeypatch):
     path = tmp_path / "model.pt.partial"
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_CHECKPOINT_FORMAT", 1)
+        saved(path, parts())
+    assert files.TrainingCheckpoint(path, STORY).restore(parts(), CPU) is None
+    path.unlink()
     saved(path, parts())
     wider, before = parts(width=4), content(parts(width=4))
     assert files.TrainingCheckpoint(path, STORY).restore(wider, CPU) is None

@@ -172,7 +172,6 @@ def test_patience_ends_it():
         validation=[0],
         epochs=500,
         patience=5,
-        validate_every=1,
         learning_rate=1e-9,
     )
     assert len(report.history) < 500
@@ -185,7 +184,7 @@ def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     for seed in (1, 1, 2):
         smoothed = node_gcn()
         sc.models.fit_nodes_with_noise(
-            smoothed, graph, labels, train=range(30), validation=range(30, 60), epochs=3, seed=seed, validate_every=1
+            smoothed, graph, labels, train=range(30), validation=range(30, 60), epochs=3, seed=seed
         )
         weights.append(torch.cat([each.detach().flatten() for each in smoothed.classifier.model.parameters()]))
     assert torch.equal(weights[0], weights[1])

@@ -146,7 +146,7 @@ def test_nodes_are_weighted_by_those_that_are_learned_from():
         torch.manual_seed(0)
         base = sc.classifiers.from_pyg(sc.models.NodeGCN(2, 2, hidden=4), n_classes=2, targets="nodes")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.001))
-    how = {"validation": range(0, 48, 2), "epochs": 1, "validate_every": 1}
+    how = {"validation": range(0, 48, 2), "epochs": 1}
     rarely = sc.models.fit_nodes_with_noise(smoothed, graph, labels, train=range(48), **how)
     assert rarely.weighting.reason == "class 1 has 8.3% of the training objects, under 10%"
     often = sc.models.fit_nodes_with_noise(smoothed, graph, labels, train=range(40, 48), **how)

@@ -41,6 +41,7 @@ Keep: TypeAlias = Literal["accuracy", "loss"]
 """By what the epoch is chosen whose weights are kept."""
 
 NODE_COPIES = 8  # noisy copies of a graph whose nodes are classified that are drawn at once
+NODES_EVERY = 10  # epochs after which validation nodes are evaluated; graphs are after every epoch
 VALIDATION_COPIES = 8  # noisy copies of each validation object: the same ones in every epoch
 
 
@@ -192,7 +193,6 @@ def fit_nodes_with_noise(
     worst: float = 0.0,
     learning_rate: float = 1e-2,
     weight_decay: float = 5e-4,
-    validate_every: int = 10,
     patience: int | None = None,
     class_weights: ClassWeights = "auto",
     keep: Keep = "accuracy",
@@ -214,7 +214,6 @@ def fit_nodes_with_noise(
         worst: how much the copy in which a node has its largest loss counts beside the mean of all, from 0 to 1.
         learning_rate: of Adam.
         weight_decay: of Adam.
-        validate_every: the validation nodes are evaluated every `validate_every` epochs.
         patience: training ends after this many epochs without a better version; None: never.
         class_weights: how much nodes of each class count, as in `fit_with_noise`.
         keep: which epoch is kept: by "accuracy" on validation nodes, and of equals by their loss; or by "loss" first,
@@ -248,9 +247,8 @@ def fit_nodes_with_noise(
         return judge(epoch, loss, found, classes[deciding], weights)
 
     return _best(
-        base, epochs, step, evaluate, {"optimizer": optimizer}, weighting,
-        every=whole_number("validate_every", validate_every, 1), patience=patience,
-        keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
+        base, epochs, step, evaluate, {"optimizer": optimizer}, weighting, every=NODES_EVERY,
+        patience=patience, keep=keep, seed=seed, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
