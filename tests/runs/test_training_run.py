@@ -322,7 +322,7 @@ def test_the_worst_of_several_copies_is_recorded_with_the_weights(tmp_path):
     made = trained(file, again=True, copies=3, worst=0.5).made["settings"]
     assert made == plain | {"copies": 3, "worst": 0.5}
     assert trained(file, copies=3, worst=0.5).seconds is None
-    with pytest.raises(StarcertError, match=r"otherwise \(copies: there 3, now None; worst: there 0.5, now None\)"):
+    with pytest.raises(StarcertError, match=r"otherwise \(copies: there 3, now 1; worst: there 0.5, now 0.0\)"):
         trained(file)
     for wrong in ("worst = 2", "worst = true"):
         file.write_text(f"[train]\n{wrong}\n")

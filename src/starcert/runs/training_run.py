@@ -163,9 +163,10 @@ def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[
     """Refuses to replace weights that starcert has not written, and to take those that were trained otherwise."""
     if not before:
         raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
-    changed = [key for key in {**before, **story} if before.get(key) != story.get(key)]
+    there, now = {**_SINCE_ADDED, **before}, {**_SINCE_ADDED, **story}
+    changed = [key for key in {**there, **now} if there.get(key) != now.get(key)]
     if changed and not again:
-        found = "; ".join(f"{key}: there {before.get(key)}, now {story.get(key)}" for key in changed)
+        found = "; ".join(f"{key}: there {there.get(key)}, now {now.get(key)}" for key in changed)
         problem = f"holds weights that were trained otherwise ({found})"
         raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
 
