@@ -79,12 +79,10 @@ def loss_of(found: Tensor, wanted: Tensor, weights: Tensor | None, worst: float 
         worst: how much the copy with the largest loss counts, from 0 to 1.
     """
     rows, truth = found.flatten(0, 1), wanted.repeat(len(found))
+    if not worst and weights is None:
+        return _losses(rows, truth, None, "mean")  # with weights, torch's own mean divides by those of the batch
     losses = _losses(rows, truth, weights, "none")
-    # With weights, torch's own mean divides by the weights of the batch.
-    mean = _losses(rows, truth, None, "mean") if weights is None else losses.mean()
-    if not worst:
-        return mean
-    return (1 - worst) * mean + worst * losses.view(len(found), -1).amax(dim=0).mean()
+    return (1 - worst) * losses.mean() + worst * losses.view(len(found), -1).amax(dim=0).mean()
 
 
 def _losses(found: Tensor, wanted: Tensor, weights: Tensor | None, reduction: str) -> Tensor:
