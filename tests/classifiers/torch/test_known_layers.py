@@ -135,15 +135,6 @@ def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, mad
     check(module, clean, made, 2)
 
 
-@pytest.mark.parametrize("layer", ["gcn", "sage", "own gcn", "own gin"])
-def test_copies_of_several_graphs_in_one_batch(layer, made):
-    classifier = from_pyg(Net(layer).double(), n_classes=3)
-    batches = [copies(graph(5)), copies(graph(11), 3), copies(graph(7, directed=True))]
-    for batch, found in zip(batches, classifier.scored_each(batches), strict=True):
-        np.testing.assert_allclose(found.numbers, as_written(classifier, batch))
-    assert made == [2]
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_matrices_are_those_of_pyg_to_the_bit(dtype):
     edge_index = torch.tensor([[0, 1, 2, 0, 3, 4, 2], [1, 0, 0, 2, 1, 1, 4]])
