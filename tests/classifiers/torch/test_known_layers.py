@@ -8,12 +8,11 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from device_worlds import DEVICES
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import starcert as sc
-from starcert.classifiers import from_dense, from_pyg
+from starcert.classifiers import from_pyg
 from starcert.classifiers.identity import global_hooks, identity
 from starcert.classifiers.torch import known_layers, layers
 from starcert.classifiers.torch.known_layers import DrawnEdges, is_known
@@ -259,56 +258,16 @@ def by_numpy(tensor, new):
     tensor.numpy()[...] = new.numpy()
 
 
-def by_dlpack(tensor, new):
-    torch.from_dlpack(tensor.__dlpack__()).copy_(new)
-
-
-def by_out(tensor, new):
-    torch.max(new.unsqueeze(0), dim=0, out=(tensor, torch.empty_like(tensor, dtype=torch.int64)))
-
-
 def by_data(tensor, new):
     tensor.data = new
-
-
-def by_foreach(tensor, new):
-    torch._foreach_copy_([tensor], [new])
-
-
-def by_overload(tensor, new):
-    torch.ops.aten.mul_.Tensor(tensor, torch.zeros_like(tensor))
-    torch.ops.aten.add_.Tensor(tensor, new)
-
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-
-    @torch.jit.script
-    def scripted(tensor: torch.Tensor, new: torch.Tensor):
-        tensor.copy_(new)
-
-
-@torch.library.custom_op("starcert_tests::overwrite", mutates_args=["tensor"])
-def custom(tensor: torch.Tensor, new: torch.Tensor) -> None:
-    tensor.copy_(new)
 
 
 def by_swapping(tensor, new):
     torch.utils.swap_tensors(tensor, new)
 
 
-WRITES = {
-    "numpy": by_numpy,
-    "dlpack": by_dlpack,
-    "out": by_out,
-    "data": by_data,
-    "foreach": by_foreach,
-    "overload": by_overload,
-    "scripted": scripted,
-    "custom": custom,
-    "swapped": by_swapping,
-}
-"""Nine ways of writing into a tensor that who watches functions of torch may miss."""
+WRITES = {"numpy": by_numpy, "data": by_data, "swapped": by_swapping}
+"""Ways of writing into a tensor that who watches functions of torch may miss."""
 
 
 class Overwrites(Net):
@@ -331,7 +290,7 @@ class Overwrites(Net):
 
 @pytest.mark.parametrize("what", ["rows", "edges"])
 @pytest.mark.parametrize("way", WRITES)
-def test_nine_ways_to_overwrite(way, what, made):
+def test_edges_that_are_overwritten(way, what, made):
     check(Overwrites(way, what), graph(), made, 1 if what == "edges" else 2)
 
 
@@ -672,45 +631,3 @@ def test_votes_are_those_of_the_plain_way(layer, monkeypatch):
     monkeypatch.setattr("starcert.classifiers.torch.graphs.with_stand_ins", lambda module, _: module)
     np.testing.assert_array_equal(votes.counts, smoothed.vote([clean], samples=2_000, seed=1).counts)
     assert votes.counts.max() < 1_500
-
-
-class WritesX(nn.Module):
-    """It writes into the features that it is given."""
-
-    def forward(self, x, adjacency):
-        found = x.sum() + adjacency.sum(dim=(1, 2))
-        x.zero_()
-        return torch.stack([found, -found], dim=1)
-
-
-def test_features_on_dense_adjacency_are_those_of_the_graph_in_every_batch():
-    classifier, drawn = from_dense(WritesX(), n_classes=2), copies(graph())
-    first = classifier.logits(drawn).clone()
-    assert torch.equal(classifier.logits(drawn), first)
-
-
-class WritesSites(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.factor = nn.Parameter(torch.ones(1))  # it says on which device it is
-
-    def forward(self, x, edge_index, batch):
-        found = pyg.global_add_pool(x.float(), batch).sum(dim=1)
-        x.zero_()
-        return torch.stack([found, 30 - found], dim=1) * self.factor
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.bool_])
-@pytest.mark.parametrize("device", DEVICES)
-def test_sites_that_a_module_overwrites_stay_as_they_were_drawn(dtype, device):
-    bits = np.random.default_rng(0).integers(2, size=(5, 6)).astype(dtype)
-    clean = sc.Graph(5, [(0, 1)], node_data={"x": bits}).with_bits("x")
-    module = WritesSites().to(device)
-    smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(words=0.2), {"words": "x"})
-    problem = smoothed.problem([clean])
-    drawn = sampler(problem.sites[0], problem.noise, device).draw(
-        WordStream.of_chunk(1, clean.key, "estimation", 0), 50
-    )
-    before = drawn.node_values("x").copy()
-    smoothed.classifier.logits(drawn)
-    np.testing.assert_array_equal(drawn.node_values("x"), before)
