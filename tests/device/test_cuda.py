@@ -128,10 +128,11 @@ def test_noise_has_its_law(n, noise, samples, device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dense", [True, False])
 def test_votes_are_equal_when_they_are_counted_again(dense, device):
+    """In double precision, so that no answer hangs on the order of sums."""
     graph, noise = chain(40), SPARSE[40]
     counts = []
     for _ in range(3):
-        model = network("gin", graph, noise, device)
+        model = network("gin", graph, noise, device).double()
         base = from_dense(model.dense(), n_classes=2) if dense else from_pyg(model, n_classes=2)
         smoothed = sc.SmoothedClassifier(base, noise)
         counts.append(smoothed.vote([graph], samples=4096, seed=3, voting=sc.Voting(chunk_size=2048)).counts.tolist())
@@ -201,10 +202,13 @@ def test_a_clock_changes_no_vote_and_sees_the_stages(device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("record", [False, True])
 def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device, record, monkeypatch):
-    """Of small and large graphs, whose flips are drawn in different ways; on the CPU nothing is gathered."""
+    """Of small and large graphs, whose flips are drawn in different ways; on the CPU nothing is gathered.
+
+    In double precision, so that no answer hangs on the order of sums.
+    """
     graphs = [chain(18), chain(40), chain(300), chain(25)]
     noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.01))
-    base = from_pyg(network("gin", graphs[1], noise, device), n_classes=2)
+    base = from_pyg(network("gin", graphs[1], noise, device).double(), n_classes=2)
     smoothed, asked = sc.SmoothedClassifier(base, noise), worlds.Calls()
     wanted = {"samples": 700, "seed": 3, "record": record, "voting": sc.Voting(selection_samples=100)}
     forward = base.model.forward

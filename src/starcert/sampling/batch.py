@@ -185,11 +185,6 @@ class NoisyGraphs(NoisyCopies, ABC):
     """Noisy copies of one graph: every copy is simple, and directed if the graph is."""
 
     @property
-    def by_target(self) -> bool:
-        """Whether the second row of `edge_index_on` ascends."""
-        return False
-
-    @property
     @override
     def frame(self) -> NodeFrame:
         return self._sites.graph.frame

@@ -153,8 +153,7 @@ class DeviceGraphs(NoisyGraphs):
         return torch.bincount(ends, minlength=len(self) * n).view(len(self), n).to(torch.int32).to(device)
 
     @property
-    @override
-    def by_target(self) -> bool:
+    def _by_target(self) -> bool:
         # Edges that are read off a matrix, row by row, are in that order.
         frame = self.frame
         return self.places.entries is not None and not (frame.directed or frame.edge_data or frame.type_names)
@@ -164,7 +163,7 @@ class DeviceGraphs(NoisyGraphs):
         """Both directions by target, or all edges, then all of them back."""
         n = self.frame.n_nodes
         batch = torch.arange(len(self), device=self.places.ends.device).repeat_interleave(n).to(device)
-        if self.by_target:
+        if self._by_target:
             step = max(1, MAX_ENTRIES // max(1, n) ** 2)
             parts = [part._read_off() + number * step * n for number, part in enumerate(self.split(step))]
             return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)).to(device), batch

@@ -1,33 +1,32 @@
 """Stand-ins for known layers: the logits of the module as it is written, whatever it does between its layers."""
 
 import copy
+import functools
 import threading
 import warnings
 
 import numpy as np
 import pytest
 import torch
-from device_worlds import DEVICES
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import starcert as sc
-from starcert.classifiers import from_dense, from_pyg
+from starcert.classifiers import from_pyg
 from starcert.classifiers.identity import global_hooks, identity
-from starcert.classifiers.torch import edge_sums, known_layers, layers
-from starcert.classifiers.torch.edge_sums import EdgeSums
-from starcert.classifiers.torch.known_layers import is_known
+from starcert.classifiers.torch import known_layers, layers
+from starcert.classifiers.torch.known_layers import DrawnEdges, is_known
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch_geometric.nn as pyg
-    from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, SumAggregation
+    from torch_geometric.nn.aggr import SumAggregation
+    from torch_geometric.nn.conv.gcn_conv import gcn_norm
     from torch_geometric.utils import degree, dropout_edge
 
 COPIES = 24
-TYPES = ("single", "double", "aromatic")
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.2))
 
 
@@ -37,14 +36,9 @@ def graph(n: int = 11, **more) -> sc.Graph:
     return sc.Graph(n, edges, node_data={"x": rng.normal(size=(n, 4)).astype(np.float32)}, **more)
 
 
-def typed(**more) -> sc.Graph:
-    return graph(edge_types=[TYPES[i % 3] for i in range(11)], type_names=TYPES, **more)
-
-
-def copies(clean: sc.Graph, count: int = COPIES, device: str = "cpu"):
-    noise = sc.Noise(all=sc.Edges(delete=0.3, add=0.2, change=0.2)) if clean.type_names else NOISE
-    problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), noise).problem([clean])
-    draws = sampler(problem.sites[0], problem.noise, device)
+def copies(clean: sc.Graph, count: int = COPIES):
+    problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), NOISE).problem([clean])
+    draws = sampler(problem.sites[0], problem.noise)
     return draws.draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
 
 
@@ -93,41 +87,35 @@ class Net(nn.Module):
 
 @pytest.fixture
 def made(monkeypatch):
-    """All sums that classifiers make, in their order."""
-    found = []
+    """For each batch that classifiers answer with stand-ins, how many layers received the matrix."""
+    found, fit = [], DrawnEdges.fit
 
-    class Noted(EdgeSums):
-        def __init__(self, *args, **named) -> None:
-            super().__init__(*args, **named)
-            self.used = 0
-            found.append(self)
+    class Noted(DrawnEdges):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            self.place = len(found)
+            found.append(0)
 
-    def counted(name: str):
-        def method(self, *args):
-            self.used += 1
-            return getattr(EdgeSums, name)(self, *args)
+        def fit(self, x, edge_index) -> bool:
+            fits = fit(self, x, edge_index)
+            found[self.place] += fits
+            return fits
 
-        return method
-
-    for name in ("total", "normalised", "total_of_messages", "pooled"):
-        setattr(Noted, name, counted(name))
-    for name in ("add", "sum"):
-        monkeypatch.setitem(known_layers._AGGREGATES, name, lambda sums, x: sums.total(x))
-    monkeypatch.setattr("starcert.classifiers.torch.graphs.EdgeSums", Noted)
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.DrawnEdges", Noted)
     return found
 
 
-def check(module: nn.Module, clean: sc.Graph, made, used: int | None, device: str = "cpu", **more) -> None:
-    """The logits are those of the module as it is written, and this many sums were used; None: nothing was tried."""
+def check(module: nn.Module, clean: sc.Graph, made, used: int, **more) -> None:
+    """The logits are those of the module as it is written, and this many layers received the matrix."""
     for dtype in (torch.float64, torch.float32):
-        classifier = from_pyg(module.to(device, dtype), n_classes=3, **more)
-        drawn = copies(clean, device=device)
+        classifier = from_pyg(module.to(dtype), n_classes=3, **more)
+        drawn = copies(clean)
         written = as_written(classifier, drawn)
         found = classifier.logits(drawn)
         torch.testing.assert_close(found, written, rtol=64 * torch.finfo(dtype).eps, atol=64 * torch.finfo(dtype).eps)
         assert written.std(dim=0).min() > 1e-4  # a constant would agree with anything
         assert torch.equal(written.argmax(dim=-1), found.argmax(dim=-1))
-        assert [each.used for each in made] == ([] if used is None else [used])
+        assert made == [used]
         made.clear()
 
 
@@ -137,55 +125,26 @@ def as_written(classifier, drawn):
         return classifier.logits_from(classifier.inputs(drawn), len(drawn), drawn.frame.n_nodes)
 
 
-@pytest.mark.parametrize("pool", [pyg.global_add_pool, pyg.global_mean_pool, pyg.global_max_pool])
 @pytest.mark.parametrize("layer", KNOWN)
 @pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("device", DEVICES)
-def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, pool, device, made):
-    module = Net(layer, pool)
-    clean = graph(directed=directed)
+def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, made):
+    module, clean = Net(layer), graph(directed=directed)
     if layer == "lazy gcn":
-        classifier = from_pyg(module.to(device), n_classes=3)
-        as_written(classifier, copies(clean, 1, device))
-    check(module, clean, made, 2, device)
+        as_written(from_pyg(module, n_classes=3), copies(clean, 1))
+    check(module, clean, made, 2)
 
 
-@pytest.mark.parametrize("layer", KNOWN)
-def test_products_with_dense_adjacency(layer, made, monkeypatch):
-    """They serve a GPU only, and are the same mathematics here."""
-    monkeypatch.setattr(EdgeSums, "_is_dense", True)
-    module = Net(layer)
-    if layer == "lazy gcn":
-        as_written(from_pyg(module, n_classes=3), copies(graph(), 1))
-    check(module, graph(directed=True), made, 2)
-
-
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("sizes", [(5, 9), (9, 5, 5), (7, 7)])
-def test_sums_over_copies_of_several_graphs(sizes, dense, monkeypatch):
-    """Each sum is that of the edges one by one, for every graph of the batch."""
-    monkeypatch.setattr(EdgeSums, "_is_dense", dense)
-    rng, blocks = np.random.default_rng(len(sizes)), [(3 + i, n) for i, n in enumerate(sizes)]
-    edges, first = [], 0
-    for number, n in blocks:
-        for _ in range(number):
-            edges += [(first + u, first + v) for u in range(n) for v in range(n) if u != v and rng.random() < 0.3]
-            first += n
-    edge_index = torch.tensor(edges).T
-    x = torch.from_numpy(rng.standard_normal((first, 4)))
-    sums = EdgeSums(edge_index, blocks, torch.float64, sorted_by_target=False)
-    adjacency = torch.zeros(first, first, dtype=torch.float64).index_put_(
-        (edge_index[1], edge_index[0]), torch.ones(1).double()
-    )
-    degrees = adjacency.sum(dim=1, keepdim=True)
-    with_loops, scale = adjacency + torch.eye(first).double(), (degrees + 1).rsqrt()
-    torch.testing.assert_close(sums.total(x), adjacency @ x)
-    torch.testing.assert_close(sums.mean(x), adjacency @ x / degrees.clamp(min=1))
-    torch.testing.assert_close(sums.normalised(x), scale * (with_loops @ (scale * x)))
-    copies_of = torch.cat([torch.full((n,), i) for i, n in enumerate(n for number, n in blocks for _ in range(number))])
-    pooled = torch.zeros(len(copies_of.unique()), 4).double().index_add_(0, copies_of, x)
-    torch.testing.assert_close(sums.pooled(x, "sum"), pooled)
-    assert sums.in_doubt() is None or not sums.in_doubt()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_matrices_are_those_of_pyg_to_the_bit(dtype):
+    edge_index = torch.tensor([[0, 1, 2, 0, 3, 4, 2], [1, 0, 0, 2, 1, 1, 4]])
+    edges = DrawnEdges(edge_index, 6, dtype)
+    expected = torch.zeros(6, 6, dtype=dtype)
+    expected[edge_index[1], edge_index[0]] = 1
+    assert torch.equal(edges.matrix.to_dense(), expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        normalised, _ = gcn_norm(edges.matrix, None, 6, dtype=dtype)
+    assert torch.equal(edges.normalised.to_dense(), normalised.to_dense())
 
 
 @pytest.mark.parametrize("layer", KNOWN)
@@ -198,101 +157,8 @@ def test_copies_without_edges(layer):
     torch.testing.assert_close(classifier.logits(drawn), as_written(classifier, drawn))
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_features_of_each_copy(device, made):
-    check(Net(), graph(), made, 2, device, features=sc.classifiers.features.one_hot_degree(3))
-
-
-class Bonds(nn.Module):
-    """GINE layers on edges that carry something, the last on what the module makes of it."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        torch.manual_seed(4)
-        self.convs = nn.ModuleList([pyg.GINEConv(mlp(a, 16), eps=0.2, edge_dim=width) for a in (4, 16)])
-        self.last, self.linear = pyg.GINEConv(mlp(16, 16)), nn.Linear(16, 3)
-        self.carry = nn.Linear(width, 16)
-
-    def forward(self, x, edge_index, edge_attr, batch):
-        for conv in self.convs:
-            x = conv(x, edge_index, edge_attr).relu()
-        x = self.last(x, edge_index, edge_attr=self.carry(edge_attr))
-        return self.linear(pyg.global_add_pool(x, batch))
-
-
-class Doubled(Bonds):
-    """What edges carry is overwritten."""
-
-    def forward(self, x, edge_index, edge_attr, batch):
-        edge_attr[::3] *= 2.0
-        return super().forward(x, edge_index, edge_attr, batch)
-
-
-class OwnBonds(Bonds):
-    """The same with layers of the ready networks."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
-        self.convs = nn.ModuleList([layers.GINEConv(mlp(a, 16), width) for a in (4, 16)])
-
-
-@pytest.mark.parametrize("kind", [Bonds, Doubled, OwnBonds])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("edge_features", "width"), [(None, 3), (("types", "length"), 4)])
-@pytest.mark.parametrize("device", DEVICES)
-def test_edges_that_carry_something(edge_features, width, directed, kind, device, made):
-    clean = typed(directed=directed, edge_data={"length": np.linspace(1, 2, 11)}, added_edge_data={"length": 3.0})
-    check(kind(width), clean, made, 3, device, edge_features=edge_features)
-
-
-class Gated(pyg.MessagePassing):
-    """A layer of a user's own, whose sum, or mean, is made in a fixed order on a GPU."""
-
-    def __init__(self, a: int, b: int, aggr: str = "sum") -> None:
-        super().__init__(aggr=aggr)
-        self.lin = nn.Linear(a, b)
-
-    def forward(self, x, edge_index):
-        return self.propagate(edge_index, x=self.lin(x))
-
-    def message(self, x_i, x_j):
-        return x_i.sigmoid() * x_j
-
-
-class Pooled(Net):
-    """It pools with a module."""
-
-    def __init__(self, pool: nn.Module) -> None:
-        super().__init__(Gated, pool)
-
-
-@pytest.mark.parametrize("kind", layers.POOLS)
-@pytest.mark.parametrize("device", DEVICES)
-def test_pools_that_are_modules(kind, device, made):
-    theirs = {"sum": SumAggregation, "mean": MeanAggregation, "max": MaxAggregation}[kind]
-    for pool in (theirs(), layers.NodePool(kind)):
-        check(Pooled(pool), graph(), made, 3 if device == "cuda" else 1, device)  # two layers have sums of their own
-
-
-@pytest.mark.parametrize("aggr", ["sum", "mean", "max"])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("device", DEVICES)
-def test_sums_of_layers_that_are_not_known(aggr, directed, device, made):
-    used = 2 if device == "cuda" and aggr != "max" else 0
-    check(Net(lambda a, b: Gated(a, b, aggr)), graph(directed=directed), made, used, device)
-
-
-class Shifted(Pooled):
-    """Its pool puts together other nodes than those of a copy, from the second copy on."""
-
-    def forward(self, x, edge_index, batch):
-        batch[12] = 0
-        return super().forward(x, edge_index, batch)
-
-
-@pytest.mark.parametrize("pool", [SumAggregation(), MeanAggregation(), layers.NodePool("max")])
-def test_nodes_that_are_pooled_otherwise(pool, made):
-    check(Shifted(pool), graph(), made, 0)
+def test_features_of_each_copy(made):
+    check(Net(), graph(), made, 2, features=sc.classifiers.features.one_hot_degree(3))
 
 
 class Jumping(Net):
@@ -384,65 +250,24 @@ class Hidden(Net):
         (lambda: Ready(pyg.GraphSAGE), 3),
     ],
 )
-@pytest.mark.parametrize("device", DEVICES)
-def test_whatever_a_module_does_between_its_layers(make, used, device, made):
-    check(make(), graph(), made, used, device)
+def test_whatever_a_module_does_between_its_layers(make, used, made):
+    check(make(), graph(), made, used)
 
 
 def by_numpy(tensor, new):
     tensor.numpy()[...] = new.numpy()
 
 
-def by_dlpack(tensor, new):
-    torch.from_dlpack(tensor.__dlpack__()).copy_(new)
-
-
-def by_out(tensor, new):
-    torch.max(new.unsqueeze(0), dim=0, out=(tensor, torch.empty_like(tensor, dtype=torch.int64)))
-
-
 def by_data(tensor, new):
     tensor.data = new
-
-
-def by_foreach(tensor, new):
-    torch._foreach_copy_([tensor], [new])
-
-
-def by_overload(tensor, new):
-    torch.ops.aten.mul_.Tensor(tensor, torch.zeros_like(tensor))
-    torch.ops.aten.add_.Tensor(tensor, new)
-
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-
-    @torch.jit.script
-    def scripted(tensor: torch.Tensor, new: torch.Tensor):
-        tensor.copy_(new)
-
-
-@torch.library.custom_op("starcert_tests::overwrite", mutates_args=["tensor"])
-def custom(tensor: torch.Tensor, new: torch.Tensor) -> None:
-    tensor.copy_(new)
 
 
 def by_swapping(tensor, new):
     torch.utils.swap_tensors(tensor, new)
 
 
-WRITES = {
-    "numpy": by_numpy,
-    "dlpack": by_dlpack,
-    "out": by_out,
-    "data": by_data,
-    "foreach": by_foreach,
-    "overload": by_overload,
-    "scripted": scripted,
-    "custom": custom,
-    "swapped": by_swapping,
-}
-"""Nine ways of writing into a tensor that who watches functions of torch may miss."""
+WRITES = {"numpy": by_numpy, "data": by_data, "swapped": by_swapping}
+"""Ways of writing into a tensor that who watches functions of torch may miss."""
 
 
 class Overwrites(Net):
@@ -456,21 +281,17 @@ class Overwrites(Net):
         h = self.convs[0](x, edge_index).relu()
         taken = h[edge_index[0]]
         if edge_index.shape[1] % 2 == 0:  # as many as there are in undirected graphs
-            given = {"rows": h, "edges": edge_index, "batch": batch}[self.what]
+            given = {"rows": h, "edges": edge_index}[self.what]
             new = given.roll(1, -1) if self.what == "edges" else given.flip(0)
             WRITES[self.way](given, new.contiguous())
         h = self.convs[1](h, edge_index).index_add(0, edge_index[1], taken)
         return self.linear(self.pool(h, batch))
 
 
-@pytest.mark.parametrize("what", ["rows", "edges", "batch"])
+@pytest.mark.parametrize("what", ["rows", "edges"])
 @pytest.mark.parametrize("way", WRITES)
-@pytest.mark.parametrize("device", DEVICES)
-def test_nine_ways_to_overwrite(way, what, device, made):
-    if device != "cpu" and way == "numpy":
-        pytest.skip("numpy reaches the CPU only")
-    # On a GPU a layer that receives other edges does not wait to learn it: the batch is asked again.
-    check(Overwrites(way, what), graph(), made, 1 if what == "edges" and device == "cpu" else 2, device)
+def test_edges_that_are_overwritten(way, what, made):
+    check(Overwrites(way, what), graph(), made, 1 if what == "edges" else 2)
 
 
 class Rare(nn.Module):
@@ -573,12 +394,6 @@ def test_other_layers_answer_themselves(layer):
     torch.testing.assert_close(classifier.logits(drawn), as_written(classifier, drawn))
 
 
-@pytest.mark.parametrize("layer", KNOWN)
-def test_known_layers_are_known(layer):
-    assert all(is_known(conv) for conv in Net(layer).eval().convs)
-    assert not any(is_known(conv) for conv in Net(layer).train().convs)
-
-
 def test_a_layer_that_keeps_edges_is_not_known():
     assert not is_known(pyg.GCNConv(4, 16, cached=True).eval())
     conv = pyg.GCNConv(4, 16).eval()
@@ -586,7 +401,7 @@ def test_a_layer_that_keeps_edges_is_not_known():
     assert not is_known(conv)
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, torch.no_grad()])
+@pytest.mark.parametrize("wrap", [lambda f: f, torch.no_grad(), functools.wraps(pyg.GCNConv.message)])
 @pytest.mark.parametrize(("kind", "name"), [(pyg.GCNConv, "message"), (nn.Module, "eval")])
 def test_a_class_that_was_changed_is_not_known(kind, name, wrap, monkeypatch):
     written, conv = getattr(kind, name), pyg.GCNConv(2, 2).eval()
@@ -610,7 +425,7 @@ def test_hooks_of_all_modules_see_the_layers_as_they_are(made):
         from_pyg(Net(), n_classes=3).logits(copies(graph()))
     finally:
         handle.remove()
-    assert not made
+    assert made == []
     assert "SumAggregation" in seen
     assert global_hooks() == ((), ())
 
@@ -676,15 +491,13 @@ def test_a_compiled_module_has_the_identity_of_what_it_computes():
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
-@pytest.mark.parametrize("dense", [False, True])
-def test_features_that_are_not_finite(bad, dense, monkeypatch):
-    """0 · ∞ is no number: a product with a matrix would spread it to nodes that it does not reach."""
+def test_features_that_are_not_finite(bad):
+    """0 · ∞ is no number: a product with zeros would spread it to nodes that it does not reach."""
 
     class Finite(Net):
         def forward(self, x, edge_index, batch):
             return self.linear(self.pool(self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0), batch))
 
-    monkeypatch.setattr(EdgeSums, "_is_dense", dense)
     x = np.array(graph().node_data["x"])
     x[3, 1] = bad
     clean = sc.Graph(11, [(i, i + 1) for i in range(10)], node_data={"x": x})
@@ -705,31 +518,10 @@ def test_logits_that_are_not_numbers_are_reported():
         classifier.classify(drawn)
 
 
-def test_products_on_a_gpu_keep_their_digits():
-    assert edge_sums._multiplies_exactly()
-    torch.backends.cuda.matmul.fp32_precision = "tf32"
-    try:
-        assert not edge_sums._multiplies_exactly()
-    finally:
-        torch.backends.cuda.matmul.fp32_precision = "none"
-
-
-def mixed_up(self, x):
-    return total(self, x.roll(1, 0))
-
-
-def without_loops(self, x):
-    return normalised(self, x) - self._scale**2 * x
-
-
-total, normalised = EdgeSums.total, EdgeSums.normalised
-
-
-@pytest.mark.parametrize(
-    ("layer", "name", "broken"), [("gin", "total", mixed_up), ("gcn", "normalised", without_loops)]
-)
-def test_a_wrong_sum_is_found_by_asking_copies_alone(layer, name, broken, monkeypatch):
-    monkeypatch.setattr(EdgeSums, name, broken)
+@pytest.mark.parametrize(("layer", "name"), [("gin", "matrix"), ("gcn", "normalised")])
+def test_a_wrong_matrix_is_found_by_asking_copies_alone(layer, name, monkeypatch):
+    right = getattr(DrawnEdges, name).func
+    monkeypatch.setattr(DrawnEdges, name, property(lambda edges: 2 * right(edges)))
     smoothed = sc.SmoothedClassifier(from_pyg(Net(layer), n_classes=3), NOISE)
     with pytest.raises(sc.ClassifierError, match="alone"):
         smoothed.vote([graph()], samples=500, seed=1)
@@ -816,13 +608,11 @@ def test_threads_that_ask_the_same_module():
 
 
 def test_new_layers_leave_the_generator_alone():
-    known_layers._variants.cache_clear()
-    torch.manual_seed(7)
+    conv = pyg.SAGEConv(4, 16)
+    known_layers._new_layers.cache_clear()
     state = torch.get_rng_state()
-    for conv in Net("sage").eval().convs:
-        torch.set_rng_state(state)
-        assert is_known(conv)
-        assert torch.equal(torch.get_rng_state(), state)
+    assert is_known(conv)
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 @pytest.mark.parametrize("layer", ["gcn", "sage"])
@@ -833,48 +623,6 @@ def test_votes_are_those_of_the_plain_way(layer, monkeypatch):
         module.linear.bias -= from_pyg(module, n_classes=3).logits(copies(clean, 200)).median(dim=0).values
     smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=3), NOISE)
     votes = smoothed.vote([clean], samples=2_000, seed=1)
-    monkeypatch.setattr("starcert.classifiers.torch.graphs.known_layers_in", lambda _: iter(()))
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.with_stand_ins", lambda module, _: module)
     np.testing.assert_array_equal(votes.counts, smoothed.vote([clean], samples=2_000, seed=1).counts)
     assert votes.counts.max() < 1_500
-
-
-class WritesX(nn.Module):
-    """It writes into the features that it is given."""
-
-    def forward(self, x, adjacency):
-        found = x.sum() + adjacency.sum(dim=(1, 2))
-        x.zero_()
-        return torch.stack([found, -found], dim=1)
-
-
-def test_features_on_dense_adjacency_are_those_of_the_graph_in_every_batch():
-    classifier, drawn = from_dense(WritesX(), n_classes=2), copies(graph())
-    first = classifier.logits(drawn).clone()
-    assert torch.equal(classifier.logits(drawn), first)
-
-
-class WritesSites(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.factor = nn.Parameter(torch.ones(1))  # it says on which device it is
-
-    def forward(self, x, edge_index, batch):
-        found = pyg.global_add_pool(x.float(), batch).sum(dim=1)
-        x.zero_()
-        return torch.stack([found, 30 - found], dim=1) * self.factor
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.bool_])
-@pytest.mark.parametrize("device", DEVICES)
-def test_sites_that_a_module_overwrites_stay_as_they_were_drawn(dtype, device):
-    bits = np.random.default_rng(0).integers(2, size=(5, 6)).astype(dtype)
-    clean = sc.Graph(5, [(0, 1)], node_data={"x": bits}).with_bits("x")
-    module = WritesSites().to(device)
-    smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(words=0.2), {"words": "x"})
-    problem = smoothed.problem([clean])
-    drawn = sampler(problem.sites[0], problem.noise, device).draw(
-        WordStream.of_chunk(1, clean.key, "estimation", 0), 50
-    )
-    before = drawn.node_values("x").copy()
-    smoothed.classifier.logits(drawn)
-    np.testing.assert_array_equal(drawn.node_values("x"), before)

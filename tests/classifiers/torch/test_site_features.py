@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from device_worlds import DEVICES
 
 import starcert as sc
 from starcert.sampling.draws import Method
@@ -207,3 +208,46 @@ def test_an_arc_comes_in_one_direction_only():
     drawn = copies(clean, sc.Noise(all=0.0), None, n=2)
     edge_index, _ = drawn.edge_index_on(torch.device("cpu"))
     assert edge_index.T.tolist() == [[u + shift, v + shift] for shift in (0, 8) for u, v in EDGES]
+
+
+class WritesX(torch.nn.Module):
+    """It writes into the features that it is given."""
+
+    def forward(self, x, adjacency):
+        found = x.sum() + adjacency.sum(dim=(1, 2))
+        x.zero_()
+        return torch.stack([found, -found], dim=1)
+
+
+def test_features_on_dense_adjacency_are_those_of_the_graph_in_every_batch():
+    classifier = from_dense(WritesX(), n_classes=2)
+    drawn = copies(graph(), sc.Noise(all=0.2), None)
+    first = classifier.logits(drawn).clone()
+    assert torch.equal(classifier.logits(drawn), first)
+
+
+class WritesSites(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.ones(1))  # it says on which device it is
+
+    def forward(self, x, edge_index, batch):
+        found = torch.zeros(int(batch.max()) + 1, device=x.device).index_add_(0, batch, x.float().sum(dim=1))
+        x.zero_()
+        return torch.stack([found, 30 - found], dim=1) * self.factor
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_])
+@pytest.mark.parametrize("device", DEVICES)
+def test_sites_that_a_module_overwrites_stay_as_they_were_drawn(dtype, device):
+    bits = np.random.default_rng(0).integers(2, size=(5, 6)).astype(dtype)
+    clean = sc.Graph(5, [(0, 1)], node_data={"x": bits}).with_bits("x")
+    module = WritesSites().to(device)
+    smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(words=0.2), {"words": "x"})
+    problem = smoothed.problem([clean])
+    drawn = sampler(problem.sites[0], problem.noise, device).draw(
+        WordStream.of_chunk(1, clean.key, "estimation", 0), 50
+    )
+    before = drawn.node_values("x").copy()
+    smoothed.classifier.logits(drawn)
+    np.testing.assert_array_equal(drawn.node_values("x"), before)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,7 +28,6 @@ from starcert.classifiers.torch.calling import (
     logits_in,
     logits_of,
 )
-from starcert.classifiers.torch.edge_sums import EdgeSums
 from starcert.classifiers.torch.inputs import (
     EdgeFeatures,
     NodeInputs,
@@ -38,7 +36,7 @@ from starcert.classifiers.torch.inputs import (
     edge_weight_of,
     join_inputs,
 )
-from starcert.classifiers.torch.known_layers import known_layers_in, replace_layers
+from starcert.classifiers.torch.known_layers import DrawnEdges, with_stand_ins
 from starcert.classifiers.torch.module import ModuleClassifier, is_out_of_memory
 from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyGraphs
@@ -90,7 +88,7 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._nodes = NodeInputs(sources)
-        self._replaces_layers = not dense
+        self._as_written = dense
 
     @override
     def _content(self) -> tuple[object, ...]:
@@ -167,18 +165,8 @@ class TorchClassifier(ModuleClassifier):
         return min(fitting, max(1, CACHED_NODES // max(1, graphs.frame.n_nodes)))
 
     @override
-    def _prepared_forward(self) -> Callable[[NoisyGraphs], torch.Tensor]:
-        return partial(self._forward, known=self._known_layers())
-
-    def _known_layers(self) -> list[torch.nn.Module]:
-        """The layers that can be replaced; none where the module must run as it is written."""
-        if not self._replaces_layers or torch.is_autocast_enabled(self.device.type) or any(global_hooks()):
-            return []
-        return list(known_layers_in(self.model))
-
-    @override
-    def _forward(self, graphs: NoisyGraphs, known: Sequence[torch.nn.Module] = ()) -> torch.Tensor:
-        logits = self._logits([graphs], known)
+    def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
+        logits = self._logits([graphs])
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
@@ -187,33 +175,36 @@ class TorchClassifier(ModuleClassifier):
     @override
     def as_written(self) -> TorchClassifier:
         plain = copy(self)
-        plain._replaces_layers = False
+        plain._as_written = True
         return plain
 
-    def _logits(self, batches: Sequence[NoisyGraphs], known: Sequence[torch.nn.Module]) -> torch.Tensor:
+    def _logits(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
         """The logits of all copies of one or several graphs, one after the other.
 
-        A copy alone is answered by the module as it is written: the checks compare that with the replaced layers too.
+        A copy alone is answered by the module as it is written: the checks compare that with stand-ins, too.
         """
         blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
         n_copies, n_nodes = sum(count for count, _ in blocks), blocks[0][1]
-        if n_copies > 1 and known:
-            inputs = self._joined_inputs(batches, blocks)
+        inputs = self._joined_inputs(batches, blocks)
+        if n_copies > 1 and self._may_have_stand_ins():
             edge_index = inputs["edge_index"]
             assert edge_index is not None  # it is always among the inputs
-            in_order = len(batches) == 1 and batches[0].by_target
-            sums = EdgeSums(edge_index, blocks, self._dtype, sorted_by_target=in_order)
-            try:
-                logits = self._checked_call(replace_layers(self.model, known, sums), inputs, n_copies, n_nodes)
-            except Exception as error:
-                if is_out_of_memory(error):
-                    raise
-                # As it is written it may work, or report what is wrong.
-            else:
-                doubt = sums.in_doubt()
-                if doubt is None or not bool(doubt):
-                    return logits
-        return self._checked_call(self.model, self._joined_inputs(batches, blocks), n_copies, n_nodes)
+            edges = DrawnEdges(edge_index, sum(count * nodes for count, nodes in blocks), self._dtype)
+            shadow = with_stand_ins(self.model, edges)
+            if shadow is not self.model:
+                try:
+                    return self._checked_call(shadow, inputs, n_copies, n_nodes)
+                except Exception as error:
+                    if is_out_of_memory(error):
+                        raise
+                    # As it is written it may work, or report what is wrong, on inputs that nothing has changed.
+                    inputs = self._joined_inputs(batches, blocks)
+        return self._checked_call(self.model, inputs, n_copies, n_nodes)
+
+    def _may_have_stand_ins(self) -> bool:
+        """Whether layers may have stand-ins: on a CPU, where they were measured, unless others look on or round."""
+        written = self._as_written or self.device.type != "cpu" or torch.is_autocast_enabled("cpu")
+        return not written and not any(global_hooks())
 
     def _joined_inputs(self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]]) -> Inputs:
         inputs = [self.inputs(graphs) for graphs in batches]
@@ -232,7 +223,7 @@ class TorchClassifier(ModuleClassifier):
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
         self.model.eval()
         with torch.inference_mode():
-            found = self._scores(self._logits(batches, self._known_layers()))
+            found = self._scores(self._logits(batches))
         assert found.numbers is not None  # they are the logits
         ends = np.cumsum([len(graphs) for graphs in batches])[:-1]
         parts = zip(np.split(np.asarray(found.answers), ends), np.split(found.numbers, ends), strict=True)

@@ -217,10 +217,14 @@ def _sparse_matrix(ones: NodeOnes, dtype: torch.dtype, device: torch.device) -> 
     index = torch.int32 if len(ones.columns) < 2**31 else torch.int64
     starts, columns = (torch.from_numpy(each).to(device, index) for each in (ones.starts, ones.columns))
     values = torch.ones(len(columns), dtype=dtype, device=device)
+    return csr_tensor(starts, columns, values, ones.n_columns)
+
+
+def csr_tensor(starts: Tensor, columns: Tensor, values: Tensor, n_columns: int) -> Tensor:
+    """A sparse matrix, row by row, whose entries nobody checks."""
     with warnings.catch_warnings():  # torch warns that its sparse matrices are new
         warnings.simplefilter("ignore", UserWarning)
-        size = len(starts) - 1, ones.n_columns
-        return torch.sparse_csr_tensor(starts, columns, values, size, check_invariants=False)
+        return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, n_columns), check_invariants=False)
 
 
 def edge_sources_of(features: EdgeFeatures) -> EdgeSources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -139,11 +139,11 @@ class ModuleClassifier(DrawsItself):
         """What the model gives for all copies, checked; in portions that fit, halved where memory is short."""
         if any(part.training for part in self.model.modules()):  # it may have been trained since
             self.model.eval()
-        size, forward = min(len(graphs), self._fitting(graphs)), self._prepared_forward()
+        size = min(len(graphs), self._fitting(graphs))
         while True:
             try:
                 with torch.inference_mode(), self._threads(graphs.frame, size):
-                    parts = [forward(part) for part in graphs.split(size)]
+                    parts = [self._forward(part) for part in graphs.split(size)]
                     return parts[0] if len(parts) == 1 else torch.cat(parts)
             except RuntimeError as error:
                 if not is_out_of_memory(error) or size == 1:
@@ -152,10 +152,6 @@ class ModuleClassifier(DrawsItself):
                 self.batch_size = min(self.batch_size, size)  # the next batch need not fail first
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
-
-    def _prepared_forward(self) -> Callable[[Any], torch.Tensor]:
-        """The function for each portion of a batch; what is done once a batch is done here."""
-        return self._forward
 
     def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
         """One thread of torch on a CPU where the batch is small, unless the user has set OMP_NUM_THREADS."""
