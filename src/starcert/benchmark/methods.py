@@ -7,7 +7,6 @@
     WithFallback     that one, with the blind answer where no other class is likely enough
     ByRegions        votes under noise with one rate for pairs of the most frequent node label, and one for all others
     Hashed           one voter for each group of node pairs, certified by counting voters or exactly
-    HashedByRegions  one voter for each pair of groups, one group from either region
 
 A method has three tries, of which validation graphs choose one, by what is right and certified under the threat that
 it is fitted for; the blind model chooses by cross-validation among its own. `Work.only` holds all of them to one try:
@@ -37,7 +36,6 @@ TWO_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05))
 REGIONS = ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05))
 ONE_WAY = ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
 LAYERS, THRESHOLDS, VOTERS = (1, 2, 3), (0.6, 0.75, 0.9), (5, 10, 30)
-GRIDS = ((3, 3), (5, 5), (10, 10))  # voters by the groups of two regions
 COPIES = 5  # of a training graph, at most, that hashed voters learn from
 TRIED = 2  # the most changes of a graph that are tried, or asked evidence about
 
@@ -335,37 +333,6 @@ class HashedByCounting(HashedExactly):
     name, rule = "hashed, counting", "counting"
 
 
-class HashedByRegions(HashedExactly):
-    """A grid of voters: each sees one group of pairs of either region, `CoreAndRest`; threats are part of any flips.
-
-    No attack is tried. The worst rows and columns are found from what each voter answers.
-    """
-
-    name, settings = "hashed, by regions", GRIDS
-
-    @override
-    @classmethod
-    def fits(cls, train: Dataset) -> bool:
-        return CoreAndRest.fits(train)
-
-    @override
-    def words(self, setting: Any) -> str:
-        return "{} × {} voters".format(*setting)
-
-    @override
-    def voting(self, base: sc.Classifier, setting: Any, train: Dataset) -> sc.HashedVotes:
-        groups = dict(zip(CoreAndRest.names, setting, strict=True))
-        return sc.HashedVotes(base, groups, self.networks.work.seed, regions=CoreAndRest.of(train))
-
-    @override
-    def judge(
-        self, model: sc.HashedVotes, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
-    ) -> Result:
-        found = model.certify(objects, threat=threat, progress=False)
-        outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
-        return Result(threat, outcomes, None, found.votes.size, found.forward_passes, found.seconds)
-
-
 def first_class(_graph: object) -> int:
     """A voter that has not learned yet."""
     return 0
@@ -373,7 +340,7 @@ def first_class(_graph: object) -> int:
 
 def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
     """What some voters see of each graph, with its label: others of the next graph, so that all voters are there."""
-    apart = -(-voting.n_voters // COPIES)
+    apart = -(-voting.groups // COPIES)
     copies = [some[number % apart :: apart] for number, some in enumerate(voting.copies(data.graphs))]
     labels = [label for label, some in zip(data.labels.tolist(), copies, strict=True) for _ in some]
     return Dataset([each for some in copies for each in some], labels, name=data.name)
@@ -385,7 +352,6 @@ METHODS: dict[str, tuple[type[BenchmarkMethod], ...]] = {
     "regions": (ByRegions,),
     "one-way": (OneWay,),
     "hashed": (HashedByCounting, HashedExactly),
-    "grid": (HashedByRegions,),
     "plain": (Plain,),
     "blind": (Blind,),
 }

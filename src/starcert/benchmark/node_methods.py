@@ -171,7 +171,7 @@ class NodesHashedExactly(DecidedNodes):
         tried, most = int(kind_of(threat)[0] == "deletions"), self.networks.work.max_attacks
         found = model.certify([graph], threat=threat, rule=self.rule, tried=tried, max_attacks=most, progress=False)
         sizes = found.certified_sizes, found.broken_sizes
-        return DecidedSizes(found.labels, *sizes, None, model.n_voters, found.forward_passes)
+        return DecidedSizes(found.labels, *sizes, None, model.groups, found.forward_passes)
 
 
 class NodesHashedByCounting(NodesHashedExactly):

@@ -48,7 +48,7 @@ SIZES = (0, 1, 2, 3, 5, 10, 15)
 """Sizes of attacks that are shown, as far as a threat goes."""
 QUICK = {**LESS, "graphs": 20, "folds": 1, "steps": 700, "max_epochs": 40}
 """Settings of a first look."""
-WEIGHTS = {"hashed": 55, "two-way": 35, "grid": 35, "isotropic": 18, "regions": 18, "one-way": 16,
+WEIGHTS = {"hashed": 55, "two-way": 35, "isotropic": 18, "regions": 18, "one-way": 16,
            "plain": 6}  # fmt: skip
 """Seconds that a fold of MUTAG takes, about, on one processor core; others count 1."""
 

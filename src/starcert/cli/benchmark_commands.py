@@ -20,10 +20,7 @@ _DATA = (
     "or a function that returns graphs and their classes. May be repeated."
 )
 MAX_ROWS = 40  # of a table in the terminal
-_GROUPS = (
-    "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, grid (hashed by "
-    "regions), links (of nodes)"
-)
+_GROUPS = "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, links (of nodes)"
 
 
 @app.command()
