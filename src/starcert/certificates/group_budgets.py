@@ -1,7 +1,7 @@
 """What a threat may change, as budgets that add up over groups of node pairs: what voters that see one group each need.
 
-A *cell* (i, j) is at most i deletions and j additions; (i, 0) where there is one sort of changes. Every attack of a size
-lies within one of the cells of that size.
+A *cell* (i, j) is at most i deletions and j additions; (i, 0) where there is one sort of changes. Every attack of a
+size lies within one of the cells of that size.
 """
 
 from __future__ import annotations
