@@ -35,7 +35,7 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, d
     """
     truth = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
     rows = range(len(found)) if isinstance(cut.tested, Nodes) else cut.numbers
-    names = _names_of(data) if data is not None else ()
+    names = () if data is None or data.of_nodes else data.names
     about: dict[str, Any] = {
         "names": [names[row] if names else str(row) for row in rows],
         "labels": [truth.get(row) for row in rows],
@@ -48,11 +48,6 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, d
     elif found.votes is not None:
         about["class_names"] = called and called[: found.votes.counts.shape[1]]
         write(path, Archive.from_result(found, **about))
-
-
-def _names_of(data: Dataset) -> Sequence[str]:
-    """What objects are called; none: by their numbers, as nodes are."""
-    return () if data.of_nodes else data.names
 
 
 @dataclass(frozen=True)
@@ -157,20 +152,12 @@ class Proved(NamedTuple):
             return [_reach(one, kind, most) if fine else -1 for one, fine in zip(rows, right, strict=True)], most
         result = self.archive.result
         try:
-            most = next(size for size in range(most, 0, -1) if _is_part(result, fewer(threat, size)))
-        except StopIteration:
+            most = result.size_of(read_threat(fewer(threat, result.threat.most)))
+        except InvalidParameterError:
             return None
         rows = [result[place] for place in self.places]
         return [min(one.certified_size, most) if one.label == row.label else -1
                 for one, row in zip(rows, self.rows, strict=True)], most  # fmt: skip
-
-
-def _is_part(result: sc.ExactCertificates, threat: str) -> bool:
-    try:
-        result.size_of(read_threat(threat))
-    except InvalidParameterError:
-        return False
-    return True
 
 
 def _reach(one: sc.Certificate, kind: str, most: int) -> int:
@@ -198,7 +185,7 @@ def proved(file: Path) -> Proved:
     if not places or (archive.word == "graph" and len(places) < len(archive.labels)):
         hint = "Write its true classes into it: certify with labels."
         raise StarcertError(f"{file}: {len(archive.labels) - len(places)} of its graphs have no class. {hint}")
-    sites = _sites_tried(archive.result) if exact else _sites_voted(archive)
+    sites = _sites(archive, exact)
     rows = [Row(file, archive.names[place], archive.labels[place], archive.class_names, sites[place])
             for place in places]  # fmt: skip
     anchored = [f"Anchored: {reason}." for reason in dict.fromkeys(archive.anchored) if reason]
@@ -217,11 +204,10 @@ def _notes(found: Any, exact: bool) -> Iterator[str]:  # noqa: ANN401  (a verifi
     yield found.premise
 
 
-def _sites_tried(result: sc.ExactCertificates) -> list[int | None]:
-    return [result.n_sites[number] for number in result.objects.tolist()]
-
-
-def _sites_voted(archive: Archive) -> list[int | None]:
+def _sites(archive: Any, exact: bool) -> list[int | None]:  # noqa: ANN401
+    """How many sites the regions of each object have; None: it is not said."""
+    if exact:
+        return [archive.result.n_sites[number] for number in archive.result.objects.tolist()]
     # A changed type is one of an edge that is there, which can be deleted: its site is counted already.
     counted = [not axis.endswith(".change") for axis in archive.noise.axes]
     return [None if each is None else sum(compress(each, counted)) for each in archive.boxes]
@@ -230,7 +216,7 @@ def _sites_voted(archive: Archive) -> list[int | None]:
 def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:
     """Refuses rows that are not objects of the data, each once, with its class there and all its node pairs."""
     numbers = {str(number): number for number in range(len(objects.labels))}
-    named = {name: number for number, name in enumerate(_names_of(objects))}
+    named = {} if objects.of_nodes else {name: number for number, name in enumerate(objects.names)}
     known = named if all(row.name in named for row in rows) else numbers
     times = Counter(row.name for row in rows)
     for row in rows:

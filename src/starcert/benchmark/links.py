@@ -17,7 +17,6 @@ from typing_extensions import override
 
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.methods import Fitted, TriedMethod
-from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import KINDS, Outcome, Result, kind_of
 from starcert.benchmark.work import Timed
 from starcert.models import LinkPropagation, LinkVotes
@@ -31,7 +30,6 @@ class OfLinks(TriedMethod):
     """A method that begins with blind scores; validation nodes choose."""
 
     of_nodes, trains = True, False
-    networks: NodeNetworks
 
     @override
     def speaks_of(self, threat: str) -> bool:
@@ -39,7 +37,7 @@ class OfLinks(TriedMethod):
 
     @override
     def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
-        self.start, seconds = self.networks.blind_start(train, validation)
+        self.start, seconds = self.networks.blind(train, validation)
         return super().fit(train, validation, threat)._replace(train_seconds=seconds)
 
     @abstractmethod
@@ -72,7 +70,7 @@ class VotesOfLinks(OfLinks):
     @override
     def model(self, setting: Any, train: Nodes, validation: Nodes) -> Timed:
         (weight, bonus), known = setting, (train.numbers, train.labels)
-        return Timed(LinkVotes.of_logits(self.start.logits, weight=weight, bonus=bonus, known=known), 0.0)
+        return Timed(LinkVotes.of_logits(self.start.scores, weight=weight, bonus=bonus, known=known), 0.0)
 
     @override
     def reach(self, model: LinkVotes, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:
@@ -106,7 +104,7 @@ class OverLinks(OfLinks):
     @override
     def model(self, setting: float, train: Nodes, validation: Nodes) -> Timed:
         near, known = nearest_neighbours(np.asarray(train.graph.node_data["x"])), (train.numbers, train.labels)
-        return Timed(LinkPropagation.of_logits(self.start.logits, own=setting, known=known, fixed=near), 0.0)
+        return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
 
     @override
     def reach(self, model: LinkPropagation, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:

@@ -43,6 +43,7 @@ class BlindAnswers(NamedTuple):
     chosen: str
     answers: Callable[[Any], Any]  # the class of each of some objects
     fallback: Any  # the same as `Fallback` takes it
+    scores: Any = None  # of nodes, the log-probabilities of all of them: what methods that see links begin with
 
 
 class Counted(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +40,6 @@ NAMES = {"gin": "propagation", "gcn": "gcn"}
 ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
 MAX_OWN = 300  # votes on a node at attacked graphs: each takes a pass over the whole graph
 AT_ONCE = 15  # up to which size voters are asked at once: more costs no more
-
-
-class BlindStart(NamedTuple):
-    """What is known of all nodes without a look at links: what methods that do look at them begin with."""
-
-    shares: dict[str, float]  # of each model that was tried, what it has right of the validation nodes
-    chosen: str
-    logits: Real  # of the chosen one, log-probabilities of all nodes
 
 
 class NodeNetworks(Networks):
@@ -83,28 +75,20 @@ class NodeNetworks(Networks):
 
     @override
     def blind(self, train: Objects, validation: Objects) -> Timed:
-        (shares, chosen, logits), seconds = self.blind_start(train, validation)
-        answers = logits.argmax(axis=1)
-        tries = {name: round(each, 4) for name, each in shares.items()}
-        made = lambda: BlindAnswers(tries, chosen, lambda nodes: answers[nodes.numbers], answers)  # noqa: E731
-        return Timed(self.once(made, "blind", id(train), id(validation)).value, seconds)
+        def made() -> BlindAnswers:
+            tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
+            shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
+                      for name, scores in tried.items()}  # fmt: skip
+            chosen = max(shares, key=lambda name: shares[name])
+            answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
+            return BlindAnswers(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
+
+        return self.once(made, "blind", id(train), id(validation), about=(train, validation))
 
     @override
     def unseen(self, validation: Objects) -> Objects:
         """Validation nodes choose the blind model: of nodes there is one for all."""
         return validation
-
-    def blind_start(self, train: Objects, validation: Objects) -> Timed:
-        """A `BlindStart`, made once for all methods on a fold."""
-
-        def made() -> BlindStart:
-            tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
-            answers = {name: scores.argmax(axis=1)[validation.numbers] for name, scores in tried.items()}
-            shares = {name: float(weights @ (each == validation.labels)) for name, each in answers.items()}
-            chosen = max(shares, key=lambda name: shares[name])
-            return BlindStart(shares, chosen, tried[chosen])
-
-        return self.once(made, "blind start", id(train), id(validation), about=(train, validation))
 
     def blind_scores(self, train: Objects, validation: Objects) -> dict[str, Real]:
         """Log-probabilities of all nodes by models that never see a link: those of `blind`, and a network."""
