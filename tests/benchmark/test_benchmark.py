@@ -370,6 +370,7 @@ def test_settings_come_from_a_file_and_options(tmp_path):
         {"nodes": "most"},
         {"chosen_for": [0]},
         {"seeds": ["one"]},
+        {"models": 3},
         {"rates": {"two-way": [0.1, 0.2]}},
         {"rates": {"one-way": [[0.5, 1.5]]}},
         {"rates": {"hashed": [[0.5, 0]]}},

@@ -18,7 +18,7 @@ from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.links import OverLinks, VotesOfLinks
 from starcert.benchmark.methods import EVIDENCE, TWO_WAY, Hashed, Plain, Smoothing
-from starcert.benchmark.networks import FittedBlind
+from starcert.benchmark.networks import BlindRecord
 from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import KINDS, Outcome, Result
 from starcert.benchmark.run import run_benchmark
@@ -227,7 +227,7 @@ def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch
     data = sc.datasets.Dataset(graph, labels)
     train, held = Nodes(data, np.arange(0, 40, 5)), Nodes(data, np.arange(1, 40, 2))
     networks = NodeNetworks(Work())
-    networks.once(lambda: FittedBlind({}, "", None, None, logits), "blind", id(train), id(held))
+    networks.once(lambda: BlindRecord({}, "", None, None, logits), "blind", id(train), id(held))
     networks.once(lambda: logits, "blind network", id(train), id(held))
     method, shares = OverLinks(networks), []
     for tries in ((0.1,), (5.0,), (5.0, 0.1)):

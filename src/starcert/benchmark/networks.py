@@ -36,7 +36,7 @@ class Held(NamedTuple):
     weights: Any = None  # how much each counts; None: all the same
 
 
-class FittedBlind(NamedTuple):
+class BlindRecord(NamedTuple):
     """A model that sees nothing an attack can change."""
 
     tries: Mapping[str, float]  # the models that were tried, and what each has right
@@ -104,13 +104,13 @@ class Networks:
         return Held(some.graphs, some.labels)
 
     def blind(self, train: Objects, validation: Objects) -> Timed:
-        """`FittedBlind`; None as validation: what chooses is not learned from."""
+        """`BlindRecord`; None as validation: what chooses is not learned from."""
 
-        def made() -> FittedBlind:
+        def made() -> BlindRecord:
             some = train if validation is None else together(train, validation)
             model = blind(some, noise=pairs_noise(0.1, 0.1), seed=self.work.seed)  # its rates do not matter
             tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
-            return FittedBlind(tries, model.description, model.predict, model)
+            return BlindRecord(tries, model.description, model.predict, model)
 
         return self.once(made, "blind", id(train), id(validation), about=(train, validation))
 

@@ -20,7 +20,7 @@ import starcert as sc
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
 from starcert.benchmark.folds import Nodes
-from starcert.benchmark.networks import Counted, FittedBlind, Held, Networks, network_named, own_votes
+from starcert.benchmark.networks import Counted, BlindRecord, Held, Networks, network_named, own_votes
 from starcert.benchmark.outcomes import Outcome, Result, decided, fewer, kind_of, read_threat
 from starcert.benchmark.work import ALPHA, Objects, Rates, Timed, here, pairs_noise
 from starcert.classifiers import from_pyg
@@ -75,13 +75,13 @@ class NodeNetworks(Networks):
 
     @override
     def blind(self, train: Objects, validation: Objects) -> Timed:
-        def made() -> FittedBlind:
+        def made() -> BlindRecord:
             tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
             shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
                       for name, scores in tried.items()}  # fmt: skip
             chosen = max(shares, key=lambda name: shares[name])
             answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
-            return FittedBlind(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
+            return BlindRecord(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
 
         return self.once(made, "blind", id(train), id(validation), about=(train, validation))
 

@@ -70,8 +70,8 @@ class Benchmark(Work):
         if isinstance(default, tuple):
             numbers = name in ("seeds", "chosen_for", "voters")
             given = (value,) if numbers and isinstance(value, int) else value
-            if isinstance(given, str) or (not given and default) or not all(isinstance(x, int if numbers else str)
-                                                                            for x in given):  # fmt: skip
+            fine = isinstance(given, list | tuple) and (given or not default)
+            if not fine or not all(isinstance(each, int if numbers else str) for each in given):
                 example = str(default[0] if numbers and default else 1) if numbers else f'"{default[0]}"'
                 must = "be a list of whole numbers" if numbers else "be a list of names"
                 raise InvalidParameterError(name, must, value, f"Write {name} = [{example}].")

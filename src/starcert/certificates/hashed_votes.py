@@ -180,7 +180,8 @@ class HashedVotes:
 
     def _seen(self, graph: Graph) -> Iterator[Graph]:
         """What each voter sees."""
-        groups = self.hash.groups(graph, *graph.edges.T, self.groups)
+        u, v = graph.edges.T
+        groups = self.hash.groups(graph, u, v, self.groups)
         for voter in range(self.groups):
             yield graph.with_some_edges(groups == voter)
 
