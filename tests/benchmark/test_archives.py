@@ -223,6 +223,8 @@ def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
 
     check()
     check(of=("3", "1"))
+    bare = sc.datasets.Dataset(graphs, [1, 1, 0, 0])  # whose classes have no names
+    check_objects(proved(tmp_path / "one.json").rows, "bare", bare)
     check(labels=(1, 0), class_names=("2", "1"))
     for given, message in (
         ({"labels": (0, 0)}, "object 'ring 1' is of class 2 in rings, and of class 0 in the file"),

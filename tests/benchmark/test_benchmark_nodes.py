@@ -238,6 +238,25 @@ def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch
     assert shares[0] > shares[1]
 
 
+NETWORK = """
+from starcert.models import NodeGCN
+
+def wide(columns, n_classes, *, hidden, layers):
+    return NodeGCN(columns, n_classes, hidden=2 * hidden)
+"""
+
+
+def test_a_network_in_a_file_classifies_nodes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").write_text(NETWORK)
+    data = sc.datasets.Dataset(small(0).graph, np.arange(N) % 3, label_names=("a", "b", "c"))
+    nodes, networks = Nodes(data, np.arange(N)), NodeNetworks(Work(hidden=4, max_epochs=2), "nets.py:wide")
+    assert (networks.called, [*networks.shapes]) == ("wide", ["hidden 16", "hidden 32", "hidden 64"])
+    for shape, hidden in (("", 8), ("hidden 16", 32)):
+        smoothed = networks.network(nodes, nodes, (0.5, 0.1), shape=shape).value
+        assert hidden in {size for weight in smoothed.classifier.model.parameters() for size in weight.shape}
+
+
 def write_graph(folder, n: int = 45) -> None:
     """A file as that of Cora-ML: links and words are mostly of one class."""
     rng, labels = np.random.default_rng(0), np.arange(n) % 3

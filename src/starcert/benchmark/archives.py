@@ -227,7 +227,7 @@ def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:
         if times[row.name] > 1:
             raise StarcertError(f"{about} of {data} is counted {times[row.name]} times. Count it once.")
         place = known[row.name]
-        must = [*(objects.class_names or map(str, range(objects.n_classes)))]
+        must = [*(objects.class_names or map(str, range(1 + max(objects.labels))))]
         label = class_in(must, row.classes, row.label)
         if label is None:
             raise StarcertError(f"{row.file}: the classes of {data} are {', '.join(must)}, and those of the file "

@@ -25,6 +25,7 @@ from starcert.system.errors import StarcertWarning
 
 MODELS: Mapping[str, Any] = {"gin": GIN, "gcn": GCN}
 """Networks that can be compared."""
+LAYERS = 3  # of a network that learns with noise
 COPIES = 5  # of a training graph, at most, that hashed voters learn from
 
 
@@ -154,7 +155,7 @@ class Networks:
         columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in seen)
         n_classes = 1 + max(1, *train.known, *validation.known)
         with own_generator(work.seed, "cpu"):
-            module = network_named(self.model)(columns, n_classes, **{"hidden": work.hidden, "layers": 3, **how})
+            module = network_named(self.model)(columns, n_classes, **{"hidden": work.hidden, "layers": LAYERS, **how})
         base = from_pyg(module.to(device), n_classes=n_classes, features=seen)
         smoothed = sc.SmoothedClassifier(base, noise, regions, alpha=ALPHA)
         most = work.drawn_epochs if train.name in DRAWN else work.max_epochs

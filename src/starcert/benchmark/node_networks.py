@@ -20,7 +20,7 @@ import starcert as sc
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
 from starcert.benchmark.folds import Nodes
-from starcert.benchmark.networks import Counted, BlindRecord, Held, Networks, network_named, own_votes
+from starcert.benchmark.networks import LAYERS, BlindRecord, Counted, Held, Networks, network_named, own_votes
 from starcert.benchmark.outcomes import Outcome, Result, decided, fewer, kind_of, read_threat
 from starcert.benchmark.work import ALPHA, Objects, Rates, Timed, here, pairs_noise
 from starcert.classifiers import from_pyg
@@ -122,8 +122,11 @@ class NodeNetworks(Networks):
         with own_generator(self.work.seed, "cpu"):
             if model == "gin":
                 made: torch.nn.Module = NodePropagation(words, n_classes, **how)
+            elif model == "gcn":
+                made = NodeGCN(words.shape[1], n_classes, **how)
             else:
-                made = (NodeGCN if model == "gcn" else network_named(model))(words.shape[1], n_classes, **how)
+                sizes = {"hidden": self.work.hidden, "layers": LAYERS, **how}
+                made = network_named(model)(words.shape[1], n_classes, **sizes)
         return made.to(here()[0])
 
     def fit_module(
