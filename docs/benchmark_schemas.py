@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args
 
-from schema_words import DIALECT, Schema, any_of, attribute_docs, described, object_of, of_type, types_of
+from schema_words import DIALECT, PROBABILITY, Schema, any_of, attribute_docs, described, object_of, of_type, types_of
 from starcert.runs.setting_values import COLUMN_ROLES
 
 
@@ -30,18 +30,25 @@ def _record(owner: type) -> Schema:
 
 def settings_schema() -> Schema:
     """The schema of the file of settings. Nothing is required: every setting has a default."""
-    from starcert.benchmark.run import METHODS, MODELS, Benchmark  # noqa: PLC0415  (torch)
+    from starcert.benchmark.networks import Networks  # noqa: PLC0415  (torch)
+    from starcert.benchmark.settings import METHODS, Benchmark  # noqa: PLC0415
 
     found = _properties(Benchmark)
     for each in fields(Benchmark):
         if each.default is not MISSING:
             found[each.name]["default"] = list(each.default) if isinstance(each.default, tuple) else each.default
-        if isinstance(each.default, tuple):
+        if isinstance(each.default, tuple) and each.default:
             found[each.name]["minItems"] = 1
         elif type(each.default) is int:
-            found[each.name]["minimum"] = 0 if each.name in ("seed", "own_samples", "only") else 1
+            found[each.name]["minimum"] = 0 if each.name in ("seed", "own_samples") else 1
+    for name in ("seeds", "chosen_for", "voters"):  # one number may stand for a list of them
+        number = {"type": "integer", "minimum": 0 if name == "seeds" else 1}
+        meaning = {key: found[name][key] for key in ("description", "default")}
+        found[name] = {"anyOf": [number, {"type": "array", "items": number}], **meaning}
     found["folds"]["maximum"] = 10
-    found["models"]["items"] = {"enum": list(MODELS)}
+    pair = {"type": "array", "items": PROBABILITY, "minItems": 2, "maxItems": 2}
+    pairs = {"type": "array", "items": pair, "minItems": 1}
+    found["rates"] = object_of(dict.fromkeys(Networks.rates, pairs)) | described(found["rates"]["description"])
     found["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
     groups = f"Groups are {', '.join(METHODS)}."
     found["methods"]["description"] += f" {groups}"
@@ -50,9 +57,9 @@ def settings_schema() -> Schema:
 
 def results_schema() -> Schema:
     """The schema of `benchmark.json`."""
-    from starcert.benchmark.run import Benchmark  # noqa: PLC0415  (torch)
+    from starcert.benchmark.archives import Theirs  # noqa: PLC0415  (torch)
+    from starcert.benchmark.settings import Benchmark  # noqa: PLC0415
     from starcert.benchmark.table import Line  # noqa: PLC0415
-    from starcert.benchmark.theirs import Theirs  # noqa: PLC0415
 
     texts, by_name = of_type(list[str]), of_type(dict[str, str])
     settings = _properties(Benchmark) | {

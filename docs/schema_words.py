@@ -45,7 +45,7 @@ def attribute_docs(owner: type) -> dict[str, str]:
 def types_of(owner: type) -> dict[str, Any]:
     """The types of the fields of a class, also where they are imported for the type checker alone."""
     module = sys.modules[owner.__module__]
-    names = dict(vars(module))
+    names = {name: value for each in owner.__mro__[::-1] for name, value in vars(sys.modules[each.__module__]).items()}
     for part in ast.parse(inspect.getsource(module)).body:
         if isinstance(part, ast.If):
             exec(compile(ast.Module(part.body, []), str(module.__file__), "exec"), names)

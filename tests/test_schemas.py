@@ -95,6 +95,7 @@ def test_settings_of_a_benchmark_are_what_the_schema_says():
         ("sample = 1", "$.sample: does not belong there"),
         ('data = "MUTAG"', "$.data: 'MUTAG' is not of the type array"),
         ("folds = 11", "$.folds: 11 is beyond the maximum, 10"),
+        ("rates.two-way = [[0.1, 2]]", "$.rates.two-way[0][1]: 2 is beyond the maximum, 1"),
         ('columns = {labels = "y"}', "$.columns.labels: 'labels' is none of"),
     ):
         assert faults(SETTINGS_OF_BENCHMARKS, tomllib.loads(line))[0].startswith(fault)

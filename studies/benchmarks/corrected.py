@@ -22,9 +22,9 @@ from torch_geometric.utils import to_dense_adj, to_dense_batch
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.methods import TRIED, TriedMethod
+from starcert.benchmark.methods import TriedMethod
 from starcert.benchmark.outcomes import Result, exact_result
-from starcert.benchmark.work import BATCH, Timed, here
+from starcert.benchmark.work import BATCH, TRIED, Timed, here
 from starcert.classifiers import from_pyg
 from starcert.datasets import Dataset
 from starcert.models.fitting import own_generator
@@ -51,8 +51,7 @@ class Corrected(TriedMethod):
     settings = TRIES
 
     @override
-    @classmethod
-    def fits(cls, train: Dataset) -> bool:
+    def fits(self, train: Dataset) -> bool:
         graph = train.graphs[0]
         return set(train.known) == {0, 1} and "x" in graph.node_data and not graph.directed
 
@@ -65,7 +64,7 @@ class Corrected(TriedMethod):
         made = self.networks.once(lambda: self._trained(train, validation), "corrected", id(train), about=train)
         (every, logits_of), seconds = made
         chosen = Together([every[number] for number in setting])
-        return Timed((chosen, logits_of), seconds / len(self.networks.tries(self.settings)))  # all are trained at once
+        return Timed((chosen, logits_of), seconds / len(self.settings))  # all are trained at once
 
     def _trained(self, train: Dataset, validation: Dataset) -> tuple[list[Correction], LogitsOf]:
         work, (device, _) = self.networks.work, here()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,14 +21,15 @@ pytest.importorskip("matplotlib")
 
 
 from starcert.benchmark import methods, outcomes, run
-from starcert.benchmark.data import Classes
-from starcert.benchmark.methods import METHODS, BenchmarkMethod, Blind, Fitted
+from starcert.benchmark.core_regions import CoreAndRest
+from starcert.benchmark.methods import BenchmarkMethod, Blind, Fitted
+from starcert.benchmark.networks import Networks
 from starcert.benchmark.outcomes import Outcome, Result
 from starcert.benchmark.pages import published
-from starcert.benchmark.run import Benchmark, run_benchmark
+from starcert.benchmark.run import parts_of, run_benchmark
+from starcert.benchmark.settings import METHODS, Benchmark, names_of
 from starcert.benchmark.table import lines_of
-from starcert.benchmark.theirs import read_theirs
-from starcert.benchmark.work import DRAWN, Networks, Timed, Work
+from starcert.benchmark.work import DRAWN, Timed, Work
 from starcert.cli import app
 from starcert.objects.threats import AnyFlips
 from starcert.pages.document import policy_of
@@ -52,8 +52,9 @@ def done(tmp_path_factory):
 
 def test_every_method_answers_the_same_graphs(done):
     folder, lines = done
-    rows = [row for part in TINY.parts() for row in json.loads((folder / "parts" / f"{part.name}.json").read_text())]
-    names = [method.name for group in METHODS.values() for method in group]
+    parts = [folder / "parts" / f"{part.name}.json" for part in parts_of(TINY)]
+    rows = [row for part in parts for row in json.loads(part.read_text())]
+    names = [name for group in METHODS if group != "links" for name in names_of(TINY, group)]
     assert [row["method"] for row in rows] == [name for name in names for _ in TINY.threats]
     assert all((row["numbers"], row["truth"]) == (rows[0]["numbers"], rows[0]["truth"]) for row in rows)
     for row in rows:
@@ -101,8 +102,7 @@ def test_the_page_has_every_figure_and_no_time(done):
         if line.startswith("| ") and "---" not in line
     ]
     figures = [row for row in rows if row[0] != "method"]
-    assert [[row[0], row[1], row[3], row[-1]] for row in figures] == [
-        [line.method, *line.percents()[:2], line.percents()[-1]] for line in lines]  # fmt: skip
+    assert figures == [[*line.texts(relative=True).values()] for line in lines]
     assert {len(row) for row in figures} == {4 + len(line.cells[1:] + line.relative) for line in lines}
 
 
@@ -185,12 +185,12 @@ def test_abstentions_are_wrong_and_gains_are_paired_fold_by_fold():
     assert once.cells[1].low == pytest.approx(0.75 - 1.96 * np.sqrt(0.75 * 0.25 / 20))
     assert apart.cells[1].chance == 0.5**30 < once.cells[1].chance == 0.5**15
     (plain,) = lines_of([row("plain", 0, found)], (0, 1, 2, 3))
-    assert plain.percents() == ["50.0", "25.0", "25.0", "–", ""]
-    assert [plain.percent(cell) for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
+    assert [*plain.texts(relative=False).values()] == ["plain", "50.0", "25.0", "25.0", "–", ""]
+    assert [cell.percent for cell in plain.relative] == ["25.0", "25.0", "25.0"]  # at most two of 25 edges
     assert [each["certified"] for each in plain.rows()][3:5] == [None, 0.25]
     assert {name for name, value in asdict(plain.cells[3]).items() if value is not None} == {"size", "changes"}
     (large,) = lines_of([row("plain", 0, found) | {"edges": [25] * 19 + [30]}], (0, 1))
-    assert [large.percent(cell) for cell in large.relative] == ["25.0", "25.0", "–"]  # three changes were not tried
+    assert [cell.percent for cell in large.relative] == ["25.0", "25.0", "–"]  # three changes were not tried
 
 
 def test_trying_attacks_on_a_plain_model_within_a_budget():
@@ -206,6 +206,7 @@ def test_trying_attacks_on_a_plain_model_within_a_budget():
     assert tried("deletions:10", 1_000) == [(0, 2, None), (0, 2, None), (1, 2, None)]
     assert tried("additions:10", 1_000) == [(0, 0, 1), (0, 2, None), (1, 2, None)]
     assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
+    assert tried("deletions:1 | additions:1", 1_000) == [(0, 0, 1), (0, 1, None), (1, 1, None)]
     assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
     assert [outcomes.whole_sizes(graphs[0], "flips:2", most) for most in (120, 119, 1)] == [120, 15, 1]
 
@@ -243,8 +244,8 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     found = {kind: outcomes.outcome_of(one, f"{kind}:1") for kind in outcomes.KINDS}
     assert [found[kind].state(1) for kind in ("flips", "deletions", "additions")] == ["broken", "broken", "certified"]
     assert found["rewire"].broken is None
-    noise = SimpleNamespace(axes=("pairs.delete", "pairs.add"))
-    both = SimpleNamespace(abstained=False, label=0, noise=noise, broken=[(1, 1), (3, 0)], certified=lambda _: False)
+    known = {"abstained": False, "label": 0, "asked": None, "verdicts": (), "noise": smoothed.noise}
+    both = SimpleNamespace(**known, broken=[(1, 1), (3, 0)], certified=lambda _: False)
     assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
 
 
@@ -269,7 +270,7 @@ def test_changes_in_several_regions_are_certified_however_they_are_divided(core)
 def test_regions_follow_from_labels_alone_and_hold_every_pair():
     x = np.eye(3, dtype=int)[[0, 1, 1, 2, 1]]
     graphs = [sc.Graph(5, edges, node_data={"x": x}) for edges in ([(0, 1)], [(1, 2), (2, 4)], [])]
-    rule = methods.CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
+    rule = CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
     assert rule.label == 1
     noise = sc.Noise(core=0.1, rest=0.2)
     for graph in graphs:
@@ -282,11 +283,13 @@ def test_regions_follow_from_labels_alone_and_hold_every_pair():
     assert sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
         [alone]
     ).capacities == ((0, 1),)
-    motif, arcs = (DRAWN[name](1, train=4, validation=2, test=2) for name in ("motif", "arcs"))
-    assert methods.ByRegions.fits(motif.train)
-    assert not methods.ByRegions.fits(arcs.train)
-    rule, graph = methods.CoreAndRest.of(motif.train), motif.train.graphs[0]
-    assert sum(map(len, (part.pairs for _, part in rule(graph).parts))) == graph.n_nodes * (graph.n_nodes - 1) // 2
+    for name in DRAWN:
+        drawn = DRAWN[name](1, train=4, validation=2, test=2).train
+        assert CoreAndRest.fits(drawn)
+        graph, rule = drawn.graphs[0], CoreAndRest.of(drawn)
+        sites = rule(graph).sites(graph)
+        assert sites.n_sites == graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2)
+        assert min(sites.sizes) > 0
 
 
 class Renamed(Blind):
@@ -336,13 +339,13 @@ def test_records_that_cannot_be_true_are_refused(given, message):
 def test_a_folder_is_not_continued_by_other_versions(tmp_path, monkeypatch):
     setting = Benchmark(**LITTLE | {"methods": ("blind",), "threats": ("flips:1",)})
     run_benchmark(setting, tmp_path / "out", progress=False)
-    monkeypatch.setattr(run, "versions", lambda: {"starcert": "0.0"})
+    monkeypatch.setattr("starcert.benchmark.settings.versions", lambda: {"starcert": "0.0"})
     with pytest.raises(sc.InvalidParameterError, match="versions: there"):
         run_benchmark(setting, tmp_path / "out", progress=False)
 
 
 def test_methods_that_do_not_fit_the_data_are_named(tmp_path):
-    setting = Benchmark(**LITTLE | {"data": ("arcs",), "methods": ("regions",), "threats": ("flips:1",)})
+    setting = Benchmark(**LITTLE | {"methods": ("links",), "threats": ("flips:1",)})
     with pytest.raises(sc.InvalidParameterError, match="fit the data"):
         run_benchmark(setting, tmp_path / "out", progress=False)
 
@@ -353,7 +356,7 @@ def test_settings_come_from_a_file_and_options(tmp_path):
     setting = Benchmark.of(file, False, folds=3, seed=None)
     assert (setting.data, setting.folds, setting.samples, setting.seed) == (("motif", "arcs"), 3, 500, 1)
     assert Benchmark.of(None, True, data=["motif"]).folds == 1
-    assert len({part.name for part in setting.parts()}) == 2 * 3 * len(METHODS)
+    assert len({part.name for part in parts_of(setting)}) == 2 * 3 * len(METHODS)
     file.write_text("sampels = 5")
     with pytest.raises(sc.StarcertError, match="no setting 'sampels'"):
         Benchmark.of(file, False)
@@ -364,93 +367,88 @@ def test_settings_come_from_a_file_and_options(tmp_path):
         {"folds": 11},
         {"models": ["svm"]},
         {"data": "motif"},
+        {"nodes": "most"},
+        {"chosen_for": [0]},
+        {"seeds": ["one"]},
+        {"models": 3},
+        {"rates": {"two-way": [0.1, 0.2]}},
+        {"rates": {"one-way": [[0.5, 1.5]]}},
+        {"rates": {"hashed": [[0.5, 0]]}},
     ):
         with pytest.raises(sc.InvalidParameterError):
             Benchmark.of(None, False, **wrong)
 
 
 class Fixed(methods.TriedMethod):
-    """A method whose third try is best."""
+    """A method whose third try is best under one change, and whose first is under more."""
 
+    name, certifies, trains = "fixed", "nothing", False
     settings = ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))
 
     def model(self, setting, train, validation):
         return Timed(setting, 1.0)
 
     def judge(self, model, objects, threat, *, choosing=False):
-        return outcomes.Result(threat, (outcomes.Outcome(int(model[0] > 0.25), 1),) * len(objects), None)
+        size = 3 if model[0] < 0.15 else 1 if model[0] > 0.25 else 0
+        answers = [number % 2 if model[0] > 0.25 or number else None for number in range(len(objects))]
+        return outcomes.Result(threat, tuple(Outcome(each, size) for each in answers), None)
 
 
-def test_methods_are_held_to_one_try_or_validation_chooses():
-    data = sc.datasets.Dataset([sc.Graph(2, [])] * 3, [1, 1, 1])
-
-    def fitted(only):
-        found = Fixed(Networks(Work(only=only))).fit(data, data, "flips:1")
-        return found.chosen, dict(found.tries), found.train_seconds
-
-    assert fitted(0) == ("0.3/0.3", {"0.1/0.1": 0, "0.2/0.2": 0, "0.3/0.3": 1}, 3)
-    assert [fitted(only) for only in (1, 3)] == [("0.1/0.1", {"0.1/0.1": 0}, 1), ("0.3/0.3", {"0.3/0.3": 1}, 1)]
-    for voters, (delete, _) in zip(methods.VOTERS, methods.ONE_WAY, strict=True):
-        assert 1 / voters == pytest.approx(1 - delete, rel=0.12)  # the same number of edges is seen, about
-    for wrong in (4, -1):
-        with pytest.raises(sc.InvalidParameterError, match="only"):
-            Benchmark(only=wrong)
+def test_validation_chooses_at_each_size_that_is_asked():
+    data = sc.datasets.Dataset([sc.Graph(2, [])] * 3, [0, 1, 0])
+    made = Fixed(Networks(Work()))
+    one, three = (made.fit(data, data, f"flips:{size}") for size in (1, 3))
+    assert (one.chosen, one.train_seconds) == ("0.3/0.3", 3)
+    assert dict(one.tries) == {"0.1/0.1": 0.6667, "0.2/0.2": 0, "0.3/0.3": 1}
+    assert (three.chosen, dict(three.tries)["0.3/0.3"]) == ("0.1/0.1", 0)
 
 
-# Results of others --------------------------------------------------------------------------------------------------
+NETWORK = """
+from starcert.models import GCN
+
+def shallow(columns, n_classes, *, hidden, layers):
+    return GCN(columns, n_classes, hidden=hidden, layers=1)
+"""
+THREAT = """
+def near(frame, u, v):
+    return abs(u - v) == 1
+"""
 
 
-@pytest.fixture
-def theirs(tmp_path):
-    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 6), n_classes=2)
-    graphs = [sc.Graph(6, [(0, 1)]), sc.Graph.from_networkx(nx.complete_graph(6))]
-    found = sc.SmoothedClassifier(base, sc.Noise(pairs=0.2)).certify(graphs, samples=1_000, seed=1)
-    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(found, labels=[0, 0]))
-
-    def write(**given):
-        (tmp_path / "theirs.json").write_text(json.dumps({"method": "M", "data": "D", **given}))
-        return tmp_path / "theirs.json"
-
-    return write
-
-
-D = {"D": Classes((0, 0, 1), (), ("one", "two", "three"), (15, 15, 15))}
-
-
-def test_results_are_proved_or_marked_as_stated(theirs, done, tmp_path):
-    proved = read_theirs(theirs(certificates="certificates.json"), D)
-    assert (proved.standing, proved.objects, proved.certified[0]) == ("proved", 2, 0.5)
-    assert (proved.of, proved.alpha, proved.note) == (3, 0.01, "Noise: pairs Flip(0.2).")
-    unknown = read_theirs(theirs(certificates="certificates.json"), {})
-    assert (unknown.standing, unknown.certified) == ("as stated", proved.certified)
-    assert unknown.note.endswith("as stated: this benchmark has no data D to compare them with.")
-    stated = read_theirs(theirs(certified={"1": 0.9}, objects=7), D)
-    assert (stated.standing, stated.certified) == ("as stated", {1: 0.9})
-    folder = shutil.copytree(done[0], tmp_path / "copy")
-    run_benchmark(TINY, folder, theirs=[theirs(certified={"1": 0.9}, objects=7)], progress=False)
-    assert ">as stated</td>" in (folder / "index.html").read_text()
-
-
-def test_what_a_law_from_outside_states_is_refused(theirs, tmp_path):
-    kept = Path(__file__).parents[1] / "files" / "stated" / "version_0_2_0" / "law.json"
-    shutil.copy(kept, tmp_path / "certificates.json")
-    with pytest.raises(sc.StarcertError, match=r"stated by the law .* Give a file that starcert verify proves\."):
-        read_theirs(theirs(certificates="certificates.json"), D)
-
-
-def test_false_or_overstated_results_are_refused(theirs, tmp_path):
-    with pytest.raises(sc.StarcertError, match=r"0\.5000 is proved at size 0, and 0\.9000 is stated"):
-        read_theirs(theirs(certificates="certificates.json", certified={"0": 0.9}), D)
-    for wrong in ({}, {"certified": {"1": 2}, "objects": 1}, {"method": 3}, {"certified": {"1": 0.5}}):
-        with pytest.raises(sc.StarcertError, match="cannot be read"):
-            read_theirs(theirs(**wrong), D)
-    kept = json.loads((tmp_path / "certificates.json").read_text())
-    claims = json.dumps(kept)
-    larger = re.sub(r'"frontier": \[\[(\d+)\]\]', lambda found: f'"frontier": [[{int(found[1]) + 1}]]', claims)
-    assert larger != claims
-    (tmp_path / "certificates.json").write_text(larger)
-    with pytest.raises(sc.StarcertError, match="false"):
-        read_theirs(theirs(certificates="certificates.json"), D)
+def test_studies_are_runs(tmp_path, monkeypatch):
+    """Rates, seeds, several sizes to choose for, threats of any text and networks in files, all from one file."""
+    monkeypatch.chdir(tmp_path)
+    Path("own").mkdir()
+    Path("own/nets.py").write_text(NETWORK)
+    Path("own/rules.py").write_text(THREAT)
+    settings = {name: value for name, value in LITTLE.items() if name != "threats"} | {
+        "graphs": "all", "models": ["nets.py:shallow"], "methods": ["two-way", "one-way", "plain", "hashed", "blind"],
+        "threats": ["deletions:2", "local:2,per_node=1 & deletions:2", "where:1,name=rules.py:near"], "seeds": [1, 2],
+        "chosen_for": [1, 2], "voters": [3], "folds": 1,
+    }  # fmt: skip
+    written = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    Path("own/run.toml").write_text("\n".join([*written, "rates.two-way = [[0.3, 0.1]]", "rates.one-way = [[0.5, 0]]"]))
+    setting = Benchmark.of(Path("own/run.toml"), False)
+    assert (setting.models, setting.threats[2]) == (("own/nets.py:shallow",), "where:1,name=own/rules.py:near")
+    assert {*setting.record()["code"]} == {"own/nets.py:shallow", setting.threats[2]}
+    lines = run_benchmark(setting, Path("out"), progress=False)
+    names = {line.method for line in lines}
+    assert {"p_A, one-way, for 1", "p_A, one-way, for 2", "evidence, for 2", "plain, for 1", "blind"} <= names
+    assert {line.folds for line in lines} == {2}
+    assert {line.graphs for line in lines} == {8}
+    assert {line.chosen for line in lines if line.method == "p_A, one-way, for 1"} == {"0.5/0 (2)"}
+    assert {line.model for line in lines} == {"", "shallow"}
+    hashed = {line.threat for line in lines if line.method.startswith("hashed")}
+    assert hashed == {"deletions:2"}  # it does not speak of threats that do not divide over groups
+    by_name = {(line.threat, line.method): line for line in lines}
+    for method in ("evidence, for 1", "plain, for 1", "evidence, fallback, for 1"):
+        whole, narrow = (by_name[threat, method] for threat in setting.threats[:2])
+        if whole.chosen == narrow.chosen and whole.right == narrow.right:
+            assert narrow.cells[2].certified >= whole.cells[2].certified  # fewer attacks
+    page = Path("out/index.html").read_text()
+    assert "motif: at most 2 flips, 1 at each node, and at most 2 deletions" in page
+    made = [path.name for path in Path("out/figures").iterdir()]
+    assert all(re.fullmatch(r"[\w.+-]+", name) for name in made)
 
 
 # A method of one's own ----------------------------------------------------------------------------------------------

@@ -13,13 +13,17 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from starcert.benchmark import node_methods, node_networks, node_smoothing
+from starcert.benchmark import node_networks
 from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import Nodes
-from starcert.benchmark.methods import Held
+from starcert.benchmark.links import OverLinks, VotesOfLinks
+from starcert.benchmark.methods import EVIDENCE, TWO_WAY, Hashed, Plain, Smoothing
+from starcert.benchmark.networks import BlindRecord
+from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import KINDS, Outcome, Result
-from starcert.benchmark.run import Benchmark, run_benchmark
-from starcert.benchmark.work import Networks, Work, pairs_noise
+from starcert.benchmark.run import run_benchmark
+from starcert.benchmark.settings import METHODS, Benchmark, names_of
+from starcert.benchmark.work import Work, pairs_noise
 from starcert.classifiers import from_node_function
 from starcert.models import LinkPropagation, LinkVotes
 
@@ -86,7 +90,7 @@ def answered(outcomes) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_link_votes_hold_under_every_attack(kind):
-    states, method = [], node_methods.VotesOfLinks(Networks(Work()))
+    states, method = [], VotesOfLinks(NodeNetworks(Work()))
     most = 1 if kind == "rewire" else 3
     for seed in range(8):
         nodes, model = small(seed), votes_of(seed)
@@ -108,7 +112,7 @@ def test_mixed_changes_are_more_than_those_of_one_sort():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_link_propagation_holds_under_every_attack(kind):
-    states, method = [], node_methods.OverLinks(Networks(Work()))
+    states, method = [], OverLinks(NodeNetworks(Work()))
     for seed in range(8):
         nodes, model = small(seed), propagation_of(seed)
         found = method.judge(model, nodes, f"{kind}:3")
@@ -120,14 +124,14 @@ def test_link_propagation_holds_under_every_attack(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hashed_voters_hold_under_every_attack(kind):
-    networks, certified = Networks(Work()), {}
+    networks, certified = NodeNetworks(Work()), {}
     base = from_node_function(most_linked, n_classes=3)
-    for rule in (node_methods.NodesHashedByCounting, node_methods.NodesHashedExactly):
+    for rule in ("counting", "exact"):
         for seed in range(2):
             nodes, voting = small(seed), sc.HashedVotes(base, 5, seed)
-            found = rule(networks).judge(voting, nodes, f"{kind}:2")
+            found = Hashed(networks, rule).judge(voting, nodes, f"{kind}:2")
             assert wrong_claims(lambda g: voting.predict([g]), found, nodes.graph, range(1, 2)) == 0  # noqa: B023
-            certified.setdefault(rule.rule, []).extend(one.certified for one in found.outcomes)
+            certified.setdefault(rule, []).extend(one.certified for one in found.outcomes)
     assert all(a >= b for a, b in zip(certified["exact"], certified["counting"], strict=True))
     assert sum(certified["exact"]) > sum(certified["counting"]) or kind != "deletions"
 
@@ -137,7 +141,7 @@ def test_a_plain_network_is_tried_where_attacks_are_few():
     base = from_node_function(most_linked, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.1, 0.1))
     links = nodes.graph.n_edges
-    method = node_methods.PlainNodes(Networks(Work(max_attacks=links)))
+    method = Plain(NodeNetworks(Work(max_attacks=links)))
     found = method.judge(smoothed, nodes, "deletions:3")
     assert found.asked == 1
 
@@ -153,12 +157,12 @@ def test_a_plain_network_is_tried_where_attacks_are_few():
 
 def test_noise_on_links_has_the_axes_that_threats_ask_about():
     assert pairs_noise(0.4, 0.0005).axes == ("pairs.delete", "pairs.add")
-    nodes, networks = small(0), Networks(Work(samples=300, choosing_samples=100))
+    nodes, networks = small(0), NodeNetworks(Work(samples=300, choosing_samples=100))
     base = from_node_function(lambda graph: [int(len(graph[node]) > 0) for node in graph], n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.6, 0.02), alpha=0.01)
-    method = node_smoothing.NodeSmoothing(networks)
+    method = Smoothing(networks)
     found = {kind: method.judge(smoothed, nodes, f"{kind}:4") for kind in KINDS}
-    whole = node_networks.node_certificates(networks, smoothed, nodes.graph, 300, 1).value
+    whole = networks.certificates(smoothed, nodes, "flips:4", evidence=False, choosing=False).certificates
     for node in range(N):
         radii = {"deletions": lambda n: (n, 0), "additions": lambda n: (0, n), "rewire": lambda n: (n, n)}
         for kind, radius in radii.items():
@@ -172,11 +176,11 @@ def test_noise_on_links_has_the_axes_that_threats_ask_about():
 
 
 def test_votes_that_choose_are_not_those_that_certify():
-    nodes, networks = small(0), Networks(Work(samples=100, choosing_samples=100))
+    nodes, networks = small(0), NodeNetworks(Work(samples=100, choosing_samples=100))
     base = from_node_function(most_linked, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.5, 0.2), alpha=0.01)
     for choosing in (False, True):
-        node_smoothing.NodeSmoothing(networks).judge(smoothed, nodes, "flips:1", choosing=choosing)
+        Smoothing(networks).judge(smoothed, nodes, "flips:1", choosing=choosing)
     (first, _), (second, _) = networks._made.values()
     assert (first.value.votes.counts != second.value.votes.counts).any()
 
@@ -187,11 +191,8 @@ def test_evidence_decides_single_deleted_links_and_says_nothing_about_others():
     nodes = Nodes(sc.datasets.Dataset(graph, np.arange(20) % 2), np.arange(20))
     base = from_node_function(lambda seen: [int(len(seen[node]) > 3) for node in seen], n_classes=2)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.15, 0.01), alpha=0.01)
-    networks = Networks(Work(samples=800, own_samples=800))
-    by_p, found = (
-        method(networks).judge(smoothed, nodes, "deletions:3")
-        for method in (node_smoothing.NodeSmoothing, node_smoothing.EvidenceNodes)
-    )
+    networks = NodeNetworks(Work(samples=800, own_samples=800))
+    by_p, found = (Smoothing(networks, way).judge(smoothed, nodes, "deletions:3") for way in (TWO_WAY, EVIDENCE))
     sizes = [[one.certified for one in each.outcomes] for each in (by_p, found)]
     assert sum(size > 0 for size in sizes[1]) > sum(size > 0 for size in sizes[0])
     edges = [tuple(each) for each in graph.edges.tolist()]
@@ -200,8 +201,8 @@ def test_evidence_decides_single_deleted_links_and_says_nothing_about_others():
         without = sc.Graph(20, [each for each in edges if node not in each] + fewer)
         votes = smoothed.vote([without], samples=2_000, seed=5, voting=sc.Voting(progress=False)).counts[node]
         assert votes.argmax() == found.outcomes[node].answer
-    other = node_smoothing.EvidenceNodes(networks).judge(smoothed, nodes, "flips:3")
-    assert (other.asked, {one.certified for one in other.outcomes}) == (0, {0})
+    assert found.asked in (1, 2)  # as far as any node is certified by counts
+    assert [Smoothing(networks, EVIDENCE).speaks_of(threat) for threat in ("deletions:3", "flips:3")] == [True, False]
 
 
 def test_validation_nodes_count_as_often_as_their_class_is_answered():
@@ -225,17 +226,35 @@ def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch
     logits = np.where(labels[:, None] == [0, 1], 1.0, 0.0) + rng.normal(0, 1.5, (40, 2))
     data = sc.datasets.Dataset(graph, labels)
     train, held = Nodes(data, np.arange(0, 40, 5)), Nodes(data, np.arange(1, 40, 2))
-    networks = Networks(Work())
-    networks.once(lambda: node_networks.BlindStart({}, "", logits), "blind start", id(train), id(held))
+    networks = NodeNetworks(Work())
+    networks.once(lambda: BlindRecord({}, "", None, None, logits), "blind", id(train), id(held))
     networks.once(lambda: logits, "blind network", id(train), id(held))
-    method, shares = node_methods.OverLinks(networks), []
+    method, shares = OverLinks(networks), []
     for tries in ((0.1,), (5.0,), (5.0, 0.1)):
         monkeypatch.setattr(method, "settings", tries, raising=False)
         fitted = method.fit(train, held, "deletions:1")
         shares.append(max(fitted.tries.values()))
     assert (fitted.chosen, shares[2]) == ("own 0.1", max(shares))
     assert shares[0] > shares[1]
-    assert isinstance(method.held(train, held), Held)
+
+
+NETWORK = """
+from starcert.models import NodeGCN
+
+def wide(columns, n_classes, *, hidden, layers):
+    return NodeGCN(columns, n_classes, hidden=2 * hidden)
+"""
+
+
+def test_a_network_in_a_file_classifies_nodes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").write_text(NETWORK)
+    data = sc.datasets.Dataset(small(0).graph, np.arange(N) % 3, label_names=("a", "b", "c"))
+    nodes, networks = Nodes(data, np.arange(N)), NodeNetworks(Work(hidden=4, max_epochs=2), "nets.py:wide")
+    assert (networks.called, [*networks.shapes]) == ("wide", ["hidden 16", "hidden 32", "hidden 64"])
+    for shape, hidden in (("", 8), ("hidden 16", 32)):
+        smoothed = networks.network(nodes, nodes, (0.5, 0.1), shape=shape).value
+        assert hidden in {size for weight in smoothed.classifier.model.parameters() for size in weight.shape}
 
 
 def write_graph(folder, n: int = 45) -> None:
@@ -270,7 +289,7 @@ def done(tmp_path_factory):
 def test_every_method_of_nodes_answers_the_same_nodes(done):
     folder, lines, setting = done
     rows = [row for part in (folder / "parts").iterdir() for row in json.loads(part.read_text())]
-    names = [method.name for group in node_methods.METHODS.values() for method in group]
+    names = [name for group in METHODS if group != "regions" for name in names_of(setting, group)]
     assert sorted({row["method"] for row in rows}) == sorted(names)
     assert all((row["numbers"], row["truth"]) == (rows[0]["numbers"], rows[0]["truth"]) for row in rows)
     assert len(rows[0]["numbers"]) == 20
@@ -290,6 +309,6 @@ def test_the_page_speaks_of_nodes_and_of_what_was_not_tried(done):
     assert "20 nodes" in tex
     assert "test graphs" not in page.split("As published")[0]
     (plain,) = (line for line in lines if line.method == "plain" and line.kind == "additions")
-    assert (plain.asked, plain.percents()[1:]) == (0, ["–", "–"])
+    assert (plain.asked, [*plain.texts(relative=False).values()][2:]) == (0, ["–", "–"])
     (tried,) = (line for line in lines if line.method == "plain" and line.kind == "deletions")
-    assert tried.percents()[1] != "–" == tried.percents()[2]
+    assert tried.cells[1].percent != "–" == tried.cells[2].percent

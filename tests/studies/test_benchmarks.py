@@ -12,8 +12,9 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 
 from starcert.benchmark.methods import BenchmarkMethod
-from starcert.benchmark.run import Benchmark
-from starcert.benchmark.work import DRAWN, Networks, Work
+from starcert.benchmark.networks import Networks, network_named
+from starcert.benchmark.settings import MODELS, Benchmark
+from starcert.benchmark.work import DRAWN, Work
 
 FOLDER = Path(__file__).parents[2] / "studies" / "benchmarks"
 FILE = FOLDER / "corrected.py"
@@ -34,9 +35,9 @@ def test_a_blind_head_with_a_correction_tries_every_attack():
     assert len(network.some) == len(made.best)
     bare = [sc.Graph(5, [], node_data=graph.node_data) for graph in graphs]
     assert np.array_equal(logits_of(graphs), logits_of(bare))  # the head is blind
-    assert Corrected.fits(data)
-    assert not Corrected.fits(sc.datasets.Dataset(graphs, np.arange(20) % 3))
-    assert not Corrected.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
+    assert made.fits(data)
+    assert not made.fits(sc.datasets.Dataset(graphs, np.arange(20) % 3))
+    assert not made.fits(DRAWN["motif"](1, train=4, validation=2, test=2).train)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.toml")))
@@ -47,7 +48,14 @@ def test_every_file_of_settings_can_be_run(name, tmp_path, monkeypatch):
     setting = Benchmark.of(FOLDER / f"{name}.toml", False)
     setting.check_names()
     for group in setting.methods:
-        assert any(made.of_nodes == name.startswith("nodes") for made in setting._group(group))
+        kinds = {make(Networks(setting)).of_nodes for make in setting.makers(group)}
+        assert kinds & {None, name.startswith("nodes")}
+    for model in setting.models:
+        module = network_named(model)(3, 2, hidden=8, layers=3)
+        assert sum(weight.numel() for weight in module.parameters()) > 100
+    assert all(
+        (FOLDER / "networks.py").samefile(model.rpartition(":")[0]) for model in setting.models if model not in MODELS
+    )
 
 
 def test_settings_beside_the_method_find_it(tmp_path):

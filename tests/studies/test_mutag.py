@@ -82,14 +82,6 @@ def test_a_tiny_study_from_training_to_figures(tiny):
         ElementTree.fromstring(drawn.getvalue())
 
 
-def test_the_majority_class_is_marked_on_the_scale_of_the_sweep(tiny):
-    draw = next(picture.draw for picture in tiny[2].pictures if picture.name == "sweep")
-    *panels, bar = draw().axes
-    assert len(panels) == 2
-    assert "majority" in bar.get_title()
-    assert [line.get_ydata()[0] for line in bar.lines] == [125 / 188]
-
-
 def test_tables(tiny):
     _, found, outcome = tiny
     sweep, ratios = (list(csv.DictReader(io.StringIO(table.to_csv()))) for table in outcome.tables)
@@ -225,7 +217,3 @@ def test_clearly_better_is_a_binomial_tail(data):
         tail = math.fsum(math.comb(188, k) * share**k * (1 - share) ** (188 - k) for k in range(n_right, 189))
         assert found.p_value_of_constant(share) == pytest.approx(tail, rel=1e-9)
         assert found.p_value_of_constant(share, 18) == pytest.approx(min(1, 18 * tail))
-
-
-def test_the_best_setting_is_the_most_accurate_then_the_noisiest(ideal):
-    assert mutag.best_of({at: each for at, each in ideal.items() if isinstance(at, tuple)}) == ("sum", 0.1, 0.02)

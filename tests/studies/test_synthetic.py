@@ -328,36 +328,6 @@ def test_few_votes_decide_no_number(ideal):
     assert outcome(replace(study, draws=study.draws[:2]))[10:] == [None] * 3
 
 
-def test_the_summary_says_what_was_measured(ideal, found):
-    study, level = ideal
-    few = Synthetic(draws=3)
-    study = replace(study, machines=study.machines[:4], featured=study.featured[:4])
-    said = " ".join(described(study, few).summary)
-    assert "100% of the test graphs" in said
-    assert "beyond 1 flip anywhere" in said
-    weaker = study.isotropic | {0.02: level(sc.Noise(all=0.02), [60_000] * 6)}
-    assert "beyond 0 flips anywhere" in " ".join(described(replace(study, isotropic=weaker), few).summary)
-    assert "0% of the test graphs" in " ".join(described(found, TINY).summary)
-
-
-def test_grids_show_their_numbers_beside_the_papers(found):
-    by_name = {picture.name: picture for picture in described(found, TINY).pictures}
-    assert set(by_name) == FIGURES
-    here, paper, bar = by_name["score"].draw().axes
-    assert [text.get_text() for text in here.texts] == [f"{value:.0f}" for value in found.grids["score"].ravel()]
-    assert [text.get_text() for text in paper.texts] == [
-        str(value) for row in published("synthetic")["score"] for value in row
-    ]
-    assert here.images[0].get_clim() == paper.images[0].get_clim() == (0, 16)
-    assert bar.get_ylabel() == "score"
-    assert (here.get_xlabel(), here.get_ylabel()) == ("flip probability p_motif", "flip probability p_random")
-
-
-def test_tables_have_a_value_for_each_column(found):
-    for table in described(found, TINY).tables:
-        assert {len(row) for row in table.rows} == {len(table.columns)}
-
-
 def test_the_headline_is_counted_over_the_draws(ideal, found):
     study, _ = ideal
     assert len(found.certified) == len(found.draws)

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,62 +28,6 @@ FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 FOLDS = 10  # of graphs; each of them is the test part of one
 
 Columns = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Classes:
-    """The class of every object of some data, graphs or nodes, for what others say about them."""
-
-    labels: tuple[int, ...]
-    class_names: tuple[str, ...]  # empty: classes are numbers
-    names: tuple[str, ...]  # of objects; empty: they are called by their numbers
-    pairs: tuple[int, ...]  # how many node pairs, or arcs, an attack on each has to choose from
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def places(self, names: Sequence[str]) -> list[int | None]:
-        """The numbers of objects that are called so: by their names, unless one of these is none; None: there is none.
-
-        Example:
-            >>> rings = Classes((0, 1, 1), (), ("a", "b", "c"), (3, 3, 3))
-            >>> rings.places(["c", "a"]), rings.places(["2", "0"]), rings.places(["2", "a", "9"])
-            ([2, 0], [2, 0], [2, None, None])
-        """
-        numbers = {str(number): number for number in range(len(self))}
-        named = {name: number for number, name in enumerate(self.names)}
-        known = named if all(name in named for name in names) else numbers
-        return [known.get(name) for name in names]
-
-    def numbers_of(self, class_names: Sequence[str]) -> list[int] | None:
-        """The number here of each class of a file; −1: there is none. None: the file means other classes.
-
-        Example:
-            >>> Classes((0, 1), ("no", "yes"), (), (1, 1)).numbers_of(["yes", "no"])
-            [1, 0]
-        """
-        if len(set(class_names)) < len(class_names):
-            return None
-        mine, theirs = {*self.class_names}, {*class_names}
-        if mine and (mine <= theirs or theirs <= mine):
-            return [self.class_names.index(each) if each in self.class_names else -1 for each in class_names]
-        numbers, most = range(len(class_names)), max(self.labels)
-        return [*numbers] if [*class_names] == [*map(str, numbers)] and most < len(class_names) else None
-
-    def called(self, place: int) -> str:
-        """What the class of an object is called."""
-        return self.class_names[self.labels[place]] if self.class_names else str(self.labels[place])
-
-
-def classes_of(work: Work, entry: str) -> Classes | None:
-    """The classes of data; None where they are drawn."""
-    if entry in DRAWN:
-        return None
-    data = data_of(entry, work.columns)
-    graphs = [data.graph] * len(data.labels) if data.of_nodes else data.graphs
-    pairs = (graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) for graph in graphs)
-    labels, names = tuple(map(int, data.labels)), () if data.of_nodes else data.names
-    return Classes(labels, data.class_names, names, tuple(pairs))
 
 
 def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:

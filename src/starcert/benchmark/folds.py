@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import starcert as sc
 from starcert.benchmark.data import data_of, fitting
-from starcert.benchmark.work import DRAWN, Work
+from starcert.benchmark.work import DRAWN, Work, limit_of
 from starcert.datasets import Dataset
 from starcert.datasets.dataset import Split
 from starcert.system.errors import StarcertError
@@ -40,8 +40,8 @@ class Nodes:
         """The class of each of these nodes."""
         return np.asarray(self.data.labels, dtype=np.int64)[self.numbers]
 
-    def limited(self, n: int, seed: int) -> Nodes:
-        """At most n of them, drawn with a seed."""
+    def limited(self, n: int | None, seed: int) -> Nodes:
+        """At most n of them, drawn with a seed; None: all."""
         drawn = np.random.default_rng(seed).permutation(self.numbers)[:n]
         return replace(self, numbers=np.sort(drawn))
 
@@ -117,7 +117,11 @@ def apart_from(tested: Split, held: Split, name: str) -> Split:
 def cut_of(work: Work, name: str, fold: int) -> Fold:
     """The fold of a data set, without graphs that are too large."""
     if name in DRAWN:
-        sizes = {"train": work.drawn, "validation": max(work.held, work.drawn // 4), "test": work.drawn_graphs}
+        sizes = {
+            "train": work.drawn,
+            "validation": max(limit_of(work.held) or 0, work.drawn // 4),
+            "test": work.drawn_graphs,
+        }
         data = DRAWN[name](1_000 * work.seed + fold, **sizes)
         return Fold(data.train, data.validation, data.test, list(range(len(data.test))))
     every = data_of(name, work.columns)
@@ -127,7 +131,7 @@ def cut_of(work: Work, name: str, fold: int) -> Fold:
     taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
     held = apart_from(tested, held, name)
     places = np.flatnonzero(fits)[numbers]
-    named = replace(tested, names=tuple(map(str, places))).limited(work.graphs, work.seed)
+    named = replace(tested, names=tuple(map(str, places))).limited(limit_of(work.graphs), work.seed)
     return Fold(taught, held, named, [int(each) for each in named.names])
 
 
@@ -135,5 +139,5 @@ def cut_of_nodes(work: Work, data: Dataset, fold: int) -> Fold:
     """A split of the nodes of a graph: some of each class to learn from, as many that choose, the others tested."""
     parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 2 + fold, work.of_a_class)
     taught, held, tested = (Nodes(data, numbers) for numbers in parts)
-    tested = tested.limited(work.nodes, work.seed)
+    tested = tested.limited(limit_of(work.nodes), work.seed)
     return Fold(taught, held, tested, tested.numbers.tolist())

@@ -1,45 +1,35 @@
-"""Methods in one frame: each learns from training graphs, lets validation graphs choose, and certifies.
+"""Methods in one frame: each learns from training objects, lets validation objects choose, and certifies.
 
-    Blind            does not look at edges: certified against any number of flips
-    Plain            a network without noise, every attack tried
-    Smoothing        votes under noise, by p_A: isotropic, sparsity-aware, or one-way (edges are deleted, never added)
-    ByEvidence       the same votes and votes at attacked graphs
-    WithFallback     that one, with the blind answer where no other class is likely enough
-    ByRegions        votes under noise with one rate for pairs of the most frequent node label, and one for all others
-    Hashed           one voter for each group of node pairs, certified by counting voters or exactly
-    HashedByRegions  one voter for each pair of groups, one group from either region
+    Blind         does not look at edges: certified against any number of flips
+    Plain         a network without noise, every attack tried
+    Smoothing     votes under noise, with the rates of a group (`Way`): by p_A, or by evidence, too
+    WithFallback  evidence, with the blind answer where no other class is likely enough
+    Hashed        one voter for each group of node pairs, certified by counting voters or exactly
 
-A method has three tries, of which validation graphs choose one, by what is right and certified under the threat that
-it is fitted for; the blind model chooses by cross-validation among its own. `Work.only` holds all of them to one try:
-then hashed voters see 1/5, 1/10 or 1/30 of the edges, and one-way noise leaves 0.2, 0.1 or 0.03 of them.
+They serve graphs and the nodes of one graph alike: `Networks` and `NodeNetworks` say what is trained and counted. A
+method has a few tries, of which validation chooses one, by what is right and certified under the threat that it is
+fitted for; the blind model chooses among its own.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from typing_extensions import override
 
 import starcert as sc
-from starcert.baselines import blind
 from starcert.benchmark.core_regions import CoreAndRest
-from starcert.benchmark.folds import together
-from starcert.benchmark.outcomes import ANY, Outcome, Result, exact_result, kind_of, outcome_of, speaks_to
-from starcert.benchmark.work import ALPHA, Networks, Rates, Timed, pairs_noise
-from starcert.datasets import Dataset
+from starcert.benchmark.networks import Networks
+from starcert.benchmark.outcomes import ANY, KINDS, Outcome, Result, kind_of, outcome_of, speaks_to
+from starcert.benchmark.work import ALPHA, TRIED, Objects, Timed
 
-ISOTROPIC = ((0.05, 0.05), (0.1, 0.1), (0.2, 0.2))
-TWO_WAY = ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05))
-REGIONS = ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05))
-ONE_WAY = ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0))
-LAYERS, THRESHOLDS, VOTERS = (1, 2, 3), (0.6, 0.75, 0.9), (5, 10, 30)
-GRIDS = ((3, 3), (5, 5), (10, 10))  # voters by the groups of two regions
-COPIES = 5  # of a training graph, at most, that hashed voters learn from
-TRIED = 2  # the most changes of a graph that are tried, or asked evidence about
+__all__ = ["METHODS", "TRIED", "BenchmarkMethod", "Fitted", "TriedMethod"]
+
+THRESHOLDS = (0.6, 0.75, 0.9)
 
 
 class Fitted(NamedTuple):
@@ -51,14 +41,6 @@ class Fitted(NamedTuple):
     seconds: float  # of choosing
 
 
-class Held(NamedTuple):
-    """What chooses among tries."""
-
-    objects: Any  # graphs, or `Nodes`
-    labels: Any
-    weights: Any = None  # how much each counts; None: all the same
-
-
 class BenchmarkMethod(ABC):
     """A method: make one for each fold, fit it, and let it certify.
 
@@ -67,55 +49,50 @@ class BenchmarkMethod(ABC):
 
     name: str  # in tables
     certifies: str  # what a certificate is about, and how sure it is
-    of_nodes: ClassVar[bool] = False  # whether it classifies `Nodes` of a graph, not graphs
+    of_nodes: ClassVar[bool | None] = False  # whether it classifies `Nodes` of a graph, not graphs; None: both
     trains: ClassVar[bool] = True  # whether it trains the networks that are compared, and is run for each of them
 
     def __init__(self, networks: Networks) -> None:
         self.networks = networks
 
-    @classmethod
-    def fits(cls, train: Any) -> bool:  # noqa: ANN401  (a `Dataset`, or `Nodes`)
+    def fits(self, train: Objects) -> bool:
         """Whether the method can be used on such data; if not, it has no row."""
+        return True
+
+    def speaks_of(self, threat: str) -> bool:
+        """Whether the method can say anything about a threat; if not, it has no row."""
         return True
 
     @property
     def network(self) -> str:
         """The network that it trains, in tables; "": none."""
-        return self.networks.model if self.trains else ""
+        return self.networks.called if self.trains else ""
 
     @abstractmethod
-    def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
+    def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
         """Learns, and chooses the setting that is best on validation graphs at the size of the threat."""
 
     @abstractmethod
-    def certify(self, objects: Sequence[sc.Graph], threat: str) -> Result:
+    def certify(self, objects: Objects, threat: str) -> Result:
         """What is known about each object under the threat, up to its size."""
 
 
 class Blind(BenchmarkMethod):
-    """The best model that sees nothing an attack can change, fitted on training and validation graphs."""
+    """The best model that sees nothing an attack can change, fitted on training and validation objects."""
 
     name, certifies = "blind", "a model that sees no edge; certain, for any number of changes"
-    trains = False
+    of_nodes, trains = None, False
 
     @override
-    def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
-        self.model, seconds = fit_blind(self.networks, train, validation)
-        tries = {each.description: round(each.cross_validated, 4) for each in self.model.candidates}
-        return Fitted(tries, self.model.description, seconds, 0.0)
+    def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
+        self.model, seconds = self.networks.blind(train, validation)
+        return Fitted(self.model.tries, self.model.chosen, seconds, 0.0)
 
     @override
-    def certify(self, objects: Sequence[sc.Graph], threat: str) -> Result:
+    def certify(self, objects: Objects, threat: str) -> Result:
         start = time.perf_counter()
-        found = tuple(Outcome(int(answer), ANY) for answer in self.model.predict(objects))
+        found = tuple(Outcome(int(answer), ANY) for answer in self.model.answers(objects))
         return Result(threat, found, None, 0, len(objects), time.perf_counter() - start)
-
-
-def fit_blind(networks: Networks, train: Dataset, validation: Dataset | None = None) -> Timed:
-    """A blind model, fitted on all graphs that are given; the rates of the noise do not matter to it."""
-    some = train if validation is None else together(train, validation)
-    made = lambda: blind(some, noise=pairs_noise(0.1, 0.1), seed=networks.work.seed)  # noqa: E731
-    return networks.once(made, "blind", id(train), id(validation), about=(train, validation))
 
 
 class TriedMethod(BenchmarkMethod):
@@ -124,27 +101,21 @@ class TriedMethod(BenchmarkMethod):
     settings: Sequence[Any]
 
     @abstractmethod
-    def model(self, setting: Any, train: Dataset, validation: Dataset) -> Timed:  # noqa: ANN401
+    def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:  # noqa: ANN401
         """The model of a setting, trained."""
 
     @abstractmethod
-    def judge(self, model: Any, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False) -> Result:  # noqa: ANN401
+    def judge(self, model: Any, objects: Objects, threat: str, *, choosing: bool = False) -> Result:  # noqa: ANN401
         """What a model is certified for; `choosing`: with fewer votes, where that saves time."""
 
     def words(self, setting: Any) -> str:  # noqa: ANN401
         """A setting in words."""
         return "{:g}/{:g}".format(*setting)
 
-    def held(self, train: Dataset, validation: Dataset) -> Held:
-        """What chooses among tries: some of the validation graphs."""
-        some = self.networks.choosing(validation)
-        return Held(some.graphs, some.labels)
-
     @override
-    def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
-        held, (_, size) = self.held(train, validation), kind_of(threat)
-        tries = self.networks.tries(self.settings)
-        models = {setting: self.model(setting, train, validation) for setting in tries}
+    def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
+        held, (_, size) = self.networks.held(train, validation), kind_of(threat)
+        models = {setting: self.model(setting, train, validation) for setting in self.settings}
         found = {each: self.judge(made.value, held.objects, threat, choosing=True) for each, made in models.items()}
         shares = {setting: result.share(held.labels, size, held.weights) for setting, result in found.items()}
         self.best = max(shares, key=lambda setting: shares[setting])
@@ -157,236 +128,153 @@ class TriedMethod(BenchmarkMethod):
         )
 
     @override
-    def certify(self, objects: Sequence[sc.Graph], threat: str) -> Result:
+    def certify(self, objects: Objects, threat: str) -> Result:
         return self.judge(self.fitted, objects, threat)
 
 
 class Plain(TriedMethod):
-    """A network without noise, with one, two or three layers; every attack is tried."""
+    """A network without noise, of three makes; every attack is tried."""
 
     name, certifies = "plain", "the plain model; certain"
-    settings = LAYERS
+    of_nodes = None
+
+    def __init__(self, networks: Networks) -> None:
+        super().__init__(networks)
+        self.settings = [*networks.shapes]
 
     @override
-    def words(self, setting: int) -> str:
-        return f"{setting} layers"
+    def words(self, setting: str) -> str:
+        return setting
 
     @override
-    def model(self, setting: int, train: Dataset, validation: Dataset) -> Timed:
-        return self.networks.network(train, validation, layers=setting)
+    def model(self, setting: str, train: Objects, validation: Objects) -> Timed:
+        return self.networks.network(train, validation, shape=setting)
 
     @override
-    def judge(
-        self, model: sc.SmoothedClassifier, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
-    ) -> Result:
-        most = self.networks.work.max_attacks
-        return exact_result(model.classifier, objects, threat, farthest=TRIED, max_attacks=most)
+    def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
+        return self.networks.tried(model.classifier, objects, threat)
+
+
+class Way(NamedTuple):
+    """A way to smooth: under which noise, and what decides."""
+
+    name: str
+    group: str  # whose rates are tried
+    evidence: bool = False  # whether the places of flips, and votes at attacked objects, decide single attacks, too
+    regions: bool = False  # whether there are two regions with a rate each: see `CoreAndRest`
+
+
+TWO_WAY = Way("p_A, sparsity-aware", "two-way")
+EVIDENCE = Way("evidence", "two-way", evidence=True)
 
 
 class Smoothing(TriedMethod):
-    """A network trained with noise and certified by its votes on noisy copies, at three levels of noise."""
+    """A network trained with noise and certified by its votes on noisy copies, at the rates of a group."""
 
-    name, certifies = "p_A, sparsity-aware", "the smoothed model; fails with probability alpha at most"
-    settings: Sequence[Any] = TWO_WAY
-    evidence: ClassVar[bool] = False
+    certifies = "the smoothed model; fails with probability alpha at most"
+    of_nodes = None
 
-    @override
-    def model(self, setting: Rates, train: Dataset, validation: Dataset) -> Timed:
-        return self.networks.network(train, validation, setting)
-
-    @override
-    def judge(
-        self, model: sc.SmoothedClassifier, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
-    ) -> Result:
-        work, (kind, size) = self.networks.work, kind_of(threat)
-        samples, own = (work.choosing_samples,) * 2 if choosing else (work.samples, work.own_samples)
-        flips = 2 * size if kind == "rewire" else size  # an edge that moves is two flips
-        asked = (min(flips, TRIED), own) if self.evidence else None
-        found, seconds = self.networks.certificates(model, objects, samples, asked)
-        votes = int(found.votes.counts.sum() + found.votes.selection.sum())
-        votes += sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
-        outcomes = tuple(outcome_of(one, threat) for one in found)
-        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
-        return Result(threat, outcomes, ALPHA, votes, votes, seconds, limit, found)
-
-
-class Isotropic(Smoothing):
-    """One rate for present and absent edges."""
-
-    name, settings = "p_A, isotropic", ISOTROPIC
-
-
-class OneWay(Smoothing):
-    """Edges are deleted and never added (randomised ablation)."""
-
-    name, settings = "p_A, one-way", ONE_WAY
-
-
-class ByRegions(Smoothing):
-    """Two regions of node pairs with a rate each, as in the paper: the flips of a threat may be in either.
-
-    The first region are the pairs of nodes that both have the label that is most frequent in training graphs; the other
-    one are all other pairs. No attack on edges changes a label. Graphs of `motif` are divided by their motif. There is
-    no such method for directed graphs, nor for graphs without node labels.
-    """
-
-    name, settings = "p_A, by regions", REGIONS
+    def __init__(self, networks: Networks, way: Way = TWO_WAY) -> None:
+        super().__init__(networks)
+        self.way, self.name, self.settings = way, way.name, [tuple(each) for each in networks.rates_of(way.group)]
 
     @override
-    @classmethod
-    def fits(cls, train: Dataset) -> bool:
-        return CoreAndRest.fits(train)
+    def fits(self, train: Objects) -> bool:
+        return not self.way.regions or (not self.networks.of_nodes and CoreAndRest.fits(train))
 
     @override
-    def model(self, setting: Rates, train: Dataset, validation: Dataset) -> Timed:
-        return self.networks.network(train, validation, setting, regions=CoreAndRest.of(train))
+    def speaks_of(self, threat: str) -> bool:
+        asked = self.networks.question(threat, self.way.evidence) is not None
+        return asked or (kind_of(threat)[0] in KINDS and not self.way.evidence)
+
+    @override
+    def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
+        regions = CoreAndRest.of(train) if self.way.regions else None
+        return self.networks.network(train, validation, setting, regions=regions)
+
+    @override
+    def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
+        found = self.networks.certificates(model, objects, threat, evidence=self.way.evidence, choosing=choosing)
+        outcomes = tuple(outcome_of(found.certificates[row], threat) for row in found.rows)
+        limit = (
+            None if choosing else speaks_to(found.certificates, outcomes, threat)
+        )  # all tries are judged at one size
+        return Result(threat, outcomes, ALPHA, found.votes, found.forward_passes, found.seconds, limit,
+                      found.certificates)  # fmt: skip
 
 
-class ByEvidence(Smoothing):
-    """Votes on copies of the clean graph and of attacked ones decide single attacks of at most two flips."""
+class WithFallback(Smoothing):
+    """The rates that evidence chooses, or p_A where it is not asked; three thresholds for the blind answer."""
 
-    name, evidence = "evidence", True
-
-
-class WithFallback(ByEvidence):
-    """The rates that evidence chooses; three thresholds below which the answer is the blind one."""
-
-    name = "evidence, fallback"
     certifies = "the smoothed model with a blind answer in doubt; fails with probability alpha at most"
+
+    def __init__(self, networks: Networks) -> None:
+        super().__init__(networks, EVIDENCE._replace(name="evidence, fallback"))
+
+    @override
+    def speaks_of(self, threat: str) -> bool:
+        return super().speaks_of(threat) or kind_of(threat)[0] in KINDS
 
     @override
     def words(self, setting: Any) -> str:
         return f"{super().words(setting[0])}, threshold {setting[1]:g}"
 
     @override
-    def fit(self, train: Dataset, validation: Dataset, threat: str) -> Fitted:
-        leader = ByEvidence(self.networks)
+    def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
+        leader = Smoothing(self.networks, EVIDENCE)
+        leader = leader if leader.speaks_of(threat) else Smoothing(self.networks)
         first = leader.fit(train, validation, threat)
         self.settings = [(leader.best, threshold) for threshold in THRESHOLDS]
-        # A blind model that has seen the graphs that choose would look better there than it is.
-        self.blind_of = {id(validation): fit_blind(self.networks, train)}
+        self.seen = self.networks.unseen(validation)
         found = super().fit(train, validation, threat)
-        answers = fit_blind(self.networks, train, validation)
-        network = self.networks.network(train, validation, leader.best).value
-        self.fitted = self._leaning(network, answers.value, self.best[1])
-        seconds = first.seconds + found.seconds + answers.seconds
-        return found._replace(train_seconds=first.train_seconds, seconds=seconds)
+        self.seen = validation
+        self.fitted, seconds = self.model(self.best, train, validation)
+        return found._replace(train_seconds=first.train_seconds, seconds=first.seconds + found.seconds + seconds)
 
     @override
-    def model(self, setting: Any, train: Dataset, validation: Dataset) -> Timed:
+    def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
+        """With blind answers that have seen what chooses only once all is chosen: they would look better there."""
         smoothed = self.networks.network(train, validation, setting[0]).value
-        answers, seconds = self.blind_of[id(validation)]
-        return Timed(self._leaning(smoothed, answers, setting[1]), seconds)
-
-    def _leaning(self, smoothed: sc.SmoothedClassifier, answers: Any, threshold: float) -> sc.SmoothedClassifier:  # noqa: ANN401
-        def made() -> sc.SmoothedClassifier:
-            fallback = sc.Fallback(answers, threshold)
-            return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
-
-        key = "leaning", id(smoothed), id(answers), threshold
-        leaning: sc.SmoothedClassifier = self.networks.once(made, *key, about=(smoothed, answers)).value
-        return leaning
+        return self.networks.leaning(smoothed, train, self.seen, setting[1])
 
 
-class HashedExactly(TriedMethod):
-    """Voters that see one group of node pairs each; all changes of two pairs inside a group are tried."""
+class Hashed(TriedMethod):
+    """Voters that see one group of node pairs each, certified exactly, or by the published rule of counting.
 
-    name, certifies = "hashed, exact", "the vote of hashed groups; certain"
-    settings: Sequence[Any] = VOTERS
-    rule: ClassVar[Literal["counting", "exact"]] = "exact"
+    Exactly: changes inside a group are tried. By counting: every change turns a voter from the answer to its rival.
+    """
+
+    certifies = "the vote of hashed groups; certain"
+    of_nodes = None
+
+    def __init__(self, networks: Networks, rule: Literal["counting", "exact"] = "exact") -> None:
+        super().__init__(networks)
+        self.rule, self.name, self.settings = rule, f"hashed, {rule}", networks.work.voters
+
+    @override
+    def speaks_of(self, threat: str) -> bool:
+        return kind_of(threat)[0] in KINDS
 
     @override
     def words(self, setting: int) -> str:
         return f"{setting} voters"
 
     @override
-    def model(self, setting: int, train: Dataset, validation: Dataset) -> Timed:
-        made = lambda: self._trained(setting, train, validation)  # noqa: E731
-        return self.networks.once(made, "hashed", id(train), setting, about=train)
-
-    def _trained(self, setting: Any, train: Dataset, validation: Dataset) -> sc.HashedVotes:  # noqa: ANN401
-        untrained = self.voting(sc.classifiers.from_callable(first_class), setting, train)
-        network = self.networks.network(copies_of(untrained, train), copies_of(untrained, validation))
-        return self.voting(network.value.classifier, setting, train)
-
-    def voting(self, base: sc.Classifier, setting: Any, train: Dataset) -> sc.HashedVotes:  # noqa: ANN401
-        """The voters of a setting."""
-        return sc.HashedVotes(base, setting, self.networks.work.seed)
+    def model(self, setting: int, train: Objects, validation: Objects) -> Timed:
+        return self.networks.voters(setting, train, validation)
 
     @override
-    def judge(
-        self, model: sc.HashedVotes, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
-    ) -> Result:
-        most = min(kind_of(threat)[1], TRIED) if choosing else TRIED
-        try_attacks = partial(model.reach, objects, most=most, tried=TRIED, progress=False)
-        key = "reached", id(model), *map(id, objects), most
-        tried = self.networks.once(
-            lambda: try_attacks(max_attacks=self.networks.work.max_attacks), *key, about=(model, objects)
-        )
-        found = model.certify(objects, threat=threat, rule=self.rule, reached=tried.value)
-        outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
-        passes = found.votes.size if self.rule == "counting" else found.forward_passes
-        return Result(threat, outcomes, None, found.votes.size, passes, tried.seconds + found.seconds)
+    def judge(self, model: sc.HashedVotes, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
+        return self.networks.polled(model, objects, threat, self.rule, choosing)
 
 
-class HashedByCounting(HashedExactly):
-    """The same voters by the published rule: every change turns a voter from the answer to its rival."""
-
-    name, rule = "hashed, counting", "counting"
-
-
-class HashedByRegions(HashedExactly):
-    """A grid of voters: each sees one group of pairs of either region, `CoreAndRest`; threats are part of any flips.
-
-    No attack is tried. The worst rows and columns are found from what each voter answers.
-    """
-
-    name, settings = "hashed, by regions", GRIDS
-
-    @override
-    @classmethod
-    def fits(cls, train: Dataset) -> bool:
-        return CoreAndRest.fits(train)
-
-    @override
-    def words(self, setting: Any) -> str:
-        return "{} × {} voters".format(*setting)
-
-    @override
-    def voting(self, base: sc.Classifier, setting: Any, train: Dataset) -> sc.HashedVotes:
-        groups = dict(zip(CoreAndRest.names, setting, strict=True))
-        return sc.HashedVotes(base, groups, self.networks.work.seed, regions=CoreAndRest.of(train))
-
-    @override
-    def judge(
-        self, model: sc.HashedVotes, objects: Sequence[sc.Graph], threat: str, *, choosing: bool = False
-    ) -> Result:
-        found = model.certify(objects, threat=threat, progress=False)
-        outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
-        return Result(threat, outcomes, None, found.votes.size, found.forward_passes, found.seconds)
-
-
-def first_class(_graph: object) -> int:
-    """A voter that has not learned yet."""
-    return 0
-
-
-def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
-    """What some voters see of each graph, with its label: others of the next graph, so that all voters are there."""
-    apart = -(-voting.n_voters // COPIES)
-    copies = [some[number % apart :: apart] for number, some in enumerate(voting.copies(data.graphs))]
-    labels = [label for label, some in zip(data.labels.tolist(), copies, strict=True) for _ in some]
-    return Dataset([each for some in copies for each in some], labels, name=data.name)
-
-
-METHODS: dict[str, tuple[type[BenchmarkMethod], ...]] = {
-    "two-way": (Smoothing, ByEvidence, WithFallback),
-    "isotropic": (Isotropic,),
-    "regions": (ByRegions,),
-    "one-way": (OneWay,),
-    "hashed": (HashedByCounting, HashedExactly),
-    "grid": (HashedByRegions,),
+METHODS: dict[str, Sequence[Callable[[Networks], BenchmarkMethod]]] = {
+    "two-way": (Smoothing, partial(Smoothing, way=EVIDENCE), WithFallback),
+    "isotropic": (partial(Smoothing, way=Way("p_A, isotropic", "isotropic")),),
+    "regions": (partial(Smoothing, way=Way("p_A, by regions", "regions", regions=True)),),
+    "one-way": (partial(Smoothing, way=Way("p_A, one-way", "one-way")),),
+    "hashed": (partial(Hashed, rule="counting"), Hashed),
     "plain": (Plain,),
     "blind": (Blind,),
 }
-"""Methods by groups that share what is trained, the longest first."""
+"""What makes the methods of each group; those of a group share what is trained."""

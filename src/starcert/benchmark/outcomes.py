@@ -1,26 +1,31 @@
-"""What is known about single graphs under a threat, whichever method says it."""
+"""What is known about single objects under a threat, whichever method says it."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
+from starcert.certificates.exact_certificates import Decided
 from starcert.certificates.unknown import unknown_at
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition
-from starcert.objects.threats import read_threat
-from starcert.system.errors import InvalidParameterError
+from starcert.objects.threats import THREATS, Threat
+from starcert.runs.threats import as_threat
 
 ANY = -1  # certified against attacks of any size
-KINDS = ("flips", "deletions", "additions", "rewire")
-"""Threats of a benchmark: k node pairs that flip, k deleted edges, k added ones, k edges that move."""
-DELETE, ADD = ".delete", ".add"  # how the names of axes end
+KINDS = {"flips": (None,), "deletions": (".delete",), "additions": (".add",), "rewire": (".delete", ".add")}
+"""Threats that need no list of attacks: the sorts of changes in a unit of each, by the ends of axes; None: any."""
+FLIP_AXES = (".delete", ".add", ".change")
 
 State = Literal["certified", "broken", "open"]
 Labels = npt.NDArray[np.int64]
@@ -93,87 +98,123 @@ class Result:
         return float(np.mean(kept) if weights is None else weights @ np.array(kept))
 
 
+def read_threat(threat: str) -> Threat:
+    """The threat of a text; files of your own in it are named from the working directory."""
+    return _read(threat, os.getcwd())
+
+
+@lru_cache(maxsize=64)
+def _read(threat: str, folder: str) -> Threat:
+    return as_threat(threat, Path(folder), "threats")
+
+
 def kind_of(threat: str) -> tuple[str, int]:
-    """The kind of a threat of the benchmark, and its largest size.
+    """The kind of a threat, and its largest size; what is more than a word and a number is its own kind.
 
     Example:
-        >>> kind_of("deletions:10")
-        ('deletions', 10)
+        >>> kind_of("deletions:10"), kind_of("local:3,per_node=1")
+        (('deletions', 10), ('local:3,per_node=1', 3))
     """
-    word, _, size = threat.partition(":")
-    if word not in KINDS or not size.isdecimal() or not int(size):
-        raise InvalidParameterError("threat", f"be one of {', '.join(KINDS)} with a size", threat, "Say flips:10.")
-    return word, int(size)
+    found = read_threat(threat)
+    return (found.word if threat == f"{found.word}:{found.most}" else threat), found.most
+
+
+def fewer(threat: str, size: int) -> str:
+    """The same threat with at most this many units; one that cannot be divided stays whole.
+
+    Example:
+        >>> fewer("flips:15", 2), fewer("local:3,per_node=1", 2), fewer("rewire:2 | flips:1", 1)
+        ('flips:2', 'local:2,per_node=1', 'rewire:2 | flips:1')
+    """
+    found = read_threat(threat)
+    if type(found) not in THREATS or "most" not in {each.name for each in fields(found)} or size >= found.most:  # type: ignore[arg-type]
+        return threat
+    return re.sub(r":\d+", f":{size}", threat, count=1)
 
 
 def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
-    """What a certificate under noise on all node pairs says, in one region or several.
-
-    All ways to divide changes over regions are certified; edges that move are deletions and as many additions.
-    """
+    """What a certificate under noise on all node pairs says, in one region or several."""
     if one.abstained:
         return Outcome(None, 0)
-    (kind, most), axes = kind_of(threat), one.noise.axes
-    if kind == "flips":
-        return Outcome(one.label, one.any_flips_to(most), min(map(sum, one.broken), default=None))
-    places = places_of(kind, axes)
+    _, most = kind_of(threat)
+    certified = next((size for size in range(1, most + 1) if state_of(one, threat, size) != "certified"), most + 1) - 1
+    larger = range(certified + 1, most + 1) if one.verdicts is not None else ()
+    broken = next((size for size in larger if state_of(one, threat, size) == "broken"), None)
+    return Outcome(one.label, certified, broken)
 
-    def withstands(size: int) -> bool:
-        return all(map(one.certified, levels_within(size, places, len(axes))))
 
-    certified = next((size for size in range(1, most + 1) if not withstands(size)), most + 1) - 1
-    sure = {place for place in places[0] if "." in axes[place]} if len(places) == 1 else set()
-    alone = [sum(level) for level in one.broken if sure.issuperset(np.flatnonzero(level).tolist())]
-    return Outcome(one.label, certified, min(alone, default=None))
+def state_of(one: sc.Certificate, threat: str, size: int) -> State:
+    """What a certificate says about attacks of at most a size.
+
+    That is its verdict on a threat that it was asked about. Of flips, deleted, added and moved edges, all ways to
+    divide changes over regions are certified; edges that move are deletions and as many additions.
+    """
+    smaller, (kind, _) = read_threat(fewer(threat, size)), kind_of(threat)
+    if _was_asked(one, smaller) or (smaller.by_radius and kind not in KINDS):
+        return one.verdict(smaller)
+    if kind not in KINDS:
+        return "open"
+    levels = list(levels_within(one.noise, kind, size))
+    if levels and all(map(one.certified, levels)):
+        return "certified"
+    sort = KINDS[kind][0]
+    sure = {place for place, suffix in enumerate(suffixes_of(one.noise)) if sort in (None, suffix)}
+    within = (level for level in one.broken if sum(level) <= size and kind != "rewire")
+    return "broken" if any(sure.issuperset(np.flatnonzero(level).tolist()) for level in within) else "open"
+
+
+def _was_asked(one: sc.Certificate, threat: Threat) -> bool:
+    return one.asked is not None and one.asked.size_of(threat.for_noise(one.noise)) is not None
+
+
+def suffixes_of(noise: sc.Noise) -> list[str]:
+    """The end of each axis: which changes it counts; "": all."""
+    return [suffix for region in noise for suffix in noise[region].suffixes]
+
+
+def levels_within(noise: sc.Noise, kind: str, size: int) -> Iterator[tuple[int, ...]]:
+    """Every way to divide this many changes of each sort over the axes; what an axis counts may be any change.
+
+    Example:
+        >>> list(levels_within(sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.1)), "deletions", 1))
+        [(0, 1, 0), (1, 0, 0)]
+    """
+    ways = []
+    for sort in KINDS[kind]:
+        counted = (sort is None or each == sort or each not in FLIP_AXES for each in suffixes_of(noise))
+        ways.append(list(levels_of(size, tuple(size if counts else 0 for counts in counted))))
+    for chosen in product(*ways):
+        yield tuple(map(sum, zip(*chosen, strict=True)))
 
 
 def speaks_to(certificates: sc.Certificates, outcomes: Sequence[Outcome], threat: str) -> int | None:
     """The largest size that certificates say something about: beyond it, none would be certified; None: all do."""
-    why_unknown, (kind, most) = unknown_at(certificates), kind_of(threat)
-    places = places_of(kind, certificates.noise.axes)
+    why_unknown, (kind, most), noise = unknown_at(certificates), kind_of(threat), certificates.noise
     for size in range(1, most + 1):
-        levels = levels_within(size, places, len(certificates.noise.axes))
+        if kind not in KINDS or _was_asked(certificates[0], read_threat(fewer(threat, size))):
+            continue
+        levels = levels_within(noise, kind, size)
         if any(map(why_unknown, levels)) and not any(one.withstands(size) for one in outcomes):
             return size - 1
     return None
 
 
-def places_of(kind: str, axes: Sequence[str]) -> list[list[int]]:
-    """For each sort of change, the axes on which it counts: noise may not tell deletions from additions."""
-    if kind == "flips":
-        return [list(range(len(axes)))]
-    sorts = [sort for sort in (DELETE, ADD) if kind in ("rewire", "deletions" if sort == DELETE else "additions")]
-    return [[place for place, axis in enumerate(axes) if axis.endswith(sort) or "." not in axis] for sort in sorts]
-
-
-def levels_within(size: int, places: Sequence[Sequence[int]], n_axes: int) -> Iterator[tuple[int, ...]]:
-    """Every way to divide this many changes of each sort over the axes that they count on.
-
-    Example:
-        >>> list(levels_within(1, [[0, 2], [1]], 3))
-        [(1, 1, 0), (0, 1, 1)]
-    """
-    ways = [list(levels_of(size, (size,) * len(each))) for each in places]
-    for chosen in product(*ways):
-        level = [0] * n_axes
-        for some, changes in zip(places, chosen, strict=True):
-            for place, number in zip(some, changes, strict=True):
-                level[place] += number
-        yield tuple(level)
+def decided(found: Decided, rows: npt.NDArray[np.int64] | None = None) -> tuple[Outcome, ...]:
+    """What is known with certainty about some rows: all, or these."""
+    sizes = np.stack([found.labels, found.certified_sizes, found.broken_sizes]).T
+    some = (sizes if rows is None else sizes[rows]).tolist()
+    return tuple(Outcome(answer, certified, broken or None) for answer, certified, broken in some)
 
 
 def exact_result(
     base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
 ) -> Result:
     """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph."""
-    kind, most = kind_of(threat)
-    asked = f"{kind}:{min(most, farthest)}"
+    asked = fewer(threat, farthest)
     limits = [whole_sizes(graph, asked, max_attacks) for graph in graphs]
-    found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
-    outcomes = tuple(Outcome(one.label, one.certified_size, one.broken_size) for one in found)
-    return Result(
-        threat, outcomes, None, 0, found.forward_passes, found.seconds, asked=min(most, farthest), certificates=found
-    )
+    found = sc.ExactClassifier(base).certify(graphs, threat=read_threat(asked), max_attacks=limits, progress=False)
+    passes, most = found.forward_passes, kind_of(asked)[1]
+    return Result(threat, decided(found), None, 0, passes, found.seconds, asked=most, certificates=found)
 
 
 def whole_sizes(graph: sc.Graph, threat: str, max_attacks: int) -> int:

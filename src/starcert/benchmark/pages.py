@@ -13,8 +13,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from starcert.benchmark.table import Line
-from starcert.benchmark.theirs import Theirs
+from starcert.benchmark.archives import Theirs
+from starcert.benchmark.data import file_name
+from starcert.benchmark.outcomes import read_threat
+from starcert.benchmark.table import BLIND, Line
 from starcert.certificates.accuracy_table import latex
 from starcert.pages.document import policy_of, render
 from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
@@ -35,7 +37,6 @@ class Shown(NamedTuple):
     """A data set under a threat, for the page."""
 
     data: str
-    threat: str
     words: str
     lines: Sequence[Line]
     figure: str  # the name of its files
@@ -51,7 +52,7 @@ class Shown(NamedTuple):
         """What is gained at the smallest attacks, or that nothing is."""
         if (share := self.lines[0].blind) is None:
             return "No blind model was run, so certificates cannot be compared with what is certified for free."
-        others = [line for line in self.lines if line.method != "blind" and line.cells[1].certified is not None]
+        others = [line for line in self.lines if line.method != BLIND and line.cells[1].certified is not None]
         best = max(others, default=None, key=lambda line: line.cells[1].certified or 0.0)
         first = (f"{self.lines[0].majority:.1%} are of the most frequent class. "
                  f"A model that sees no edges has {share:.1%} right, whatever the attack.")  # fmt: skip
@@ -88,25 +89,21 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
+    tried = list({(line.data, line.method): line for line in reversed(lines)}.values())[::-1]
     content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown, "published": published(),
                "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
-               "methods": _methods(lines), "made": json.dumps(about, indent=1)}  # fmt: skip
+               "methods": tried, "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
 
 
-def _methods(lines: Sequence[Line]) -> list[Line]:
-    """One line for each data set and method, for what was tried and counted."""
-    return list({(line.data, line.method): line for line in reversed(lines)}.values())[::-1]
-
-
 def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:
-    name, kind = f"{data}-{threat.replace(':', '-')}", lines[0].kind
+    name, words = file_name(f"{data}-{threat.replace(':', '-')}"), WORDS.get(lines[0].kind, read_threat(threat).label)
     drawn = draw(lines)
     for ending, content in drawn.items():
         write_whole(out / "figures" / f"{name}.{ending}", [content])
     picture = "data:image/svg+xml;base64," + base64.b64encode(drawn["svg"]).decode()
-    return Shown(data, threat, WORDS[kind], lines, name, picture)
+    return Shown(data, words, lines, name, picture)
 
 
 def draw(lines: Sequence[Line]) -> dict[str, bytes]:
@@ -154,15 +151,14 @@ def latex_tables(shown: Sequence[Shown]) -> str:
     r"""A table for each data set and threat, for \usepackage{booktabs}: percent that are right and certified."""
     made = []
     for each in shown:
-        heads = ["method", "right", *(cell.size for cell in each.lines[0].cells[1:]), "gain at 1 (95\\%)"]
+        rows = [line.texts(relative=False) for line in each.lines]
         what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} {each.lines[0].objects}"
-        made += [f"% {latex(each.data)}: {what}",
-                 f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", " & ".join(heads) + r" \\",
-                 r"\midrule"]  # fmt: skip
-        for line in each.lines:
-            made.append(
-                " & ".join([latex(line.method), *(text.replace("−", "$-$") for text in line.percents())]) + r" \\"
-            )
+        heads = [*[*rows[0]][:-1], "gain at 1 (95\\%)"]
+        made += [f"% {latex(each.data)}: {what}", f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule",
+                 " & ".join(heads) + r" \\", r"\midrule"]  # fmt: skip
+        for row in rows:
+            numbers = (text.replace("−", "$-$") for text in [*row.values()][1:])
+            made.append(" & ".join([latex(row["method"]), *numbers]) + r" \\")
         made += [r"\bottomrule", r"\end{tabular}", ""]
     return "\n".join(made)
 
@@ -171,14 +167,8 @@ def markdown_tables(shown: Sequence[Shown]) -> str:
     """The same tables for a README: one for each data set and threat, with the sentence above it."""
     made = []
     for each in shown:
-        heads = ["method", "right", "abstained", *each.sizes[1:], "gain at 1"]
-        made += [f"## {each.data}: {each.words}", "", each.sentence, "", f"| {' | '.join(heads)} |",
-                 f"| --- |{' --: |' * (len(heads) - 1)}"]  # fmt: skip
-        for line in each.lines:
-            right, *certified, gain = line.percents()
-            more = [line.percent(cell) for cell in line.relative]
-            made.append(
-                f"| {' | '.join([line.method, right, f'{100 * line.abstained:.1f}', *certified, *more, gain])} |"
-            )
-        made.append("")
+        rows = [line.texts(relative=True) for line in each.lines]
+        made += [f"## {each.data}: {each.words}", "", each.sentence, "", f"| {' | '.join(rows[0])} |",
+                 f"| --- |{' --: |' * (len(rows[0]) - 1)}"]  # fmt: skip
+        made += [f"| {' | '.join(row.values())} |" for row in rows] + [""]
     return "\n".join(made)

@@ -23,22 +23,24 @@ class Cell:
 
     size: str  # the number of changes, or their share of the edges of each graph
     changes: int  # that number; where it is a share, the largest of all graphs
-    certified: float | None  # right and certified; None, like all after it, where the method was not asked
-    broken: float | None  # right, and an attack is known
-    open: float | None  # right, and neither
-    gain: float | None  # what is certified less what the blind model has right; None: it is that, or was not run
-    low: float | None  # its 95% interval, paired object by object
-    high: float | None
-    chance: float | None  # how likely a method that is no better than the blind model is to gain so much, at most
+    certified: float | None = None  # right and certified; None, like all after it, where the method was not asked
+    broken: float | None = None  # right, and an attack is known
+    open: float | None = None  # right, and neither
+    gain: float | None = None  # what is certified less what the blind model has right; None: it is that, or was not run
+    low: float | None = None  # its 95% interval, paired object by object
+    high: float | None = None
+    chance: float | None = (
+        None  # how likely a method that is no better than the blind model is to gain so much, at most
+    )
 
     @property
-    def luck(self) -> float:
-        """How likely chance alone gains so much; 1 where there is no gain."""
-        return 1.0 if self.chance is None else self.chance
+    def percent(self) -> str:
+        """What is right and certified; a dash where the method was not asked."""
+        return "–" if self.certified is None else f"{100 * self.certified:.1f}"
 
     def __str__(self) -> str:
         if self.gain is None or self.low is None or self.high is None:
-            return ""
+            return "–" if self.certified is None else ""
         return f"{100 * self.gain:+.1f} ({100 * self.low:+.1f} to {100 * self.high:+.1f})".replace("-", "−")
 
 
@@ -72,14 +74,12 @@ class Line:
         """The kind of attacks."""
         return kind_of(self.threat)[0]
 
-    def percents(self) -> list[str]:
-        """What is right, right and certified at each size, in percent, and gained at the smallest attacks."""
-        gain = "–" if self.cells[1].certified is None else str(self.cells[1])
-        return [f"{100 * self.right:.1f}", *map(self.percent, self.cells[1:]), gain]
-
-    def percent(self, cell: Cell) -> str:
-        """What is right and certified at a size; a dash where the method was not asked."""
-        return "–" if cell.certified is None else f"{100 * cell.certified:.1f}"
+    def texts(self, *, relative: bool) -> dict[str, str]:
+        """The line of a table in words, by the heads of its columns; shares are in percent."""
+        shares = {cell.size: cell.percent for cell in (*self.cells[1:], *(self.relative if relative else ()))}
+        abstained = {"abstained": f"{100 * self.abstained:.1f}"} if relative else {}
+        return {"method": self.method, "right": f"{100 * self.right:.1f}", **abstained, **shares,
+                "gain at 1": str(self.cells[1])}  # fmt: skip
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size; empty where the method was not asked."""
@@ -91,11 +91,10 @@ class Line:
 def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
     """The rows of all folds, as one line for each data set, threat and method: the blind model, then in their order."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in sorted(rows, key=lambda each: int(each["fold"])):
+    for row in rows:
         groups.setdefault((row["data"], row["threat"], row["method"]), []).append(row)
     wise = {(row["data"], row["threat"], row["fold"]): _right(row) for row in rows if row["method"] == BLIND}
-    order = list(dict.fromkeys((row["data"], row["threat"], row["method"]) for row in rows))
-    found = [_line(groups[key], wise, sizes) for key in order]
+    found = [_line(sorted(each, key=lambda row: int(row["fold"])), wise, sizes) for each in groups.values()]
     places = {key: number for number, key in enumerate(dict.fromkeys((each.data, each.threat) for each in found))}
     return sorted(found, key=lambda each: (places[each.data, each.threat], each.method != BLIND))
 
@@ -114,32 +113,36 @@ def _line(
     answers = [wise.get((row["data"], row["threat"], row["fold"])) for row in rows]
     known = all(each is not None for each in answers)
     blind = np.array([one for each in answers for one in each or ()], dtype=np.bool_) if known else None
+    edges, numbers = ([number for row in rows for number in row[name]] for name in ("edges", "numbers"))
+    limit = min((row["asked"] for row in rows if row["asked"] is not None), default=None)
 
     def cell(size: str, changes: Sequence[int]) -> Cell:
         if limit is not None and max(changes) > limit:
-            return Cell(size, max(changes), *[None] * 7)
+            return Cell(size, max(changes))
         states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
         safe = right & (states == "certified")
-        gain: Sequence[float | None] = [None] * 4
+        gain: Sequence[float | None] = ()
         if blind is not None and first["method"] != BLIND:
-            gain = gain_of(safe, blind, None if drawn else numbers)
+            gain = gain_of(safe, blind, None if first["data"] in DRAWN else numbers)
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
         return Cell(size, max(changes), float(safe.mean()), *shares, *gain)
 
-    edges = [number for row in rows for number in row["edges"]]
-    numbers, drawn = [number for row in rows for number in row["numbers"]], first["data"] in DRAWN
-    alphas = [row["alpha"] for row in rows if row["alpha"] is not None]
-    limit = min((row["asked"] for row in rows if row["asked"] is not None), default=None)
     shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
-        first["data"], first["objects"], first["threat"], first["method"], first["model"], first["certifies"],
-        max(alphas, default=None), len(rows), len(found),
-        max(Counter(truth).values()) / len(truth), float(right.mean()),
-        float(np.mean([one.answer is None for one in found])), None if blind is None else float(blind.mean()),
-        len(first["tries"]), ", ".join(f"{name} ({times})" for name, times in chosen.items()),
-        sum(row["votes"] for row in rows), sum(row["forward_passes"] for row in rows),
-        tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
-        tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
-        limit,
-    )  # fmt: skip
+        **{name: first[name] for name in ("data", "objects", "threat", "method", "model", "certifies")},
+        alpha=max((row["alpha"] for row in rows if row["alpha"] is not None), default=None),
+        folds=len(rows),
+        graphs=len(found),
+        majority=max(Counter(truth).values()) / len(truth),
+        right=float(right.mean()),
+        abstained=float(np.mean([one.answer is None for one in found])),
+        blind=None if blind is None else float(blind.mean()),
+        tries=len(first["tries"]),
+        chosen=", ".join(f"{name} ({times})" for name, times in chosen.items()),
+        votes=sum(row["votes"] for row in rows),
+        forward_passes=sum(row["forward_passes"] for row in rows),
+        cells=tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
+        relative=tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
+        asked=limit,
+    )

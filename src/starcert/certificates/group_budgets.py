@@ -1,7 +1,7 @@
 """What a threat may change, as budgets that add up over groups of node pairs: what voters that see one group each need.
 
-A *cell* (i, j) is at most i changes of one sort and j of another: deletions and additions, or flips in two regions;
-(i, 0) where there is one sort. Every attack of a size lies within one of the cells of that size.
+A *cell* (i, j) is at most i deletions and j additions; (i, 0) where there is one sort of changes. Every attack of a
+size lies within one of the cells of that size.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from starcert.objects.threats import (
     Additions,
     AnyFlips,
-    Box,
     Changes,
     Controlled,
     Deletions,
@@ -26,7 +25,6 @@ from starcert.objects.threats import (
 from starcert.system.errors import InvalidParameterError
 
 Cell = tuple[int, int]
-FLIPS_OF: dict[type[Threat], int] = {AnyFlips: 1, Deletions: 1, Additions: 1, Rewire: 2, Swap: 4}  # pairs of a unit
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
 
@@ -72,27 +70,6 @@ def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
             return Budget(_shared(counts[Deletions], counts[Additions]))
     hint = "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
     raise InvalidParameterError("threat", "be one that adds up over groups of pairs, or is part of one", threat, hint)
-
-
-def grid_budget(threat: Threat, regions: Sequence[str]) -> Budget:
-    """The budget of a threat on a grid of two regions: some flips in each region, or flips anywhere.
-
-    Deleted, added and rewired edges and exchanged ends are flips; they are certified as part of any flips.
-
-    Example:
-        >>> budget = grid_budget(Rewire(1), ("core", "rest"))
-        >>> budget.cells(1), budget.relaxed
-        ([(0, 2), (1, 1), (2, 0)], 'flips:2')
-    """
-    if isinstance(threat, Box) and set(threat.axes) <= set(regions):
-        counts = dict(zip(threat.axes, threat.radius, strict=True))
-        return Budget(_shared(counts.get(regions[0], 0), counts.get(regions[1], 0)))
-    if each := FLIPS_OF.get(type(threat)):
-        most = each * threat.most
-        anywhere = _shared(most, most)
-        return Budget(lambda size: anywhere(each * size), None, "" if type(threat) is AnyFlips else f"flips:{most}")
-    hint = f"Write flips:2, deletions:2, additions:2, rewire:1, swap:1, or box:{regions[0]}=1,{regions[1]}=2."
-    raise InvalidParameterError("threat", "be part of any flips, or a box of flips in the grid's regions", threat, hint)
 
 
 def _shared(first: int, second: int) -> Callable[[int], Sequence[Cell]]:

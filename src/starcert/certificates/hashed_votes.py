@@ -2,7 +2,6 @@
 
     pairs   `PairHash` (names of nodes only) into T groups       voter g: the base classifier on the edges of group g
     rule    "counting": each change turns a voter from A to B    "exact": what changes do to each voter is tried
-    grid    two regions into T₁ and T₂ groups                    voter (a, b) sees group a of one and b of the other
 
 The exact rule tries all attacks of at most `tried` changes inside each group by `ExactClassifier`, assumes the worst
 beyond, and finds the worst division of a budget over the groups (`math/switched_votes.py`).
@@ -11,9 +10,8 @@ beyond, and finds the worst division of a budget over the groups (`math/switched
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from itertools import product
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -22,7 +20,7 @@ from typing_extensions import Unpack
 from starcert.certificates.estimator import GraphLike, as_objects
 from starcert.certificates.exact import ExactClassifier, any_changes
 from starcert.certificates.exact_certificates import ExactCertificates
-from starcert.certificates.group_budgets import Cell, budget_of, grid_budget
+from starcert.certificates.group_budgets import Cell, budget_of
 from starcert.certificates.hashed_certificates import HashedCertificates
 from starcert.certificates.voter_reach import Reached
 from starcert.classifiers.base import Classifier
@@ -30,14 +28,13 @@ from starcert.classifiers.each_class import EachClass
 from starcert.math import switched_votes as votes
 from starcert.math.switched_votes import Truths, Whole
 from starcert.objects import Graph, Sites
-from starcert.objects.binding import Problem, Regions
-from starcert.objects.hashed_pairs import PairFunction, PairHash, listed
-from starcert.objects.layers import EDGE_LAYERS, Indices
+from starcert.objects.binding import Problem
+from starcert.objects.hashed_pairs import PairHash, listed
+from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting.plans import Job
 
-MAX_ROWS = 16  # groups of the smaller region of a grid: all sets of them are tried
 MAX_TRIED = 16
 
 
@@ -55,11 +52,8 @@ class HashedVotes:
 
     Args:
         base: the classifier of all voters; train it on `copies` of the training graphs.
-        groups: how many groups, T. Of two regions by name, how many groups of each: then voters are a grid.
+        groups: how many groups, T, and so voters.
         seed: of the hash.
-        hash: a hash of your own, a function of the names of two nodes alone; see `PairHash`. What is certified is then
-            marked as anchored: a function may have read the graph.
-        regions: where the regions of a grid are; edges in neither are seen by all voters, and not attacked.
 
     Example:
         >>> import starcert as sc
@@ -70,33 +64,13 @@ class HashedVotes:
         [2, 4]
     """
 
-    def __init__(
-        self,
-        base: Classifier,
-        groups: int | Mapping[str, int],
-        seed: int = 0,
-        *,
-        hash: PairFunction | None = None,  # noqa: A002  (that is what it is)
-        regions: Regions | None = None,
-    ) -> None:
+    def __init__(self, base: Classifier, groups: int, seed: int = 0) -> None:
         ExactClassifier(base)  # refuses what does not answer classes
-        self.base, self.hash, self.regions = base, PairHash(seed, hash), regions
-        named = dict(groups) if isinstance(groups, Mapping) else {"all": groups}
-        self.groups = {name: whole_number(f"groups[{name}]", number, 1, 2**16) for name, number in named.items()}
-        if len(named) != (1 if regions is None else 2) or isinstance(groups, Mapping) == (regions is None):
-            hint = 'Write groups=10, or groups={"motif": 5, "random": 8} with regions=….'
-            raise InvalidParameterError("groups", "be a number, or one for each of two regions", groups, hint)
-        if regions is not None and min(self.groups.values()) > MAX_ROWS:
-            raise InvalidParameterError("groups", f"be at most {MAX_ROWS} for one of the regions", groups)
-
-    @property
-    def n_voters(self) -> int:
-        """How many voters there are."""
-        return int(np.prod(list(self.groups.values())))
+        self.base, self.hash, self.groups = base, PairHash(seed), whole_number("groups", groups, 1, 2**16)
 
     def copies(self, graphs: Sequence[GraphLike]) -> list[list[Graph]]:
         """What each voter sees of each graph: the graphs to train it on, all of one graph with its label."""
-        return [list(self._seen(sites)) for sites in self._problem(graphs).sites]
+        return [list(self._seen(sites.graph)) for sites in self._problem(graphs).sites]
 
     def predict(self, graphs: Sequence[GraphLike]) -> Whole:
         """The answer to each graph, or target of a graph."""
@@ -117,10 +91,8 @@ class HashedVotes:
         Args:
             graphs: the clean graphs.
             threat: flips, deletions, additions or other changes of single pairs, and deletions + additions, are
-                decided; rewired edges, exchanged ends and local budgets are certified as part of these. A grid takes
-                a box of flips by region, or flips anywhere; deletions, additions, rewired edges and exchanged ends are
-                certified as part of these.
-            tried: up to how many changes inside a group all attacks are tried by the exact rule; on a grid none are.
+                decided; rewired edges, exchanged ends and local budgets are certified as part of these.
+            tried: up to how many changes inside a group all attacks are tried by the exact rule.
             rule: "exact", or "counting": every change costs two votes, as in GNNCert.
             reached: what `reach` of these voters found on these graphs, in place of trying attacks again.
             how: `max_attacks` that are tried on each voter of a graph for one sort of changes, at most; `executor`,
@@ -129,11 +101,10 @@ class HashedVotes:
         begun, asked, problem = time.perf_counter(), read_threat(threat), self._problem(graphs)
         if rule not in ("counting", "exact"):
             raise InvalidParameterError("rule", "be 'counting' or 'exact'", rule)
-        depth, grid = whole_number("tried", tried, 0, MAX_TRIED), self.regions is not None
+        depth = whole_number("tried", tried, 0, MAX_TRIED) if rule == "exact" else 0
         typed = any(each.graph.type_names for each in problem.sites)
         known_apart = reached is not None and rule == "exact"
-        budget = grid_budget(asked, tuple(self.groups)) if grid else budget_of(asked, typed=typed, apart=known_apart)
-        depth = 0 if grid or rule == "counting" else depth
+        budget = budget_of(asked, typed=typed, apart=known_apart)
         cells = [budget.cells(size) for size in range(1, asked.most + 1)]
         most = max(i for each in cells for i, _ in each), max(j for each in cells for _, j in each)
         if reached is None:
@@ -144,17 +115,17 @@ class HashedVotes:
             raise InvalidParameterError("reached", "be what was tried on these graphs, and for such threats", threat)
         found = reached
         answers, needed = votes.winners(found.votes, self.base.n_classes)
-        full, known = votes.largest_gains(found.votes, answers, self.base.n_classes), None
         if rule == "counting":
-            lost = np.broadcast_to(2 * self._n_touched(most), (*needed.shape, most[0] + 1, most[1] + 1))
-        elif grid:
-            lost = self._lost_on_grid(problem, found, full, most)
+            lost = np.broadcast_to(
+                2 * np.add(*np.ogrid[: most[0] + 1, : most[1] + 1]), (*needed.shape, *np.add(most, 1))
+            )
         else:
+            full = votes.largest_gains(found.votes, answers, self.base.n_classes)[..., None, None]
             known = votes.known_gains(found.votes, answers, found.reached)
-            lost = votes.largest_sums(np.where(found.covered[:, None], known, full[..., None, None]), most)
+            lost = votes.largest_sums(np.where(found.covered[:, None], known, full), most)
         certified = np.all(lost < needed[..., None, None], axis=1)
         broken: Truths = np.zeros_like(certified)
-        if known is not None and not budget.relaxed:
+        if rule == "exact" and not budget.relaxed:
             broken = np.any(votes.largest_sums(known, most) >= needed[..., None, None], axis=1)
         at_most = np.stack([np.all([certified[:, i, j] for i, j in each], axis=0) for each in cells], axis=1)
         changed = np.stack([np.any([broken[:, i, j] for i, j in each], axis=0) for each in cells], axis=1)
@@ -175,7 +146,7 @@ class HashedVotes:
             self.base.description,
             self.base.class_labels or self.base.class_names,
             Job.of(self.base, problem, 0).target_nodes,
-            tuple(" ".join(filter(None, (each, self.hash.anchored))) for each in problem.anchored),
+            problem.anchored,
             time.perf_counter() - begun,
         )
 
@@ -186,8 +157,8 @@ class HashedVotes:
         rules: `certify(graphs, threat=…, reached=…)`. It is about the classifier as it is now.
         """
         problem, depth = self._problem(graphs), whole_number("tried", tried, 1, MAX_TRIED)
-        if self.regions is not None or any(each.graph.type_names for each in problem.sites):
-            raise InvalidParameterError("graphs", "be attacked in one region, and have edges of one type", graphs)
+        if any(each.graph.type_names for each in problem.sites):
+            raise InvalidParameterError("graphs", "have edges of one type", graphs)
         found = self._reached(problem, None, depth, (whole_number("most", most, 1, MAX_TRIED),) * 2, how)
         return found._replace(asker=self)
 
@@ -201,53 +172,24 @@ class HashedVotes:
         return Reached.of(ask, self.base.n_classes, voters, problem.sites, single, depth, most)
 
     def _problem(self, graphs: Sequence[GraphLike]) -> Problem:
-        problem = any_changes(as_objects(graphs), self.regions)
+        problem = any_changes(as_objects(graphs), None)
         for sites in problem.sites:
             if not isinstance(sites.clean, Graph) or not all(layer.name in EDGE_LAYERS for layer in sites.layers):
                 raise InvalidParameterError("graphs", "be graphs whose node pairs are attacked", sites)
-            if set(sites.regions) != set(self.groups):
-                raise InvalidParameterError("regions", f"be {' and '.join(self.groups)}", ", ".join(sites.regions))
         return problem
 
-    def _seen(self, sites: Sites) -> Iterator[Graph]:
+    def _seen(self, graph: Graph) -> Iterator[Graph]:
         """What each voter sees."""
-        home, group = self._groups_of(sites, *sites.graph.edges.T)
-        for voter in product(*map(range, self.groups.values())):
-            yield sites.graph.with_some_edges((home < 0) | (group == np.array(voter)[home]))
+        u, v = graph.edges.T
+        groups = self.hash.groups(graph, u, v, self.groups)
+        for voter in range(self.groups):
+            yield graph.with_some_edges(groups == voter)
 
     def _voters(self, sites: Sites, *, attacked: bool = False) -> Iterator[Sites]:
         """What each voter sees, and the pairs of its group, if they are attacked."""
-        graph, rows = sites.graph, next(iter(self.groups.values()))
+        graph = sites.graph
         u, v = sites.coordinates(np.arange(sites.n_sites if attacked else 0))
-        pairs = self.hash.groups(graph, u, v, rows)  # only those of one region are attacked
-        for number, seen in enumerate(self._seen(sites)):
-            mine = pairs == number * rows // self.n_voters
+        pairs = self.hash.groups(graph, u, v, self.groups)
+        for voter, seen in enumerate(self._seen(graph)):
+            mine = pairs == voter
             yield Sites(seen, ("all",), (listed(u[mine], v[mine], directed=graph.directed),))
-
-    def _groups_of(self, sites: Sites, u: Indices, v: Indices) -> tuple[Indices, Indices]:
-        """The region of each pair, in the order of `groups`, −1 for none, and its group there."""
-        order = np.array([[*self.groups].index(region) for region in sites.regions])
-        place = sites.locate(u, v)
-        home = np.where(place < 0, -1, order[np.searchsorted(sites.offsets, place, side="right") - 1])
-        each = np.stack([self.hash.groups(sites.graph, u, v, number) for number in self.groups.values()])
-        return home, each[home, np.arange(len(u))]
-
-    def _n_touched(self, most: Cell) -> Whole:
-        """How many voters see one of i and j changed pairs."""
-        i, j = np.ogrid[: most[0] + 1, : most[1] + 1]
-        if self.regions is None:
-            return np.asarray(i + j)
-        rows, columns = self.groups.values()
-        return np.asarray(rows * columns - np.maximum(rows - i, 0) * np.maximum(columns - j, 0))
-
-    def _lost_on_grid(self, problem: Problem, found: Reached, full: Whole, most: Cell) -> Whole:
-        """The most that changes in i rows and j columns take from the lead over each class."""
-        rows, columns = self.groups.values()
-        lost = np.empty((*full.shape[:2], most[0] + 1, most[1] + 1), dtype=np.int64)
-        for number, sites in enumerate(problem.sites):
-            home, group = self._groups_of(sites, *sites.coordinates(np.arange(sites.n_sites)))
-            here = tuple(np.bincount(group[home == k], minlength=n) > 0 for k, n in enumerate((rows, columns)))
-            for row in np.flatnonzero(found.objects == number).tolist():
-                for rival in range(full.shape[1]):
-                    lost[row, rival] = votes.grid_sums(full[row, rival].reshape(rows, columns), here, most)
-        return lost

@@ -20,10 +20,7 @@ _DATA = (
     "or a function that returns graphs and their classes. May be repeated."
 )
 MAX_ROWS = 40  # of a table in the terminal
-_GROUPS = (
-    "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, grid (hashed by "
-    "regions), links (of nodes)"
-)
+_GROUPS = "blind, plain, isotropic, two-way (with evidence and fallback), one-way, regions, hashed, links (of nodes)"
 
 
 @app.command()
@@ -51,13 +48,14 @@ def benchmark(
         ),
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option(help="A network; may be repeated.", metavar="gin|gcn", show_default="gin")
+        list[str] | None,
+        typer.Option(help="A network; may be repeated.", metavar="gin|gcn|FILE.PY:FUNCTION", show_default="gin"),
     ] = None,
     threat: Annotated[
         list[str] | None,
         typer.Option(
-            help="Attacks with their largest size: flips, deletions, additions or rewire; may be repeated.",
-            metavar="KIND:SIZE",
+            help="Attacks with their largest size, such as flips:15 or local:3,per_node=1; may be repeated.",
+            metavar="THREAT",
             show_default="flips:15, deletions:15, additions:15, rewire:1",
         ),
     ] = None,
@@ -74,11 +72,11 @@ def benchmark(
         bool, typer.Option("--certificates", help="Keep certificates in files that starcert verify proves.")
     ] = False,
     theirs: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             "--with",
-            help="Results of another method, proved or marked as stated; may be repeated.",
-            metavar="THEIRS.JSON",
+            help="An archive of another method that starcert verify proves, or a folder of them; may be repeated.",
+            metavar="[DATA=]ARCHIVE.JSON|FOLDER",
         ),
     ] = None,
 ) -> None:
@@ -95,7 +93,8 @@ def benchmark(
     """
     with needing("starcert benchmark needs", "all"):
         from starcert.benchmark.data import notes_on  # noqa: PLC0415  (torch)
-        from starcert.benchmark.run import Benchmark, run_benchmark  # noqa: PLC0415
+        from starcert.benchmark.run import run_benchmark  # noqa: PLC0415
+        from starcert.benchmark.settings import Benchmark  # noqa: PLC0415
 
     options = {"data": data, "methods": method, "models": model, "threats": threat, "folds": folds, "graphs": graphs,
                "max_nodes": max_nodes, "samples": samples, "seed": seed, "certificates": certificates or None,
@@ -107,15 +106,16 @@ def benchmark(
     n_workers = available_cores() if workers is None else workers
     lines = run_benchmark(setting, out, theirs=theirs or (), workers=n_workers)
     seconds, rows_of = _seconds(out), partial(table, most=MAX_ROWS, more="benchmark.csv has all")
-    for about in dict.fromkeys((line.data, line.threat) for line in lines):
-        some = [line for line in lines if (line.data, line.threat) == about]
-        heads = ("method", "right", *(f"≤ {cell.size}" for cell in some[0].cells[1:]), "gain at 1")
-        rows = [(line.method, *line.percents()[:-1], str(line.cells[1]).partition(" ")[0]) for line in some]
-        show(rows_of(f"{about[0]}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
+    for name, attack in dict.fromkeys((line.data, line.threat) for line in lines):
+        some = [line for line in lines if (line.data, line.threat) == (name, attack)]
+        texts = [line.texts(relative=False) for line in some]
+        heads = [f"≤ {head}" if head.isdecimal() else head for head in texts[0]]
+        rows = [[*row.values()][:-1] + [row["gain at 1"].partition(" ")[0]] for row in texts]  # noqa: RUF005
+        show(rows_of(f"{name}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))
     tried = {(line.data, line.method): line.tries for line in lines}
     effort = [(*key, tries, f"{seconds[key]:,.0f}") for key, tries in tried.items()]
-    heads = ("data", "method", "tries", "seconds of training")
-    show(rows_of("What was tried", heads, effort, left=heads[:2]))
+    about = ("data", "method", "tries", "seconds of training")
+    show(rows_of("What was tried", about, effort, left=about[:2]))
     show(f"The page: {out / 'index.html'}")
 
 

@@ -264,7 +264,7 @@ def init(
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
-_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, bonds, cora, regression, or all."
+_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, cora, regression, or all."
 
 
 @app.command()

@@ -1,17 +1,14 @@
-"""How far attacks can turn a vote of T voters, where each change of the object reaches known voters only.
+"""How far attacks can turn a vote of T voters, where each change of the object reaches one voter only.
 
 Class A has most votes, of equals the smallest class wins. It loses to B once the lead n_A − n_B has fallen by `needed`:
 by a voter that goes from A to B it falls by 2, from A to another class by 1, and from another class to B by 1.
 
-*Groups*: a change reaches one voter. With gain(g, B, r) the most by which r changes lower what voter g gives to the
-lead, an attack with R changes lowers it by the sum of gain(g, B, r_g) over voters, Σ r_g ≤ R: the largest sum is a
-knapsack with one choice for each voter. *Grid*: a change reaches all voters of a row, or all of a column.
+A change reaches one voter. With gain(g, B, r) the most by which r changes lower what voter g gives to the lead, an
+attack with R changes lowers it by the sum of gain(g, B, r_g) over voters, Σ r_g ≤ R: the largest sum is a knapsack with
+one choice for each voter.
 """
 
 from __future__ import annotations
-
-from itertools import combinations
-from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -71,29 +68,4 @@ def largest_sums(gains: Whole, budget: tuple[int, int]) -> Whole:
             for j in range(min(second, budget[1] + 1)):
                 taken = before[..., : budget[0] + 1 - i, : budget[1] + 1 - j] + gains[..., voter, i, j][..., None, None]
                 np.maximum(sums[..., i:, j:], taken, out=sums[..., i:, j:])
-    return sums
-
-
-def grid_sums(gains: Whole, reachable: tuple[Truths, ...], budget: tuple[int, int]) -> Whole:
-    """The largest sum of gains in i rows and j columns of a grid, for each i and j up to this budget.
-
-    Every set of rows is tried; given the rows, the best columns are those with the largest sums outside of them. Rows
-    that are best by themselves need not be best together with columns. The shorter side counts as rows.
-
-    Example:
-        >>> grid_sums(np.array([[2, 0], [1, 1]]), (np.ones(2, bool),) * 2, (1, 1)).tolist()
-        [[0, 3], [2, 4]]
-    """
-    if gains.shape[0] > gains.shape[1]:
-        return grid_sums(gains.T, reachable[::-1], budget[::-1]).T
-    rows = np.flatnonzero(reachable[0]).tolist()
-    sums = np.zeros((budget[0] + 1, budget[1] + 1), dtype=np.int64)
-    for size in range(min(budget[0], len(rows)) + 1):
-        taken = np.zeros((1, len(gains)), dtype=np.int64).repeat(comb(len(rows), size), axis=0)
-        for place, chosen in enumerate(combinations(rows, size)):
-            taken[place, list(chosen)] = 1
-        left = -np.sort(-((1 - taken) @ gains) * reachable[1], axis=1)
-        whole = (taken @ gains.sum(axis=1))[:, None] + np.cumsum(np.pad(left, [(0, 0), (1, 0)]), axis=1)
-        best = whole.max(axis=0)
-        sums[size:] = np.maximum(sums[size:], best[np.minimum(np.arange(budget[1] + 1), len(best) - 1)])
     return sums

@@ -1,0 +1,133 @@
+"""Two methods that are made for nodes: blind scores with a vote of each link, and blind scores propagated over links.
+
+Both are certain, and a change is of any link of the graph. What they say about a node holds for all changes of at most
+a size: `flips:k` are at most k added and deleted links in any mix, `rewire:k` k deleted and k added ones.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.benchmark.folds import Nodes
+from starcert.benchmark.methods import Fitted, TriedMethod
+from starcert.benchmark.outcomes import KINDS, Outcome, Result, kind_of
+from starcert.benchmark.work import Timed
+from starcert.models import LinkPropagation, LinkVotes
+from starcert.objects.neighbours import nearest_neighbours
+
+Truths = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
+
+
+class OfLinks(TriedMethod):
+    """A method that begins with blind scores; validation nodes choose."""
+
+    of_nodes, trains = True, False
+
+    @override
+    def speaks_of(self, threat: str) -> bool:
+        return kind_of(threat)[0] in KINDS
+
+    @override
+    def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
+        self.start, seconds = self.networks.blind(train, validation)
+        return super().fit(train, validation, threat)._replace(train_seconds=seconds)
+
+    @abstractmethod
+    def reach(self, model: Any, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:  # noqa: ANN401
+        """The largest certified and the smallest broken size of each node (0: none); and up to which size it looks."""
+
+    @override
+    def judge(self, model: Any, objects: Nodes, threat: str, *, choosing: bool = False) -> Result:
+        start, answers = time.perf_counter(), model.answers(objects.graph)[objects.numbers]
+        certified, broken, asked = self.reach(model, objects, threat)
+        known = np.stack([answers, certified, broken]).T.tolist()
+        found = tuple(Outcome(answer, size, limit or None) for answer, size, limit in known)
+        return Result(threat, found, None, 0, 1, time.perf_counter() - start, asked)
+
+
+class VotesOfLinks(OfLinks):
+    """Blind scores and one vote of every linked node; the answer without links has a bonus of several votes."""
+
+    name, certifies = "link votes", "blind scores and a vote of each link; certain"
+
+    @override
+    def words(self, setting: Any) -> str:
+        return "weight {}, bonus {:g}".format(*setting)
+
+    @override
+    def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
+        self.settings = weights_and_bonuses(threat)
+        return super().fit(train, validation, threat)
+
+    @override
+    def model(self, setting: Any, train: Nodes, validation: Nodes) -> Timed:
+        (weight, bonus), known = setting, (train.numbers, train.labels)
+        return Timed(LinkVotes.of_logits(self.start.scores, weight=weight, bonus=bonus, known=known), 0.0)
+
+    @override
+    def reach(self, model: LinkVotes, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:
+        kind, most = kind_of(threat)
+        sizes = np.zeros(len(objects), dtype=np.int64)
+        kept: Truths = np.ones(len(objects), dtype=np.bool_)
+        for size in range(1, most + 1):
+            for added, deleted in splits_of(kind, size):
+                kept &= model.survives(objects.graph, additions=added, deletions=deleted)[objects.numbers]
+            if not kept.any():
+                break
+            sizes[kept] = size
+        # Rewired edges are part of what was asked, so what fails need not be an attack.
+        return sizes, np.where((sizes < most) & (kind != "rewire"), sizes + 1, 0), None
+
+
+class OverLinks(OfLinks):
+    """Blind scores propagated over links and nearest neighbours; every attack with one link is tried.
+
+    Where the lead after an attack is about a billionth or less, it is open whether the answer changes; so nothing is
+    called broken.
+    """
+
+    name, certifies = "link propagation", "blind scores propagated over links; certain"
+    settings = (0.1, 0.2, 0.3)  # what scores count that are not propagated
+
+    @override
+    def words(self, setting: float) -> str:
+        return f"own {setting}"
+
+    @override
+    def model(self, setting: float, train: Nodes, validation: Nodes) -> Timed:
+        near, known = nearest_neighbours(np.asarray(train.graph.node_data["x"])), (train.numbers, train.labels)
+        return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
+
+    @override
+    def reach(self, model: LinkPropagation, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:
+        kind, _ = kind_of(threat)
+        sizes = np.zeros(len(objects), dtype=np.int64)
+        if kind == "rewire":
+            return sizes, sizes, 0
+        kept = [model.survives(objects.graph, additions=added, deletions=deleted, nodes=objects.numbers)
+                for added, deleted in splits_of(kind, 1)]  # fmt: skip
+        return np.all(kept, axis=0).astype(np.int64), sizes, 1
+
+
+def splits_of(kind: str, size: int) -> Sequence[tuple[int, int]]:
+    """How many links can be added and deleted by changes of this kind."""
+    if kind == "flips":
+        return [(added, size - added) for added in range(size + 1)]
+    return [(size if kind in ("additions", "rewire") else 0, size if kind in ("deletions", "rewire") else 0)]
+
+
+def weights_and_bonuses(threat: str) -> list[tuple[float, int]]:
+    """Three weights and bonuses for a threat: several links more than it has must speak against the blind answer."""
+    kind, size = kind_of(threat)
+    if kind == "deletions":
+        return [(0.6, 2 * size), (0.6, size), (0.6, size - 1)]
+    links = 2 * size if kind == "rewire" else size
+    return [(0.6, 2 * links), (0.4, 2 * links), (0.6, 3 * links)]

@@ -1,0 +1,235 @@
+"""What methods on a fold of graphs share: each network is trained once, each set of votes counted once."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+import starcert as sc
+from starcert.baselines import blind
+from starcert.benchmark.folds import together
+from starcert.benchmark.outcomes import KINDS, Result, decided, exact_result, fewer, kind_of, read_threat
+from starcert.benchmark.work import ALPHA, BATCH, DRAWN, TRIED, Objects, Rates, Timed, Work, here, limit_of, pairs_noise
+from starcert.classifiers import features, from_pyg
+from starcert.datasets import Dataset
+from starcert.models import GCN, GIN, fit_with_noise
+from starcert.models.fitting import own_generator
+from starcert.objects.binding import Regions
+from starcert.runs.user_code import Reference
+from starcert.system.errors import StarcertWarning
+
+MODELS: Mapping[str, Any] = {"gin": GIN, "gcn": GCN}
+"""Networks that can be compared."""
+LAYERS = 3  # of a network that learns with noise
+COPIES = 5  # of a training graph, at most, that hashed voters learn from
+
+
+class Held(NamedTuple):
+    """What chooses among tries."""
+
+    objects: Objects  # graphs, or `Nodes`
+    labels: Any
+    weights: Any = None  # how much each counts; None: all the same
+
+
+class BlindRecord(NamedTuple):
+    """A model that sees nothing an attack can change."""
+
+    tries: Mapping[str, float]  # the models that were tried, and what each has right
+    chosen: str
+    answers: Callable[[Any], Any]  # the class of each of some objects
+    fallback: Any  # the same as `Fallback` takes it
+    scores: Any = None  # of nodes, the log-probabilities of all of them: what methods that see links begin with
+
+
+class Counted(NamedTuple):
+    """Votes of a smoothed network and their certificates."""
+
+    certificates: sc.Certificates
+    rows: Sequence[int]  # which of them are those of the objects
+    votes: int  # on these objects
+    forward_passes: int
+    seconds: float
+
+
+def network_named(model: str) -> Any:  # noqa: ANN401  (a class or a function that returns a module)
+    """What makes a network, called with the numbers of features and classes; one of your own is in a file."""
+    return MODELS[model] if model in MODELS else Reference.parse(model, Path.cwd(), "models").load()
+
+
+class Networks:
+    """What methods on the same fold of graphs share; `NodeNetworks` does the same for nodes of one graph."""
+
+    of_nodes: ClassVar[bool] = False
+    rates: ClassVar[Mapping[str, Sequence[Rates]]] = {
+        "two-way": ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05)),
+        "isotropic": ((0.05, 0.05), (0.1, 0.1), (0.2, 0.2)),
+        "regions": ((0.02, 0.45), (0.05, 0.2), (0.2, 0.05)),
+        "one-way": ((0.8, 0.0), (0.9, 0.0), (0.97, 0.0)),
+    }
+
+    def __init__(self, work: Work, model: str = "gin") -> None:
+        self.work, self.model = work, model
+        self._made: dict[Hashable, tuple[Timed, object]] = {}
+
+    @property
+    def called(self) -> str:
+        """What the network is called in tables."""
+        return self.model.rpartition(":")[2]
+
+    @property
+    def shapes(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is tried of a network without noise, in words and as arguments."""
+        return {f"{layers} layers": {"layers": layers} for layers in (1, 2, 3)}
+
+    def rates_of(self, group: str) -> Sequence[Rates]:
+        """The rates of noise that a group of methods tries: to delete and to add, or those of two regions."""
+        given: Sequence[Rates] | None = self.work.rates.get(group)
+        return self.rates.get(group, ()) if given is None else given
+
+    def once(self, make: Callable[[], Any], *key: Hashable, about: object = ()) -> Timed:
+        """What `make` returns, made at the first call with this key; `about` is what ids in the key belong to."""
+        if key not in self._made:
+            start, value = time.perf_counter(), make()
+            self._made[key] = Timed(value, time.perf_counter() - start), about
+        return self._made[key][0]
+
+    def held(self, train: Objects, validation: Objects) -> Held:
+        """What chooses among tries: some of the validation graphs."""
+        some = validation.limited(limit_of(self.work.held), self.work.seed)
+        return Held(some.graphs, some.labels)
+
+    def blind(self, train: Objects, validation: Objects) -> Timed:
+        """`BlindRecord`; None as validation: what chooses is not learned from."""
+
+        def made() -> BlindRecord:
+            some = train if validation is None else together(train, validation)
+            model = blind(some, noise=pairs_noise(0.1, 0.1), seed=self.work.seed)  # its rates do not matter
+            tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
+            return BlindRecord(tries, model.description, model.predict, model)
+
+        return self.once(made, "blind", id(train), id(validation), about=(train, validation))
+
+    def unseen(self, validation: Objects) -> Objects:
+        """What blind answers may learn from beside training graphs while validation graphs choose: nothing."""
+        return None
+
+    def leaning(self, smoothed: sc.SmoothedClassifier, train: Objects, validation: Objects, threshold: float) -> Timed:
+        """A smoothed network with a blind answer where no other class is likely enough."""
+        known = self.blind(train, validation).value
+
+        def made() -> sc.SmoothedClassifier:
+            fallback = sc.Fallback(known.fallback, threshold)
+            return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
+
+        return self.once(made, "leaning", id(smoothed), id(known), threshold, about=(smoothed, known))
+
+    def network(
+        self,
+        train: Objects,
+        validation: Objects,
+        rates: Rates = (0.0, 0.0),
+        *,
+        shape: str = "",
+        regions: Regions | None = None,
+    ) -> Timed:
+        """A smoothed network, trained with its noise, or without any; rates are those of two regions, if there are."""
+        noise = pairs_noise(*rates) if regions is None else sc.Noise(core=rates[0], rest=rates[1])
+        how = self.shapes.get(shape, {})
+        made = lambda: self.trained(train, validation, noise, how, regions)  # noqa: E731
+        return self.once(made, "network", id(train), noise, shape, about=train)
+
+    def trained(
+        self, train: Objects, validation: Objects, noise: sc.Noise, how: Mapping[str, Any], regions: Regions | None
+    ) -> sc.SmoothedClassifier:
+        """A network trained with noise; graphs without node data show it degrees."""
+        work, (device, _), graph = self.work, here(), train.graphs[0]
+        named = [name for name in ("x", "attributes") if name in graph.node_data]
+        degrees = [features.in_degree(), features.out_degree()] if graph.directed else [features.degree()]
+        seen: list[Any] = named or degrees
+        columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in seen)
+        n_classes = 1 + max(1, *train.known, *validation.known)
+        with own_generator(work.seed, "cpu"):
+            module = network_named(self.model)(columns, n_classes, **{"hidden": work.hidden, "layers": LAYERS, **how})
+        base = from_pyg(module.to(device), n_classes=n_classes, features=seen)
+        smoothed = sc.SmoothedClassifier(base, noise, regions, alpha=ALPHA)
+        most = work.drawn_epochs if train.name in DRAWN else work.max_epochs
+        epochs = max(1, min(most, work.steps * BATCH // len(train)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StarcertWarning)  # a try with one answer for all: validation chooses
+            fit_with_noise(smoothed, train.graphs, train.labels, validation=(validation.graphs, validation.labels),
+                           epochs=epochs, learning_rate=1e-2, halve_every=max(1, epochs // 4), batch_size=BATCH,
+                           seed=work.seed, progress=False)  # fmt: skip
+        return smoothed
+
+    def question(self, threat: str, evidence: bool) -> str | None:
+        """What certificates are asked about; None: nothing, as counts alone decide.
+
+        Evidence decides a threat of few units itself, and of a larger one any few flips, or the first few units.
+        """
+        kind, size = kind_of(threat)
+        if kind not in KINDS or (evidence and size <= TRIED):
+            return threat
+        return fewer(threat if kind == "rewire" else f"flips:{size}", TRIED) if evidence else None
+
+    def certificates(
+        self, smoothed: sc.SmoothedClassifier, objects: Objects, threat: str, *, evidence: bool, choosing: bool
+    ) -> Counted:  # fmt: skip
+        """Certificates of graphs, with fewer votes where they only choose."""
+        work, asked = self.work, self.question(threat, evidence)
+        samples, own = (work.choosing_samples,) * 2 if choosing else (work.samples, work.own_samples)
+        how: dict[str, Any] = {"samples": samples, "seed": work.seed, "voting": sc.Voting(progress=False)}
+        how |= {} if asked is None else {"threat": read_threat(asked)}
+        how |= {"evidence": sc.Evidence(own_samples=own)} if evidence else {}
+        key = (id(smoothed), *map(id, objects), samples, asked, evidence)
+        found, seconds = self.once(lambda: smoothed.certify(objects, **how), *key, about=(smoothed, objects))
+        votes = int(found.votes.counts.sum() + found.votes.selection.sum()) + own_votes(found)
+        return Counted(found, range(len(found)), votes, votes, seconds)
+
+    def tried(self, base: sc.Classifier, objects: Objects, threat: str) -> Result:
+        """What trying every attack on a network without noise shows."""
+        return exact_result(base, objects, threat, farthest=TRIED, max_attacks=self.work.max_attacks)
+
+    def voters(self, number: int, train: Objects, validation: Objects) -> Timed:
+        """Hashed voters, one network that has learned from what some of them see of each graph."""
+
+        def made() -> sc.HashedVotes:
+            untrained = sc.HashedVotes(sc.classifiers.from_callable(first_class), number, self.work.seed)
+            seen = copies_of(untrained, train), copies_of(untrained, validation)
+            return sc.HashedVotes(self.network(*seen).value.classifier, number, self.work.seed)
+
+        return self.once(made, "hashed", id(train), number, about=train)
+
+    def polled(self, model: sc.HashedVotes, objects: Objects, threat: str, rule: Any, choosing: bool) -> Result:  # noqa: ANN401
+        """What hashed voters certify; attacks are tried once for all threats and both rules."""
+        most = min(kind_of(threat)[1], TRIED) if choosing else TRIED
+        how: dict[str, Any] = {"most": most, "tried": TRIED, "max_attacks": self.work.max_attacks, "progress": False}
+        tried = self.once(
+            lambda: model.reach(objects, **how), "reached", id(model), *map(id, objects), most, about=(model, objects)
+        )
+        found = model.certify(objects, threat=threat, rule=rule, reached=tried.value)
+        passes = found.votes.size if rule == "counting" else found.forward_passes
+        return Result(threat, decided(found), None, found.votes.size, passes, tried.seconds + found.seconds)
+
+
+def own_votes(found: sc.Certificates) -> int:
+    """How many votes at attacked objects there were."""
+    return sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
+
+
+def first_class(_graph: object) -> int:
+    """A voter that has not learned yet."""
+    return 0
+
+
+def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
+    """What some voters see of each graph, with its label: others of the next graph, so that all voters are there."""
+    apart = -(-voting.groups // COPIES)
+    copies = [some[number % apart :: apart] for number, some in enumerate(voting.copies(data.graphs))]
+    labels = [label for label, some in zip(data.labels.tolist(), copies, strict=True) for _ in some]
+    return Dataset([each for some in copies for each in some], labels, name=data.name)
