@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+from starcert.classifiers.identity import of_0_2
 from starcert.objects.laws import law_from_json
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -206,7 +207,7 @@ def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: st
             found += _compare(before, after, f"{prefix}{name}.")
         elif before != after:
             was, is_now = ("nothing" if each is None else repr(each) for each in (before, after))
-            found.append(f"{prefix}{name}: stored {was}, now {is_now}")
+            found.append(f"{prefix}{name}: stored {was}{of_0_2(before, after)}, now {is_now}")
     return found
 
 
