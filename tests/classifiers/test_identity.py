@@ -136,7 +136,11 @@ def test_globals_that_code_does_not_name_do_not_count():
 
 
 def test_a_module_of_ones_own_counts_by_its_file_and_those_that_its_names_come_from(tmp_path, monkeypatch):
-    files = {"mine_deep": "def h(g): return 0", "mine_side": "w = 0", "mine": "from mine_deep import h\nimport mine_side"}
+    files = {
+        "mine_deep": "def h(g): return 0",
+        "mine_side": "w = 0",
+        "mine": "from mine_deep import h\nimport mine_side",
+    }
     monkeypatch.syspath_prepend(tmp_path)
     for name, source in files.items():
         (tmp_path / f"{name}.py").write_text(source)

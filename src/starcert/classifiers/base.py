@@ -33,8 +33,8 @@ CHUNK_SIZE = 1024  # samples in a chunk, unless the classifier or the caller say
 MIN_BATCH = 64  # the batch that copies are taken from to be classified alone has at least this many copies
 
 _ADVICE = (
-    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
-    "or ask about one copy at a time: batch_size=1."
+    "What it answers depends on the graphs beside it, or on how often it was asked. Take batch statistics (they must "
+    "follow model.eval()) and counters out of it, or ask about one copy at a time: batch_size=1."
 )
 
 
@@ -207,18 +207,18 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place
         ) from error
     if _agree(alone, [0], found, [place]).all():
         return
-    # Some more answers: one that is drawn from two classes is often the same twice.
-    more = (answer_again() for _ in range(16)) if len(batch) > 1 else ()
-    again = next((each for each in more if not _agree(each, [0], alone, [0]).all()), None)
-    before, at = (found, place) if again is None else (alone, 0)
-    if again is None:  # the same batch, later
-        again = checked_scores(classifier.scored(batch), classifier, batch) if len(batch) > 1 else alone
-    if not _agree(again, [at], before, [at]).all():
-        first = _first_difference(before, at, again, at)
+    if len(batch) > 1:
+        # Some more answers: one that is drawn from two classes is often the same twice.
+        more = (answer_again() for _ in range(16))
+        again = next((each for each in more if not _agree(each, [0], alone, [0]).all()), None)
+    else:
+        alone, again = found, alone
+    if again is not None:
+        first = _first_difference(alone, 0, again, 0)
         raise ClassifierError(
-            f"The base classifier answers differently when it is asked twice about {name}: "
-            f"{_shown(before, at, first)}, then {_shown(again, at, first)}. Take the randomness out of it: dropout "
-            "must follow model.eval(), a seed must start anew with every graph, and no answer may depend on a counter."
+            f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0, first)}, "
+            f"then {_shown(again, 0, first)}. Take the randomness out of it: dropout must follow model.eval(), a seed "
+            "must start anew with every graph."
         )
     first = _first_difference(found, place, alone, 0)
     raise ClassifierError(

@@ -26,12 +26,12 @@ import numpy as np
 from starcert.classifiers.code import OpaqueError, ValueParts, code_parts, installed_name
 from starcert.system.errors import InvalidParameterError
 
-SCHEME = "s2"  # what a digest begins with, so that those of another scheme are not taken for another classifier
+SCHEME = "00000002"  # what a digest begins with, so that those of another scheme are not taken for another classifier
 MAX_PARTS = 5_000_000  # values of more parts than this take too long to digest: their owner names them
 
 
 def identity(value: object) -> str:
-    """The digest of any value, with cycles or without: the scheme, and 32 hexadecimal digits.
+    """The digest of any value, with cycles or without: 32 hexadecimal digits, the first 8 of the scheme.
 
     Functions and classes of the caller's own modules count by their code, by what it closes over and by the globals
     that it loads; own modules by their files; what is installed by name and version; objects by class and state; arrays
@@ -42,18 +42,19 @@ def identity(value: object) -> str:
         InvalidParameterError: a part cannot be digested, such as a lock or a generator.
     """
     hooks = global_hooks()
-    return f"{SCHEME}:{_Digest().of((value, hooks) if any(hooks) else value).hex()}"
+    return SCHEME + _Digest().of((value, hooks) if any(hooks) else value).hex()[:24]
 
 
 def of_0_2(before: object, now: object) -> str:
     """What to add where two descriptions of classifiers differ because only the new one has a digest of this scheme.
 
     Example:
-        >>> of_0_2("gcn " + 32 * "0", f"gcn {SCHEME}:" + 32 * "0"), of_0_2("gcn", f"gcn {SCHEME}:" + 32 * "0")
+        >>> of_0_2("gcn " + 32 * "a", "gcn " + SCHEME + 24 * "a"), of_0_2("gcn", "gcn " + SCHEME + 24 * "a")
         (' (made by starcert 0.2, whose digests cannot be compared)', '')
     """
-    is_old = f"{SCHEME}:" not in str(before) and re.search(r"(?<![^ ])[0-9a-f]{32}(?![^ ])", str(before))
-    return " (made by starcert 0.2, whose digests cannot be compared)" if is_old and f"{SCHEME}:" in str(now) else ""
+    old, new = (re.findall(r"\b[0-9a-f]{32}\b", str(each)) for each in (before, now))
+    is_new = [any(digest.startswith(SCHEME) for digest in each) for each in (old, new)]
+    return " (made by starcert 0.2, whose digests cannot be compared)" if old and is_new == [False, True] else ""
 
 
 def global_hooks() -> tuple[tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...]]:

@@ -110,10 +110,10 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
             places = answers[wanted] + classifier.n_classes * (wanted // size)
             counts = np.bincount(places, minlength=len(chunks) * classifier.n_classes).reshape(len(chunks), 1, -1)
         add_votes(len(wanted))
-        first = answers.reshape(len(chunks), size, 1)[:, : n_first(1)].astype(np.int64)
+        beginnings = answers.reshape(len(chunks), size, 1)[:, : n_first(1)].astype(np.int64)
         return [
             Tally(each, own, first=start[: each.samples])
-            for each, own, start in zip(chunks, counts, first, strict=True)
+            for each, own, start in zip(chunks, counts, beginnings, strict=True)
         ]
     counters = [_Counter(job, sites, chunk) for chunk in chunks]
     for first, counter in zip(range(0, len(copies), size), counters, strict=True):

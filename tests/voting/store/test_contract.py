@@ -74,7 +74,7 @@ def test_a_summary_counts_and_checks(full):
 def test_a_summary_tells_of_damage_that_came_later(full):
     with VoteStore.read(full) as store:
         edit(full, "UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2")
-        assert "must add up" in store.summary().integrity
+        assert "does not agree with its digest" in store.summary().integrity
         with pytest.raises(StoreError, match="graph 1, estimation, chunk 2"):
             store.counts("selection")
 
@@ -257,15 +257,7 @@ def test_graphs_are_numbered_by_their_place(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}, {"classifier": None}])
+@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}])
 def test_bad_settings_are_refused(change):
     with pytest.raises(InvalidParameterError, match=next(iter(change))):
         dataclasses.replace(SETTINGS, **change)
-
-
-@pytest.mark.parametrize(
-    "law", [float("nan"), 10**400, float("inf"), -0.1, "0.1", {"delete": 0.1}, {"delete": 0.1, "add": 2}]
-)
-def test_bad_noise_is_refused(law):
-    with pytest.raises(InvalidParameterError, match=r"noise\[a\]"):
-        dataclasses.replace(SETTINGS, noise={"a": law})
