@@ -1,4 +1,4 @@
-"""A file that is no store, or a damaged one: one sentence, the file stays as it is, and nothing that was good is lost."""
+"""A file that is no store, or a damaged one: one sentence, the file stays as it is, and nothing good is lost."""
 
 import os
 import random
