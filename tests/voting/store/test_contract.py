@@ -62,19 +62,17 @@ def test_chunks_that_wait_are_seen_by_the_writer(path):
         assert store.counts("selection")[1].tolist() == [5, 0, 0]
 
 
-def test_a_summary_counts_and_checks(full):
+def test_a_summary_counts(full):
     with VoteStore.read(full) as store:
         summary = store.summary()
     assert summary.chunks == {"selection": 12, "estimation": 12}
     assert summary.samples == {"selection": 12_000, "estimation": 12_000}
     assert summary.file_bytes == full.stat().st_size
-    assert summary.integrity == "good"
 
 
-def test_a_summary_tells_of_damage_that_came_later(full):
+def test_damage_that_came_later_is_found(full):
     with VoteStore.read(full) as store:
         edit(full, "UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2")
-        assert "does not agree with its digest" in store.summary().integrity
         with pytest.raises(StoreError, match="graph 1, estimation, chunk 2"):
             store.counts("selection")
 

@@ -99,12 +99,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """How many chunks and votes a store holds, by purpose; `integrity` is "good", or where the damage was met."""
+    """How many chunks and votes a store holds, by purpose."""
 
     chunks: Mapping[str, int]
     samples: Mapping[str, int]
     file_bytes: int
-    integrity: str
 
 
 Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault
