@@ -26,14 +26,14 @@ CHANGED = (
     "the base classifier changed while it voted: it answers copies that it has voted on differently now, so its votes "
     "are not those of one classifier"
 )
+_HINT = "Nothing is certified. Let no answer depend on a counter, on earlier answers or on a random generator."
 
 
 class ChangedError(ClassifierError):
     """A classifier gives other answers than those that it voted with."""
 
-    def __init__(self, message: str = "") -> None:
-        hint = "Nothing is certified. Let no answer depend on a counter, on earlier answers or on a random generator."
-        super().__init__(message or f"{CHANGED[0].upper()}{CHANGED[1:]}. {hint}")
+    def __init__(self, message: str = f"{CHANGED[0].upper()}{CHANGED[1:]}. {_HINT}") -> None:
+        super().__init__(message)
 
 
 class DrawnVotes:
@@ -54,10 +54,10 @@ class DrawnVotes:
         ends[number] = Tally(tally.chunk, tally.counts, first=tally.first)  # the flips take more memory
         self._ends[graph] = {each: ends[each] for each in (min(ends), max(ends))}
 
-    def check(self) -> None:
+    def check(self, *, ends_only: bool = False) -> None:
         """Raises a ChangedError if the classifier answers some of them differently now; ties may go either way."""
         drawn = [tally for graph in sorted(self._ends) for _, tally in sorted(self._ends[graph].items())]
-        most = max(2, int(MAX_SHARE * self._votes / MIN_BATCH))
+        most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / MIN_BATCH))
         for place in np.unique(np.linspace(0, len(drawn) - 1, min(most, len(drawn))).astype(int)).tolist():
             self._check(drawn[place])
 

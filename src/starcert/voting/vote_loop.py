@@ -75,7 +75,7 @@ class VotingRun:
 
     def _is_unchanged(self) -> bool:
         try:
-            self.drawn.check()
+            self.drawn.check(ends_only=True)  # who has interrupted it does not want to wait
         except ChangedError:
             return False
         except Exception:  # noqa: BLE001  (the classifier fails: nothing more is known)

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from store_worlds import PROVENANCE, SETTINGS, done, edit, fill, graphs_of, opened, votes_of
+from store_worlds import PROVENANCE, SETTINGS, done, edit, fill, graphs_of, opened
 
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreError, StoreSettingsError
 from starcert.voting.store import VoteSettings, VoteStore
@@ -98,24 +98,6 @@ def test_adding_again_changes_nothing_and_other_votes_are_an_error(path, committ
         assert "stored [5, 5, 0], now [5, 4, 1]. The classifier has changed, or it is not deterministic" in str(e.value)
         store.add(1, "estimation", 7, [5, 5, 0], samples=10)
         assert store.counts("estimation")[1].tolist() == [5, 5, 0]
-
-
-def test_what_is_stored_or_waits_is_never_forgotten(path):
-    """Chunks of three graphs take turns, in the file from before, committed since, or waiting."""
-    with opened(path) as store:
-        fill(store, 5)
-    with opened(path) as store:
-        for chunk in range(5, 40):
-            for graph in range(3):
-                store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), samples=1000)
-            if chunk % 10 == 0:
-                store.flush()
-        for chunk in (0, 3, 5, 10, 30, 39):
-            for graph in range(3):
-                others = votes_of(graph, "estimation", chunk)[::-1]
-                with pytest.raises(StoreError, match=f"other votes on graph {graph}, estimation, chunk {chunk}"):
-                    store.add(graph, "estimation", chunk, others, samples=1000)
-        assert store.counts("estimation").sum() == 3 * 40 * 1000
 
 
 @pytest.mark.parametrize("committed", [False, True])
