@@ -23,7 +23,7 @@ from starcert.math.attacked_sites import AttackAxis, sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
-from starcert.system.stages import add_votes, stage, staged
+from starcert.system.stages import add_votes, stage, staged, unstaged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job
 from starcert.voting.recounting import ChangedError
@@ -203,7 +203,8 @@ class OwnVotes(AttackVotes):
         attacks = list(self.tallies)
         some = attacks[:: -(-len(attacks) // RECOUNTED)]
         for span, chunk in ((some, 0), (attacks[-1:], len(self.tallies[attacks[-1]]) - 1)):
-            tallies = self._target.tallies(self._base, self._copies, span, chunk)
+            with stage("auditing"), unstaged():
+                tallies = self._target.tallies(self._base, self._copies, span, chunk)
             for attack, tally in zip(span, tallies, strict=True):
                 differ = int(abs(tally.counts - self.tallies[attack][chunk].counts).sum()) // 2
                 if differ and differ > self._target.n_tied(self._base, self._copies, attack, chunk):

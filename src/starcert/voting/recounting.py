@@ -14,7 +14,7 @@ import numpy as np
 
 from starcert.classifiers.base import MIN_BATCH, are_tied
 from starcert.system.errors import ClassifierError
-from starcert.system.stages import stage
+from starcert.system.stages import stage, unstaged
 from starcert.voting import PURPOSES
 from starcert.voting.counting import scored_batches
 from starcert.voting.plans import Chunk, Job, Tally
@@ -64,7 +64,7 @@ class DrawnVotes:
     def _check(self, tally: Tally) -> None:
         assert tally.first is not None
         chunk, at = tally.chunk._replace(samples=len(tally.first), against=None), 0
-        with stage("auditing"):
+        with stage("auditing"), unstaged():
             for scores in scored_batches(self._job, self._job.sites[chunk.graph], chunk):
                 answers = np.asarray(scores.answers).reshape(-1, tally.first.shape[1])
                 before = tally.first[at : at + len(answers)]
