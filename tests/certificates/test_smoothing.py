@@ -314,13 +314,15 @@ def test_a_store_is_continued_and_counts_nothing_twice(tmp_path):
     assert votes.audit == reference.audit
     audited = 2 * (votes.audit.clean + votes.audit.attacked)
     kept_graphs = -(-kept // 3200)
-    # What was kept is not asked again, but for one chunk of each graph as a check; the audit is of all votes.
-    assert sum(n for n in calls if n > 1) == 3 * 3200 - kept + 200 * kept_graphs + audited
+    # What was kept is not asked again, but for one chunk of each graph, and the first and the last one: at most 1,024
+    # votes, and the beginnings of two at the end. The audit is of all votes.
+    expected, ends = 3 * 3200 - kept + 200 * kept_graphs + audited, 2 * (1024 + 64)
+    assert expected < sum(n for n in calls if n > 1) <= expected + ends
     calls.clear()
     votes = named(patient).vote(worlds.graphs(), **how_to(store=file, **WANTED))
     assert same(votes, reference)
     assert votes.audit == reference.audit
-    assert sum(n for n in calls if n > 1) == 3 * 200 + audited
+    assert 3 * 200 + audited < sum(n for n in calls if n > 1) <= 3 * 200 + audited + ends
 
 
 def test_a_classifier_that_changed_its_answers_cannot_continue(tmp_path):
@@ -356,7 +358,7 @@ def test_every_graph_that_is_continued_is_counted_again(tmp_path, changed, execu
     limit = 28
     with VoteStore.read(file) as store:
         before = store.counts("estimation"), store.counts("selection")
-    with ThreadPoolExecutor(2) as pool, pytest.raises(StoreError, match=rf"graph {changed}, selection.*another file"):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(StoreError, match=rf"graph {changed}, .*another file"):
         smoothed.vote(graphs, **how_to(store=file, executor=pool if executor else None, **(WANTED | {"samples": 9000})))
     with VoteStore.read(file) as store:  # and nothing was added
         np.testing.assert_array_equal(store.counts("estimation"), before[0])

@@ -91,7 +91,7 @@ def test_a_classifier_that_changed_on_one_target_cannot_continue(tmp_path):
 
     file = tmp_path / "votes.db"
     nodes().vote(graphs(), **how_to(store=file, **WANTED))
-    with pytest.raises(StoreError, match="other votes on graph 0, selection, chunk 0, target 2"):
+    with pytest.raises(StoreError, match="other votes on graph 0, estimation, chunk 0, target 2"):
         nodes(Changed()).vote(graphs(), **how_to(store=file, **WANTED))
 
 

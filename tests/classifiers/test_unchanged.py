@@ -1,4 +1,4 @@
-"""A classifier must be, after a run, what it was before it; and a store serves no other."""
+"""A classifier must answer after a run as it did while it voted; and a store serves no other."""
 
 import functools
 import threading
@@ -9,12 +9,15 @@ import worlds
 from asking import how_to
 
 import starcert as sc
+from starcert.classifiers.identity import SCHEME
 from starcert.system.errors import ClassifierError, StoreError, StoreSettingsError
 from starcert.voting.store import VoteStore
 
 ASKED = how_to(samples=3000, selection_samples=100, seed=7)
 
 HALVES = sc.Partition.from_node_sets({"noisy": range(3), "still": range(3, 6)})
+
+DIFFERENTLY = "changed while it voted|how often it was asked"  # what the recount says, and what the audit says
 
 
 class Counting:
@@ -30,17 +33,37 @@ class Counting:
 
 @pytest.mark.parametrize("description", [None, "dense core"])
 @pytest.mark.parametrize("how", ["vote", "certify", "predict"])
-def test_a_classifier_that_changes_while_it_votes_is_refused(how, description):
-    smoothed = worlds.smoothed(Counting(60), description=description)
-    with pytest.raises(ClassifierError, match=r"changed while it voted.*Nothing is certified.*lru_cache"):
+@pytest.mark.parametrize("after", [20, 60])
+def test_a_classifier_that_changes_while_it_votes_is_refused(how, description, after):
+    smoothed = worlds.smoothed(Counting(after), description=description)
+    with pytest.raises(ClassifierError, match=DIFFERENTLY):
         getattr(smoothed, how)(worlds.graphs(), **ASKED)
 
 
-def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path):
+def test_a_classifier_that_changes_after_the_audit_has_asked_it_is_refused(monkeypatch):
+    base = Counting(10**6)
+
+    def changing(job, votes, executor):
+        base.after = 0
+
+    monkeypatch.setattr("starcert.certificates.smoothing.audit_votes", changing)
+    with pytest.raises(ClassifierError, match=r"changed while it voted.*Nothing is certified"):
+        worlds.smoothed(base).vote(worlds.graphs(), **ASKED)
+
+
+def test_a_counter_that_changes_no_answer_is_no_change():
+    base = Counting(10**6)
+    worlds.smoothed(base).vote(worlds.graphs(), **ASKED)
+    assert base.calls
+
+
+@pytest.mark.parametrize("after", [20, 50])
+def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path, after):
     file = tmp_path / "votes.db"
     worlds.smoothed(description="dense core").vote(worlds.graphs(1), **how_to(store=file, **ASKED))
-    with pytest.raises(ClassifierError, match="changed while it voted"):
-        worlds.smoothed(Counting(60), description="dense core").vote(worlds.graphs(), **how_to(store=file, **ASKED))
+    changing = worlds.smoothed(Counting(after), description="dense core")
+    with pytest.raises(ClassifierError, match=DIFFERENTLY):
+        changing.vote(worlds.graphs(), **how_to(store=file, **ASKED))
     for use in (
         lambda: worlds.smoothed(description="dense core").certify(worlds.graphs(), **how_to(store=file, **ASKED)),
         lambda: VoteStore.read(file),
@@ -49,36 +72,70 @@ def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path):
             use()
 
 
-def test_votes_of_a_run_that_was_interrupted_after_a_change_serve_nobody(tmp_path):
-    class Failing(Counting):
-        def __call__(self, batch):
-            if self.calls == 20:
-                self.calls += 1
-                raise KeyboardInterrupt
-            return super().__call__(batch)
+class Failing(Counting):
+    """Changes its mind after so many large batches, and is interrupted in the seventh."""
 
+    def __call__(self, batch):
+        if len(batch) < 400:
+            return worlds.dense_core(batch) if self.calls <= self.after else np.ones(len(batch), dtype=int)
+        if self.calls == 6:
+            self.calls += 1
+            raise KeyboardInterrupt
+        return super().__call__(batch)
+
+
+def test_votes_of_a_run_that_was_interrupted_after_a_change_serve_nobody(tmp_path):
     file = tmp_path / "votes.db"
+    base = worlds.smoothed(Failing(2), description="dense core")
     with pytest.raises(KeyboardInterrupt):
-        worlds.smoothed(Failing(10)).vote(worlds.graphs(), **how_to(store=file, batch_size=500, **ASKED))
+        base.vote(worlds.graphs(), **how_to(store=file, batch_size=500, **ASKED))
     with pytest.raises(StoreError, match="changed while it voted"):
         VoteStore.read(file)
 
 
-def test_votes_at_attacked_graphs_are_votes_too(tmp_path):
-    class Later(Counting):
+def test_votes_of_a_run_that_was_killed_after_a_change_are_not_continued(tmp_path, monkeypatch):
+    """The first chunk is that of the classifier, the last one is not."""
+    monkeypatch.setattr("starcert.voting.vote_loop.VotingRun._is_unchanged", lambda run: True)
+    file = tmp_path / "votes.db"
+    with pytest.raises(KeyboardInterrupt):
+        worlds.smoothed(Failing(4), description="dense core").vote(
+            worlds.graphs(), **how_to(store=file, batch_size=500, **ASKED)
+        )
+    with pytest.raises(StoreError, match="the same settings gave other votes on graph"):
+        worlds.smoothed(description="dense core").vote(worlds.graphs(), **how_to(store=file, **ASKED))
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_votes_at_attacked_graphs_are_votes_too(tmp_path, stored):
+    class Later:
         """Its votes on copies of the clean graph are those of one classifier: they never have this edge."""
 
-        def __call__(self, batch):
-            self.calls += int(batch.adjacency()[:, 3, 5].any())
-            return worlds.dense_core(batch)
+        after = 10**6
 
-    base = sc.classifiers.from_callable(Later(0), on="batch")
-    smoothed = sc.SmoothedClassifier(base, sc.Noise(noisy=0.1, still=0.0), HALVES)
+        def __init__(self):
+            self.calls = 0
+
+        def __call__(self, batch):
+            has_edge = batch.adjacency()[:, 3, 5]
+            self.calls += int(has_edge.any())
+            return worlds.dense_core(batch) ^ (has_edge & (self.calls > self.after))
+
+    base = Later()
     path = sc.Graph(6, [(i, i + 1) for i in range(5)])
     asked = {"samples": 3_000, "seed": 1, "store": tmp_path / "votes.db", "evidence": True}
-    smoothed.certify([path], **how_to(own_samples=0, **asked))
-    with pytest.raises(ClassifierError, match="changed while it voted"):
+    smoothed = sc.SmoothedClassifier(
+        sc.classifiers.from_callable(base, on="batch", description="later"), sc.Noise(noisy=0.1, still=0.0), HALVES
+    )
+    if stored:
         smoothed.certify([path], **how_to(own_samples=10_000, **asked))
+        base.after = 0
+        with pytest.raises(ClassifierError, match=DIFFERENTLY):
+            smoothed.certify([path], **how_to(own_samples=10_000, **asked))
+    else:
+        smoothed.certify([path], **how_to(own_samples=0, **asked))
+        base.after = base.calls + 2
+        with pytest.raises(ClassifierError, match=DIFFERENTLY):
+            smoothed.certify([path], **how_to(own_samples=10_000, **asked))
     with pytest.raises(StoreError, match="changed while it voted"):
         VoteStore.read(tmp_path / "votes.db")
 
@@ -95,25 +152,6 @@ def test_what_has_no_content_is_its_authors_promise():
     assert notes
 
 
-def test_a_class_of_ones_own_says_what_decides_its_answers():
-    class Logged(sc.classifiers.Classifier):
-        n_classes, description = 2, "dense core"
-
-        def __init__(self):
-            self.limit, self.log = 20, []
-
-        def content(self):
-            return type(self), self.limit
-
-        def classify(self, graphs):
-            self.log.append(len(graphs))
-            return graphs.degrees()[:, :6].sum(axis=1) > self.limit
-
-    base = Logged()
-    sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(1), **ASKED)
-    assert base.log
-
-
 class Lazy:
     """Fills its attributes when it is first asked."""
 
@@ -127,7 +165,7 @@ class Lazy:
 
 
 class KeepingLast:
-    """Keeps its last batch, as kernels of GraKeL and some layers do."""
+    """Keeps its last batch, as some layers do."""
 
     def __call__(self, batch):
         self.last = batch.degrees()
@@ -149,7 +187,7 @@ def limits(n):
 
 
 def remembering(batch):
-    return (batch.degrees()[:, :6].sum(axis=1) > limits(len(batch))[3]).astype(int)
+    return (batch.degrees()[:, :6].sum(axis=1) > limits(3)[3]).astype(int)
 
 
 @pytest.mark.parametrize(
@@ -185,22 +223,31 @@ def test_a_lazy_module_may_vote_and_be_continued(tmp_path):
     np.testing.assert_array_equal(first.counts, again.counts)
 
 
-def test_a_cached_table_that_was_changed_in_place_is_another_classifier(tmp_path):
+def test_a_cached_table_that_was_changed_in_place_does_not_continue(tmp_path):
     base, file = Cached(), tmp_path / "votes.db"
     worlds.smoothed(base).vote(worlds.graphs(), **how_to(store=file, **ASKED))
-    base.table[3:7] = 0
-    with pytest.raises(StoreSettingsError, match="classifier: stored"):
+    base.table[:] = 0
+    with pytest.raises(StoreError, match="the same settings gave other votes on graph 0"):
         worlds.smoothed(base).vote(worlds.graphs(), **how_to(store=file, **ASKED))
 
 
-def test_a_remembered_table_that_was_changed_in_place_does_not_answer(tmp_path):
-    file, reference = tmp_path / "votes.db", worlds.smoothed().vote(worlds.graphs(), **ASKED)
+def test_a_remembered_table_that_was_changed_in_place_does_not_continue(tmp_path):
+    file = tmp_path / "votes.db"
     worlds.smoothed(remembering).vote(worlds.graphs(), **how_to(store=file, **ASKED))
-    limits(1)[3] = 0
-    for store in (file, None):
-        votes = worlds.smoothed(remembering).vote(worlds.graphs(), **how_to(store=store, **ASKED))
-        np.testing.assert_array_equal(votes.counts, reference.counts)
-    assert limits(1)[3] == 20
+    limits(3)[3] = 0
+    try:
+        with pytest.raises(StoreError, match="the same settings gave other votes on graph 0"):
+            worlds.smoothed(remembering).vote(worlds.graphs(), **how_to(store=file, **ASKED))
+    finally:
+        limits.cache_clear()
+
+
+def test_a_digest_of_another_scheme_is_named(tmp_path):
+    file = tmp_path / "votes.db"
+    old = f"dense_core {'0a' * 16}"
+    worlds.smoothed(description=old).vote(worlds.graphs(1), **how_to(store=file, **ASKED))
+    with pytest.raises(StoreSettingsError, match=rf"{old}' \(made by starcert 0.2, .*now 'dense_core {SCHEME}"):
+        worlds.smoothed().vote(worlds.graphs(1), **how_to(store=file, **ASKED))
 
 
 def test_a_hook_of_all_modules_is_another_classifier(tmp_path):

@@ -12,7 +12,6 @@ import pytest
 import runs_worlds as worlds
 
 from starcert.cli import main
-from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 
 def refused(outcome: tuple[int, str, str], words: str) -> None:
@@ -81,15 +80,6 @@ def test_a_mark_at_the_beginning_of_a_run_file_is_accepted(project, here):
     text = (project / "run.toml").read_text()
     (project / "run.toml").write_text(text.replace("samples = 400", "samples = 0"), encoding="utf-8-sig")
     refused(here("certify", "run.toml"), "'samples' must be a whole number")
-
-
-def test_a_store_of_more_votes_than_memory_holds(tmp_path, here, monkeypatch):
-    settings = VoteSettings({"a": 0.1}, "huge", n_classes=2**16, seed=0, chunk_size=10, backend="cpu")
-    records = [GraphRecord(i, f"{i:x}", "0", {"a": 1}) for i in range(60)]
-    VoteStore.open(tmp_path / "votes.db", settings, records, provenance={}).close()
-    monkeypatch.setattr("starcert.voting.store.votes.MAX_BYTES", 2**24)
-    for command in (("votes", tmp_path / "votes.db"), ("radius", "--store", tmp_path / "votes.db")):
-        refused(here(*command), "the votes on 60 graphs for 65,536 classes would take 31.5 MB")
 
 
 def test_out_of_memory_is_no_fault(here, monkeypatch):

@@ -33,12 +33,6 @@ def odd(n: int) -> bool:
     return n != 0 and even(n - 1)
 
 
-def importing(graph) -> int:
-    import worlds  # noqa: PLC0415
-
-    return worlds.parity(graph)
-
-
 def above(limit):
     return lambda graph: int(graph.number_of_edges() > limit)
 
@@ -100,27 +94,10 @@ class Tables:
     def itself(self):
         return {"me": self}
 
-    @functools.cached_property
-    def unreadable(self):
-        raise OSError("no such table")
-
 
 @functools.lru_cache
 def row_of(n):
     return np.zeros(n)
-
-
-def read_row(n):
-    return int(row_of(5)[n])
-
-
-@functools.cache
-def table():
-    return np.zeros(5)
-
-
-def read_table(n):
-    return int(table()[n])
 
 
 @functools.lru_cache
@@ -141,7 +118,6 @@ def everything() -> dict[str, object]:
         "lambda": above(5),
         "helper": with_helper,
         "mutual": even,
-        "importing": importing,
         "partial": functools.partial(above, limit=4),
         "object": Threshold(4),
         "derived": Louder(4),

@@ -125,7 +125,6 @@ def go_on(store, chunks):
 
 def check_votes(store):
     """The number of stored chunks, each of which is right."""
-    assert store.summary().integrity == "good"
     number = 0
     for graph in range(len(store.graphs)):
         for purpose in PURPOSES:

@@ -7,14 +7,11 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import kills_worlds as kills
 import pytest
 from runs_worlds import environment
 
-from starcert.system import processes
 from starcert.system.errors import StarcertError
 from starcert.system.processes import Pending, signals_held, worker_processes
 
@@ -64,62 +61,6 @@ def test_ctrl_c_ends_workers_with_their_parent(tmp_path):
     _, err = process.communicate(timeout=60)
     assert err.count("Traceback") == 1  # that of the parent
     kills.nothing_left(process.pid)
-
-
-def semaphores_of(process):
-    """The files of the semaphores that a process has open."""
-    lines = Path(f"/proc/{process}/maps").read_text("utf-8").splitlines()
-    inodes = {int(line.split()[4]) for line in lines if " /dev/shm/sem." in line}
-    return [each for each in Path("/dev/shm").glob("sem.*") if each.stat().st_ino in inodes]
-
-
-def recorded():
-    """The semaphores in all records, those of other tests that run now among them."""
-    found = set()
-    for record in Path("/dev/shm").glob("starcert-semaphores-*"):
-        with suppress(FileNotFoundError):  # another test has ended meanwhile
-            found.update(Path("/dev/shm", name) for name in record.read_text("utf-8").splitlines())
-    return found
-
-
-@linux
-def test_semaphores_of_a_killed_group_are_removed_at_the_next_start(tmp_path):
-    living, killed = begun(tmp_path), begun(tmp_path)
-    kept, left = semaphores_of(living.pid), semaphores_of(killed.pid)
-    assert len(left) == len(kept) >= 4
-    assert {*left, *kept} <= recorded()
-    try:
-        os.killpg(killed.pid, signal.SIGKILL)  # its resource tracker too
-        killed.communicate()
-        kills.nothing_left(killed.pid)
-        assert all(each.exists() for each in left)
-        with worker_processes(1, ""):
-            assert not any(each.exists() for each in left)
-            assert all(each.exists() for each in kept)  # those of a process that is alive
-    finally:
-        os.killpg(living.pid, signal.SIGINT)
-        living.communicate()
-    assert not any(each.exists() for each in kept)
-    assert recorded().isdisjoint([*left, *kept])
-
-
-@linux
-def test_a_record_removes_semaphores_of_its_own_user_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "SHARED", str(tmp_path))
-    outside, mine = tmp_path.parent / f"{tmp_path.name}.txt", tmp_path / "sem.mp-mine"
-    for file in (outside, mine, tmp_path / "other"):
-        file.touch()
-    record = tmp_path / "starcert-semaphores-00"
-    record.write_text(f"../{outside.name}\nother\nsem.mp-mine\nsem.mp-gone\n\n")
-    link = tmp_path / "starcert-semaphores-01"
-    link.symlink_to(outside)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "getuid", lambda: 12345)
-        processes._remove_abandoned_semaphores()
-    assert mine.exists()
-    processes._remove_abandoned_semaphores()
-    assert sorted(tmp_path.iterdir()) == [tmp_path / "other", link]
-    assert outside.exists()
 
 
 def test_workers_that_cannot_start_are_told_why(monkeypatch):

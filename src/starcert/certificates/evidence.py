@@ -62,7 +62,7 @@ def with_evidence(
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
     against: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
-    drawn = 0
+    drawn, ends = 0, list[OwnVotes]()
     grouped = GroupedOnce()
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
@@ -79,6 +79,7 @@ def with_evidence(
                 verdicts = verdicts.on(job.sites[one.object])
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes
+                ends = [*ends[:1], own]
                 lost = {attack: sum(len(each.numbers) for each in tallies) for attack, tallies in own.tallies.items()}
                 against[one.object] = against.get(one.object, {}) | lost
         if verdicts is not None:
@@ -86,6 +87,8 @@ def with_evidence(
             _LOG.debug("row %d: %d levels looked at, %d votes at attacked graphs", row, looked, own_votes)
         found.append(verdicts)
         advance(1)
+    for own in ends:
+        own.check()
     judged = replace(certificates, verdicts=found)
     if not drawn or votes.audit is None:
         return judged

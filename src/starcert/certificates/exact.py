@@ -17,7 +17,7 @@ from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.plausible import find_plausible
 from starcert.certificates.recounting import audit_trial
 from starcert.certificates.trying import Trial, UnsteadyAnswersError, progress_file
-from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
+from starcert.classifiers.base import Classifier
 from starcert.objects import CleanObject, Sites, binding
 from starcert.objects.binding import Problem, Regions
 from starcert.objects.kinds import kind_of
@@ -25,7 +25,6 @@ from starcert.objects.laws import Categorical, Edges, Flip, Law
 from starcert.objects.layers import EDGE_LAYERS, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
-from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
 from starcert.voting.plans import Job
@@ -108,15 +107,12 @@ class ExactClassifier:
         job = Job.of(self.base, problem, 0, None, batch_size)
         trial, nodes = Trial(job, asked, most), job.target_nodes
         file = None if store is None else progress_file(Path(store), job, trial.attacks_on(0).threat)
-        unchanged = Unchanged(self.base, lambda: clean_copy(problem.sites[0]))
         title, shown = (progress, None) if isinstance(progress, str) else ("attacks", progress)
         try:
             with progress_bar(title, max(1, sum(trial.limits)), shown=shown) as advance:
                 trial.run(executor, file, advance)
             audit_trial(trial)
             plausible = [find_plausible(trial, number) for number in range(len(problem))]
-            if not unchanged.holds():
-                raise UnsteadyAnswersError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
         except UnsteadyAnswersError:
             if file is not None:
                 file.discard()

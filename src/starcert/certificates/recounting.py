@@ -1,4 +1,8 @@
-"""Attacks that were tried are tried again: each alone, with the classifier as it is written, or all of some at once."""
+"""Attacks that were tried are tried again: each alone, with the classifier as it is written, or all of some at once.
+
+A run ends with it, whether it tried everything itself or continued a file: answers that depend on the graphs beside
+them, on chance or on time show.
+"""
 
 from __future__ import annotations
 
@@ -51,19 +55,20 @@ def recount(
 
 
 def audit_trial(trial: Trial) -> None:
-    """Tries some attacks again, half of them breaking ones where there are any; refuses answers that differ."""
-    chosen, generator = list[tuple[int, int]](), np.random.default_rng(0)
+    """Tries attacks again: the first and the last, and some more, half of them breaking ones where there are any.
+
+    Refuses answers that differ.
+    """
+    generator = np.random.default_rng(0)
+    ends = [max(0, min(each.done, limit)) for each, limit in zip(trial.tried.values(), trial.limits, strict=True)]
     broken = [
         (number, int(one)) for number, each in trial.tried.items() for one in np.unique(each.first) if one != NEVER
     ]
-    for place in generator.permutation(len(broken))[: AUDITED // 2].tolist():
-        chosen.append(broken[place])
-    for number in generator.integers(len(trial.tried), size=AUDITED - len(chosen)).tolist():
-        chosen.append(
-            (number, int(generator.integers(NEVER, max(0, min(trial.tried[number].done, trial.limits[number])))))
-        )
+    chosen = [broken[place] for place in generator.permutation(len(broken))[: AUDITED // 2].tolist()]
+    graphs = generator.integers(len(ends), size=AUDITED - len(chosen)).tolist()
+    chosen += [(number, int(generator.integers(NEVER, ends[number]))) for number in graphs]
     classifier = trial.job.classifier.as_written
-    for number, attack in sorted(chosen):
+    for number, attack in sorted({(0, NEVER), (len(ends) - 1, ends[-1] - 1), *chosen}):
         found = recount(
             classifier, number, trial.job.sites[number], trial.attacks_on(number), trial.tried[number], [attack]
         )
@@ -71,6 +76,7 @@ def audit_trial(trial: Trial) -> None:
             what = f"attack {each.attack} on graph {number}" if attack != NEVER else f"graph {number}"
             raise UnsteadyAnswersError(
                 f"The base classifier answers {what} (target {each.target}) with class {each.expected} in a batch, but "
-                f"with class {each.found} alone. What it answers depends on the graphs beside it, or on chance: take "
-                "batch statistics and randomness out of it, or try attacks one by one: batch_size=1."
+                f"with class {each.found} alone, now. What it answers depends on the graphs beside it, on chance or "
+                "on time: take batch statistics, randomness and counters out of it, or try attacks one by one: "
+                "batch_size=1."
             )

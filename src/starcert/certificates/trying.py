@@ -26,6 +26,7 @@ import numpy.typing as npt
 from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
 from starcert.classifiers import base
 from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.identity import of_0_2
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.threats import Threat
 from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
@@ -135,7 +136,10 @@ class ProgressFile:
             raise StoreError(f"{self._path}: not a file of attacks that were tried ({error}). Remove it.") from error
         names = [name for name in self._about if about.get(name) != self._about[name]]
         if form != FORMAT or names:
-            differences = [f"{name}: {about.get(name)!r}, not {self._about[name]!r}" for name in names]
+            differences = [
+                f"{name}: {about.get(name)!r}{of_0_2(about.get(name), self._about[name])}, not {self._about[name]!r}"
+                for name in names
+            ]
             raise StoreSettingsError(str(self._path), differences)
         _LOG.info("%s: continued, %s attacks tried", self._path, f"{sum(each.done for each in found.values()):,}")
         return found

@@ -18,17 +18,19 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.certificates.certificate import Certificate
-from starcert.classifiers.base import Classifier, checked_answers, named_errors
+from starcert.classifiers.base import Classifier, are_tied, checked_answers, named_errors
 from starcert.math.attacked_sites import AttackAxis, sites_by_pool
 from starcert.objects.binding import clean_values
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
-from starcert.system.stages import add_votes, stage, staged
+from starcert.system.stages import add_votes, stage, staged, unstaged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job
+from starcert.voting.recounting import ChangedError
 from starcert.voting.store import VoteStore
 
 SPAN = 4096  # votes, about, that one task of a worker counts
+RECOUNTED = 16  # attacks on an object, at most, whose first votes are counted again when a run ends
 
 Counts = npt.NDArray[np.int64]
 
@@ -144,6 +146,11 @@ class _Target:
             for row, (first, end) in zip(rows, pairwise(ends), strict=True)
         ]
 
+    def n_tied(self, base: Classifier, copies: AttackedCopies, attack: Attack, chunk: int) -> int:
+        """How many votes of a chunk at an attacked object could go to either of two classes."""
+        scores = base.scored(copies.draw([attack], chunk))
+        return int(are_tied(scores).reshape(len(own_chunk(chunk)), -1)[:, self.number].sum())
+
 
 def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[Attack], int]) -> list[OwnTally]:
     return target.tallies(base, target.copies(), *piece)
@@ -185,6 +192,23 @@ class OwnVotes(AttackVotes):
                 if self._store is not None:
                     self._store.add_attack(self._graph, attack, chunk, *tally, target=self._target.number)
         return [found[attack] for attack in attacks]
+
+    def check(self) -> None:
+        """Counts some of the chunks that it has given out again, drawn now or stored before: the first and the last.
+
+        Raises a ChangedError where the answers are others than before; those where two classes tie may be.
+        """
+        if not self.tallies:
+            return
+        attacks = list(self.tallies)
+        some = attacks[:: -(-len(attacks) // RECOUNTED)]
+        for span, chunk in ((some, 0), (attacks[-1:], len(self.tallies[attacks[-1]]) - 1)):
+            with stage("auditing"), unstaged():
+                tallies = self._target.tallies(self._base, self._copies, span, chunk)
+            for attack, tally in zip(span, tallies, strict=True):
+                differ = int(abs(tally.counts - self.tallies[attack][chunk].counts).sum()) // 2
+                if differ and differ > self._target.n_tied(self._base, self._copies, attack, chunk):
+                    raise ChangedError
 
     def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
         """A stored chunk. All chunks of an attack are read at once: there may be thousands."""

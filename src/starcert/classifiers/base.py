@@ -5,26 +5,26 @@ a default, and a classifier that can do better overrides them: nothing is looked
 
 A certificate speaks of one function of one graph. A classifier that looks at the other graphs of its batch, draws at
 random or changes while it votes is none. Here answers are compared; which copies are classified again, and how often,
-is decided in `voting/counting.py` (a few, before votes count) and `certificates/auditing.py`.
+is decided in `voting/counting.py` (a few, before votes count), `voting/recounting.py` (some of the votes, at the end)
+and `certificates/auditing.py` (other copies).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.identity import identity
 from starcert.classifiers.values import ValueRange
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.noise import Noise
-from starcert.sampling.batch import Copies, NoisyGraphs
+from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import Sampler
-from starcert.system.errors import ClassifierError, InvalidParameterError
+from starcert.system.errors import ClassifierError
 from starcert.system.processes import available_bytes
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
@@ -32,17 +32,9 @@ Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 CHUNK_SIZE = 1024  # samples in a chunk, unless the classifier or the caller says otherwise
 MIN_BATCH = 64  # the batch that copies are taken from to be classified alone has at least this many copies
 
-CHANGED = (
-    "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "
-    "votes are not those of one classifier"
-)
-KEEP_UNCHANGED = (
-    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
-    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
-)
 _ADVICE = (
-    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
-    "or ask about one copy at a time: batch_size=1."
+    "What it answers depends on the graphs beside it, or on how often it was asked. Take batch statistics (they must "
+    "follow model.eval()) and counters out of it, or ask about one copy at a time: batch_size=1."
 )
 
 
@@ -97,14 +89,6 @@ class Classifier(ABC):
     @abstractmethod
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each copy, in their order, shape (copies,); or one for each target, shape (copies, targets)."""
-
-    def content(self) -> object:
-        """All that decides its answers, as it is now: digested before and after a run, which must not change it.
-
-        By default the classifier itself, with all its attributes. Override it where some of them play no part in any
-        answer, such as a counter of calls.
-        """
-        return self
 
     def n_targets(self, frame: NodeFrame) -> int | None:
         """How many parts of a graph are classified, each by itself; None: the graph itself is, as one.
@@ -283,36 +267,6 @@ def refuse_probabilities(n_copies: int) -> NoReturn:
         "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
         "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
     )
-
-
-class Unchanged:
-    """Remembers a classifier as it was before a run.
-
-    It classifies the copy that `draw` returns before its content is digested: what it makes at its first call, such as
-    lazy layers, is then there. It classifies it again before a difference counts: some kernels keep their last batch.
-    """
-
-    def __init__(self, classifier: Classifier, draw: Callable[[], Copies]) -> None:
-        self._classifier, self._draw = classifier, draw
-        self._classify()
-        self._before = self._digest()
-
-    def holds(self) -> bool:
-        """Whether the classifier has the content that it had; True as well if its content cannot be digested."""
-        if self._before is None or self._digest() == self._before:
-            return True
-        self._classify()
-        return self._digest() == self._before
-
-    def _classify(self) -> None:
-        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
-            self._classifier.classify(self._draw())
-
-    def _digest(self) -> str | None:
-        try:
-            return identity(self._classifier.content())
-        except InvalidParameterError:
-            return None
 
 
 def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.bool_]:

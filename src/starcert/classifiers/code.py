@@ -1,27 +1,24 @@
 """What functions, classes and modules are made of, for the digest of a classifier.
 
-Code of the caller's own modules counts by content, with the globals that it names. What is installed counts by name and
-version. Code that looks up at run time what it does not name, in the environment or among all modules, cannot be
-digested.
+What is installed counts by name and version. A function of the caller's own counts by its code, defaults, closure and
+the values of the globals that it loads; a class by its members; a module by its file and those of the own modules that
+its names come from. So a function of a notebook counts, and one whose file has changed elsewhere is still the same.
 """
 
 from __future__ import annotations
 
-import builtins
 import dis
 import functools
-import importlib
-import inspect
 import os
 import site
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec, resolve_name
+from importlib.util import find_spec
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -34,19 +31,9 @@ class ValueParts(NamedTuple):
     ordered: bool = True
 
 
-class ModuleUse(NamedTuple):
-    """A module, the names that some code may ask it for, and whether the code may ask for any other as well."""
-
-    module: ModuleType
-    names: frozenset[str] = frozenset()
-    whole: bool = False
-
-
 class OpaqueError(Exception):
     """A value has no content that can be digested; the message names it."""
 
-
-_MISSING = "there is no such thing"
 
 _NOT_CONTENT = frozenset(
     (
@@ -56,31 +43,6 @@ _NOT_CONTENT = frozenset(
     )
 )
 """What Python keeps in a class besides what was written there, and what no answer depends on."""
-
-_LOOKUPS = {
-    id(getattr(module, name)): f"{module.__name__}.{name}"
-    for module, names in (
-        (builtins, ("eval", "exec", "compile", "globals", "__import__")),
-        (importlib, ("import_module",)),
-        (sys, ("modules",)),
-        (os, ("environ", "getenv", "environb", "getenvb")),
-    )
-    for name in names
-    if hasattr(module, name)
-}
-"""What code finds through these cannot be seen in the code."""
-
-_LOOKUP_NAMES = frozenset(("environ", "environb", "getenv", "getenvb", "import_module"))
-"""Names that only such lookups have: they are refused whatever object the code asks for them."""
-
-_BY_COMPUTED_NAME = frozenset(("getattr", "vars", "__dict__", "__getattribute__", "attrgetter", "methodcaller"))
-"""Code that names one of these may ask a module for any name."""
-
-
-def refuse_lookup(value: object) -> None:
-    """Raises an OpaqueError for what looks up at run time what no code names."""
-    if name := _LOOKUPS.get(id(value)):
-        raise OpaqueError(f"what code looks up at run time by {name}")
 
 
 def code_parts(value: object) -> ValueParts | None:
@@ -92,7 +54,7 @@ def code_parts(value: object) -> ValueParts | None:
 
 
 def _function(function: FunctionType) -> ValueParts:
-    """Code, defaults, attributes, what it closes over and the globals that it names; an installed one by its name."""
+    """Code, defaults, attributes, what it closes over and the globals that it loads; an installed one by its name."""
     name = installed_name(function)
     if name and _is_found_by_name(function):
         return ValueParts(f"function {name}".encode())
@@ -100,58 +62,21 @@ def _function(function: FunctionType) -> ValueParts:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     parts = (function.__code__, function.__defaults__, function.__kwdefaults__, own, cells)
     # The globals of a function that an installed one has made are those of the installed version.
-    return ValueParts(f"function {name}".encode(), parts if name else (*parts, _globals_of(function)))
+    known = {} if name else function.__globals__
+    return ValueParts(
+        f"function {name}".encode(),
+        (*parts, {name: known[name] for name in sorted(set(_loaded(function.__code__))) if name in known}),
+    )
 
 
-def _globals_of(function: FunctionType) -> dict[str, object]:
-    """The globals that a function names, and the modules that it imports when it runs."""
-    names, used, imports = _names_in(function.__code__)
-    for name in names & _LOOKUP_NAMES:
-        raise OpaqueError(f"what code looks up at run time by {name}")
-    whole = not _BY_COMPUTED_NAME.isdisjoint(names)
-    found = {}
-    for name in sorted(used):
-        value = function.__globals__.get(name, _MISSING)
-        if value is _MISSING and hasattr(builtins, name):
-            refuse_lookup(getattr(builtins, name))
-            continue  # the code has its name
-        found[name] = ModuleUse(value, names, whole) if isinstance(value, ModuleType) else value
-    for name, level in sorted(imports):
-        module = _imported(name, level, function.__globals__.get("__package__"))
-        use = ModuleUse(module, names, whole) if isinstance(module, ModuleType) else module
-        found[f"import {'.' * level}{name}"] = use
-    return found
-
-
-@functools.lru_cache(maxsize=4096)  # code never changes
-def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, int]]]:
-    """All names in some code; those of globals; and the modules that it imports, with the dots before their names."""
-    names, used, imports = set(code.co_names), set(), set()
-    steps = list(dis.get_instructions(code))
-    for at, step in enumerate(steps):
+def _loaded(code: CodeType) -> Iterator[str]:
+    """The names of the globals that some code loads, or that the functions inside it load."""
+    for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            used.add(str(step.argval))
-        elif step.opname == "IMPORT_NAME":
-            dots = steps[at - 2].argval
-            imports.add((str(step.argval), dots if isinstance(dots, int) else 0))
+            yield str(step.argval)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            more_names, more_used, more_imports = _names_in(inner)
-            names |= more_names
-            used |= more_used
-            imports |= more_imports
-    return frozenset(names), frozenset(used), frozenset(imports)
-
-
-def _imported(name: str, level: int, package: object) -> object:
-    """The module that code imports when it runs; one of the caller's own is imported now, as the code would."""
-    try:
-        full = resolve_name("." * level + name, str(package)) if level else name
-        if _is_installed(full) and full not in sys.modules:
-            return f"{full} {_version(full)}"
-        return importlib.import_module(full)
-    except Exception:  # noqa: BLE001  (whatever a module raises when it is imported: the code will meet it too)
-        return _MISSING
+            yield from _loaded(inner)
 
 
 def _code(code: CodeType) -> ValueParts:  # without the file and the lines where it stands
@@ -174,23 +99,6 @@ def _builtin(function: BuiltinFunctionType) -> ValueParts:
     return ValueParts(b"builtin method", (function.__name__, function.__self__))
 
 
-def _cached(function: Any) -> ValueParts:  # noqa: ANN401
-    """A function under `functools.lru_cache`, with the one value that it keeps where it has no arguments.
-
-    The values that it keeps for arguments cannot be listed: they are cleared, so that none that was changed can answer.
-    """
-    name = installed_name(function)
-    if name and _is_found_by_name(function):
-        return ValueParts(f"function {name}".encode())
-    parts = [function.__wrapped__, function.cache_parameters()]
-    if inspect.signature(function).parameters:
-        function.cache_clear()
-    else:
-        with suppress(Exception):  # whatever it may raise: it keeps nothing then
-            parts.append(function())
-    return ValueParts(b"cached", parts)
-
-
 def _descriptor(value: Any) -> ValueParts:  # noqa: ANN401
     return ValueParts(f"descriptor {value.__name__} {value.__objclass__.__qualname__}".encode())
 
@@ -201,21 +109,24 @@ def _cell(cell: CellType) -> ValueParts:
     return ValueParts(b"empty cell")
 
 
-def _module(use: ModuleUse) -> ValueParts:
-    """Name and version; of the caller's own modules the source, and the values that the code may ask for."""
-    module, own = use.module, vars(use.module)
+def _module(module: ModuleType) -> ValueParts:
+    """Name and version; of the caller's own modules the file, and the own modules that its names come from."""
     if _is_installed(module.__name__):
-        for name in use.names & own.keys():
-            refuse_lookup(own[name])
         return ValueParts(b"module", (f"{module.__name__} {_version(module.__name__)}",))
-    asked = [name for name in own if not name.startswith("__")] if use.whole else sorted(use.names & own.keys())
-    found = {name: use._replace(module=own[name]) if isinstance(own[name], ModuleType) else own[name] for name in asked}
+    names = {name: value for name, value in sorted(vars(module).items()) if not name.startswith("__")}
     try:
         with open(getattr(module, "__file__", None) or "", "rb") as source:
-            digest = blake2b(source.read(), digest_size=16).hexdigest()
-    except OSError:  # a notebook, or a module made by hand
-        digest = ""
-    return ValueParts(b"module", (digest, found))
+            digest = blake2b(source.read(), digest_size=16).digest()
+    except OSError:  # a module made by hand
+        return ValueParts(b"module without a file", (names,))
+    sources = (value.__name__ if isinstance(value, ModuleType) else _home(value) for value in names.values())
+    others = {name: sys.modules[name] for name in sorted({*sources}) if name in sys.modules and not _is_installed(name)}
+    return ValueParts(b"module", (digest, others))
+
+
+def _home(value: object) -> str:
+    """The name of the module that a function or a class comes from; "" for other values."""
+    return str(value.__module__) if isinstance(value, FunctionType | type) else ""
 
 
 def installed_name(value: object) -> str:
@@ -237,8 +148,8 @@ def _is_found_by_name(value: object) -> bool:
 @functools.cache
 def _is_installed(module: str) -> bool:
     """Whether a module came with Python, with starcert, or into a folder for installed packages."""
-    top = _top(module)
-    if top == _top(__name__):
+    top = module.partition(".")[0]
+    if top == "starcert":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     if module not in sys.modules:
@@ -258,7 +169,7 @@ def _installed_folders() -> tuple[str, ...]:
 
 @functools.cache
 def _version(module: str) -> str:
-    top = _top(module)
+    top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return ".".join(map(str, sys.version_info[:2]))
     try:
@@ -267,18 +178,14 @@ def _version(module: str) -> str:
         return str(getattr(sys.modules.get(top), "__version__", ""))
 
 
-def _top(module: str) -> str:
-    return module.partition(".")[0]
-
-
 _KINDS: tuple[tuple[Any, Callable[[Any], ValueParts]], ...] = (
     (FunctionType, _function),
     (type, _class),
-    (ModuleUse, _module),
-    (ModuleType, lambda value: _module(ModuleUse(value, whole=True))),
+    (ModuleType, _module),
     (types.MethodType, lambda value: ValueParts(b"method", (value.__func__, value.__self__))),
     (BuiltinFunctionType, _builtin),
-    (type(functools.cache(len)), _cached),
+    # What a function under functools.lru_cache remembers follows from the function.
+    (type(functools.cache(len)), lambda value: ValueParts(b"cached", (value.__wrapped__,))),
     (types.GetSetDescriptorType | types.MemberDescriptorType, _descriptor),
     (types.MethodDescriptorType | types.WrapperDescriptorType, _descriptor),
     (CodeType, _code),

@@ -35,10 +35,6 @@ class EachClass(DrawsItself):
         return f"each class of {self.base.description}"
 
     @override
-    def content(self) -> object:
-        return self.base.content()
-
-    @override
     def n_targets(self, frame: NodeFrame) -> int:
         return self.base.n_classes * (self.base.n_targets(frame) or 1)
 

@@ -55,10 +55,9 @@ class CallableClassifier(Classifier):
         if self._description:
             return self._description + where
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{name} {identity(self.content())}{suffix}{where}"
+        return f"{name} {identity(self._content())}{suffix}{where}"
 
-    @override
-    def content(self) -> object:
+    def _content(self) -> object:
         return self.function, self.on
 
     @override
@@ -151,7 +150,7 @@ class NodeFunction(CallableClassifier):
         return self._described(" of nodes", "" if self.nodes is None else f" on {self.nodes}")
 
     @override
-    def content(self) -> object:
+    def _content(self) -> object:
         return self.function, self.nodes
 
     @override

@@ -1,8 +1,9 @@
-"""Which classifier it is: a digest of source, weights, closure and all that the code reads, the same in every process.
+"""Which classifier it is: a digest of its code, weights, closure and the globals it loads, the same in every process.
 
 Votes that are stored serve the classifier that gave them, and no other. Two values have one identity if they are made
 of the same parts, all the way down. No address, no order of a hash table and no sharing of equal parts enters, so
-pickled bytes would not do; they also name functions and classes without looking into them.
+pickled bytes would not do; they also name functions and classes without looking into them. What no digest follows, such
+as files that are read, shows where votes are counted again (`voting/recounting.py`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import copyreg
 import functools
 import marshal
+import re
 import sys
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b, sha256
 from itertools import groupby
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -21,25 +23,38 @@ from typing import Any
 
 import numpy as np
 
-from starcert.classifiers.code import ModuleUse, OpaqueError, ValueParts, code_parts, installed_name, refuse_lookup
+from starcert.classifiers.code import OpaqueError, ValueParts, code_parts, installed_name
 from starcert.system.errors import InvalidParameterError
 
+SCHEME = "00000002"  # what a digest begins with, so that those of another scheme are not taken for another classifier
 MAX_PARTS = 5_000_000  # values of more parts than this take too long to digest: their owner names them
 
 
 def identity(value: object) -> str:
-    """The hex digest of any value, with cycles or without.
+    """The digest of any value, with cycles or without: 32 hexadecimal digits, the first 8 of the scheme.
 
-    Functions and classes of the caller's own modules count by their code and by what it closes over and names; what is
-    installed by name and version; objects by class and state; arrays and tensors by their bytes. The value of a cached
-    property counts where it is not what would be computed again; functions under `functools.lru_cache` forget the
-    results that they keep for arguments. Files, random devices and the clock, which code may read, are not followed.
+    Functions and classes of the caller's own modules count by their code, by what it closes over and by the globals
+    that it loads; own modules by their files; what is installed by name and version; objects by class and state; arrays
+    and tensors by their bytes. Values of cached properties and results under `functools.lru_cache` do not count: they
+    follow from the rest. What code looks up or imports when it runs is not followed.
 
     Raises:
-        InvalidParameterError: a part cannot be digested: a lock, a generator, code that reads the environment.
+        InvalidParameterError: a part cannot be digested, such as a lock or a generator.
     """
     hooks = global_hooks()
-    return _Digest().of((value, hooks) if any(hooks) else value).hex()
+    return SCHEME + _Digest().of((value, hooks) if any(hooks) else value).hex()[:24]
+
+
+def of_0_2(before: object, now: object) -> str:
+    """What to add where two descriptions of classifiers differ because only the new one has a digest of this scheme.
+
+    Example:
+        >>> of_0_2("gcn " + 32 * "a", "gcn " + SCHEME + 24 * "a"), of_0_2("gcn", "gcn " + SCHEME + 24 * "a")
+        (' (made by starcert 0.2, whose digests cannot be compared)', '')
+    """
+    old, new = (re.findall(r"\b[0-9a-f]{32}\b", str(each)) for each in (before, now))
+    is_new = [any(digest.startswith(SCHEME) for digest in each) for each in (old, new)]
+    return " (made by starcert 0.2, whose digests cannot be compared)" if old and is_new == [False, True] else ""
 
 
 def global_hooks() -> tuple[tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...]]:
@@ -64,10 +79,10 @@ def _unused(*_: object) -> None: ...
 class _Node:
     """A value whose parts are being digested; they are digests or, on the way around a cycle, nodes."""
 
-    __slots__ = ("digest", "key", "label", "ordered", "parts", "rest", "value")
+    __slots__ = ("digest", "label", "ordered", "parts", "rest", "value")
 
-    def __init__(self, key: Hashable, value: object, parts: ValueParts) -> None:
-        self.key, self.value, self.label, self.ordered = key, value, parts.label, parts.ordered
+    def __init__(self, value: object, parts: ValueParts) -> None:
+        self.value, self.label, self.ordered = value, parts.label, parts.ordered
         self.rest: Iterator[object] = iter(parts.values)
         self.parts: list[bytes | _Node] = []
         self.digest = b""
@@ -83,14 +98,10 @@ def _hashed(parts: list[bytes]) -> bytes:
 
 
 class _Digest:
-    """Digests a value depth first; a value that is met again is not digested again.
+    """Digests a value depth first; a value that is met again is not digested again."""
 
-    Where it does not `recompute`, the values that objects keep for cached properties count as they are.
-    """
-
-    def __init__(self, *, recompute: bool = True) -> None:
-        self._recompute = recompute
-        self._known: dict[Hashable, bytes | _Node] = {}
+    def __init__(self) -> None:
+        self._known: dict[int, bytes | _Node] = {}
         self._alive: list[object] = []  # an address stays that of one value as long as the value is kept
         self._on_cycles: list[_Node] = []  # nodes that lead to a cycle
         self._n_parts = 0
@@ -101,7 +112,7 @@ class _Digest:
         while True:
             node = stack[-1]
             for part in node.rest:
-                digest = _leaf(part) or self._known.get(_key(part))
+                digest = _leaf(part) or self._known.get(id(part))
                 if digest is None:
                     self._enter(part, stack)
                     break
@@ -112,20 +123,20 @@ class _Digest:
                 if _Node in map(type, node.parts):
                     self._on_cycles.append(node)
                 else:
-                    finished = self._known[node.key] = node.digest_of_parts()
+                    finished = self._known[id(node.value)] = node.digest_of_parts()
                 if not stack:
                     return finished if isinstance(finished, bytes) else self._around_cycles(node)
                 stack[-1].parts.append(finished)
 
     def _enter(self, value: object, stack: list[_Node]) -> None:
         try:
-            parts = _parts_of(value, recompute=self._recompute)
+            parts = _parts_of(value)
             self._n_parts += len(parts.values)
             if self._n_parts > MAX_PARTS:
                 raise OpaqueError(f"more than {MAX_PARTS:,} parts")
         except OpaqueError as error:
             raise _refusal([str(error), *map(_shown, [value, *(node.value for node in reversed(stack))])]) from error
-        node = self._known[_key(value)] = _Node(_key(value), value, parts)
+        node = self._known[id(value)] = _Node(value, parts)
         self._alive.append(value)
         stack.append(node)
 
@@ -157,10 +168,6 @@ def _leaf(value: object) -> bytes | None:
     return None if kind not in _EMPTY or value else f"empty {kind.__name__}".encode()
 
 
-def _key(value: object) -> Hashable:
-    return value if type(value) is ModuleUse else id(value)
-
-
 def _refusal(chain: list[str]) -> InvalidParameterError:
     """Names the part that cannot be digested, and what it is a part of."""
     names = [name for name, _ in groupby(filter(None, chain))]
@@ -180,27 +187,26 @@ class _Unquoted(str):
 
 def _shown(value: object) -> str:
     """What a message calls a value; "" for values that have no name to recognise."""
-    if isinstance(value, ModuleUse | ModuleType):
-        return f"the module {(value.module if isinstance(value, ModuleUse) else value).__name__}"
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
     if isinstance(value, FunctionType | type):
         return f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}"
     nameless = isinstance(value, CellType | CodeType) or type(value) in _CONTAINERS
     return "" if nameless else f"an object of the class {type(value).__qualname__}"
 
 
-def _parts_of(value: object, *, recompute: bool) -> ValueParts:
-    """What a value is made of, one level deep; values of cached properties that follow from the rest are left out."""
-    refuse_lookup(value)
+def _parts_of(value: object) -> ValueParts:
+    """What a value is made of, one level deep."""
     if (split := _CONTAINERS.get(type(value))) is not None:
         return split(value)
     if (torch := sys.modules.get("torch")) is not None:
         if isinstance(value, torch.Tensor):
             return _parts_of_tensor(value)
         if isinstance(value, torch.nn.Module):
-            return _parts_of_torch_module(value, recompute=recompute)
+            return _parts_of_torch_module(value)
     if isinstance(value, np.generic):
         return _parts_of_array(np.asarray(value))
-    return code_parts(value) or _parts_of_object(value, recompute=recompute)
+    return code_parts(value) or _parts_of_object(value)
 
 
 def _parts_of_array(value: np.ndarray[Any, Any]) -> ValueParts:
@@ -227,7 +233,7 @@ def _parts_of_mapping(value: Mapping[Any, object]) -> ValueParts:
     return ValueParts(b"mapping", [part for pair in value.items() for part in pair])
 
 
-def _parts_of_object(value: object, *, recompute: bool) -> ValueParts:
+def _parts_of_object(value: object) -> ValueParts:
     """By what pickle would make it from again."""
     try:
         if isinstance(function := getattr(value, "py_func", None), FunctionType):  # compiled by numba
@@ -245,38 +251,20 @@ def _parts_of_object(value: object, *, recompute: bool) -> ValueParts:
     if isinstance(state, tuple) and len(state) == 2 and all(isinstance(part, dict | None) for part in state):
         state = {**(state[0] or {}), **(state[1] or {})}  # attributes, and those in slots
     if isinstance(state, dict):
-        state = _by_name(state, value, recompute=recompute) or None  # no attributes are the same as no state
+        state = _by_name(state, value) or None  # no attributes are the same as no state
     return ValueParts(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
 
 
-def _by_name(attributes: Mapping[Any, object], owner: object, *, recompute: bool) -> dict[Any, object]:
-    """Attributes in the order of their names, without values of cached properties that follow from the others."""
-    members: dict[Any, object] = {}
+def _by_name(attributes: Mapping[Any, object], owner: object) -> dict[Any, object]:
+    """Attributes in the order of their names, without values of cached properties."""
+    members: dict[str, object] = {}
     for cls in reversed(type(owner).__mro__):
-        members |= {name: vars(cls)[name] for name in vars(cls).keys() & attributes.keys()}
-    derived = {
-        name
-        for name, computed in members.items()
-        if isinstance(computed, functools.cached_property)
-        and _is_derived(owner, computed.func, attributes[name], recompute=recompute)
-    }
-    return {name: attributes[name] for name in sorted(attributes, key=str) if name not in derived}
+        members |= vars(cls)
+    kept = (name for name in attributes if not isinstance(members.get(name), functools.cached_property))
+    return {name: attributes[name] for name in sorted(kept, key=str)}
 
 
-def _is_derived(owner: object, compute: Callable[[Any], object], kept: object, *, recompute: bool) -> bool:
-    """Whether the value that an object keeps for a cached property is what it would compute again."""
-    if type(owner).__module__.startswith("starcert."):  # objects of our own never change
-        return True
-    if not recompute:
-        return False
-    try:
-        one, other = (_Digest(recompute=False).of(each) for each in (kept, compute(owner)))
-    except Exception:  # noqa: BLE001  (whatever a user's code may raise: then the value counts)
-        return False
-    return one == other
-
-
-def _parts_of_torch_module(value: Any, *, recompute: bool) -> ValueParts:  # noqa: ANN401  (torch may be missing)
+def _parts_of_torch_module(value: Any) -> ValueParts:  # noqa: ANN401  (torch may be missing)
     """The class with its forward pass, weights, submodules, hooks and plain attributes."""
     nn, compiled = sys.modules["torch"].nn, compiled_from(value) is not None
     # This state is without what `Module.compile` made, which only makes a module faster.
@@ -289,9 +277,7 @@ def _parts_of_torch_module(value: Any, *, recompute: bool) -> ValueParts:  # noq
     for name, part in own.items():
         if type(part) is OrderedDict and "hooks" in name and all(type(number) is int for number in part):
             own[name] = list(part.values())  # the numbers count all hooks of the process
-    return ValueParts(
-        b"module of torch", ("compiled" if compiled else type(value), _by_name(own, value, recompute=recompute))
-    )
+    return ValueParts(b"module of torch", ("compiled" if compiled else type(value), _by_name(own, value)))
 
 
 def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be missing)

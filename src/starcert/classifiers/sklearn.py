@@ -53,10 +53,6 @@ class SklearnClassifier(Classifier):
         return f"{kernel.__name__}({shown}), SVC(C={estimator.svc_.C!r}) {identity(fitted)}"
 
     @override
-    def content(self) -> object:
-        return _fitted(self.estimator) if _is_graph_kernel(self.estimator) else self.estimator
-
-    @override
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         estimator, rows = self._estimator_and_rows(graphs)
         answers = self._predict(estimator, rows, len(graphs))
@@ -190,7 +186,7 @@ class SklearnValues(CallableClassifier):
         self.estimator = estimator
 
     @override
-    def content(self) -> object:
+    def _content(self) -> object:
         return self.estimator
 
     @override

@@ -322,7 +322,7 @@ def _votes_view(store: VoteStore) -> list[RenderableType]:
         ("selection votes", f"{summary.samples['selection']:,} in {summary.chunks['selection']:,} chunks"),
         ("sessions", f"{len(store.sessions)}, the last one {last.time}"),
         ("made by", ", ".join(f"{name} {value}" for name, value in last.provenance.items() if value)),
-        ("file", f"{summary.file_bytes:,} bytes, {summary.integrity}"),
+        ("file", f"{summary.file_bytes:,} bytes"),
     )
     rows = []
     for (graph, target), *counts in zip(

@@ -4,11 +4,6 @@ Workers are spawned, never forked: a forked one could inherit a lock of torch or
 ignore Ctrl-C and the end of a terminal, because the process that started them stops them itself. When that process is
 killed, each worker notices and exits.
 
-On Linux a named semaphore is a file in `/dev/shm`. Python's resource tracker removes those of a process that was
-killed, unless it is killed too, along with its whole process group. So a process writes the names of its semaphores
-into a record beside them, which it keeps locked. A record without a lock was left by a process that is gone: whoever
-starts workers next removes the semaphores that it names.
-
 Many torch threads on small graphs mostly wait for each other, on a busy machine a hundred times as long as they work.
 torch itself is never imported here, because that takes seconds.
 """
@@ -16,17 +11,14 @@ torch itself is never imported here, because that takes seconds.
 from __future__ import annotations
 
 import os
-import re
-import secrets
 import signal
-import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -36,13 +28,11 @@ from typing import Any, Generic, TypeVar
 import psutil
 
 from starcert.system.errors import StarcertError
-from starcert.system.files import lock_file, unlock_file
 
 Result = TypeVar("Result")
 
-SHARED = "/dev/shm"  # where Linux keeps semaphores; on other systems nothing is recorded or removed
+SHARED = "/dev/shm"  # where Linux keeps semaphores
 
-_RECORD = "starcert-semaphores-"
 _IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
 _HELD = [*_IGNORED, signal.SIGTERM]
 
@@ -128,29 +118,26 @@ def worker_processes(
     arguments; a StarcertError there is raised here.
     """
     before = set(active_children())
-    _remove_abandoned_semaphores()
-    with ExitStack() as resources:
-        with _start_errors(), _signals_handled(_IGNORED, signal.SIG_IGN):  # a new process inherits it
-            executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
-            resources.enter_context(_recorded_semaphores())
-            ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
-        finished = False
-        try:
-            for problem in (future.result() for future in ready):
-                if problem:
-                    raise StarcertError(problem)
-            yield executor
-            finished = True
-        except BrokenProcessPool as error:
-            time.sleep(0.2)  # a signal that ended the workers too may be on its way: it is the better reason
-            raise StarcertError(
-                f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
-            ) from error
-        finally:
-            with signals_held():
-                executor.shutdown(wait=finished, cancel_futures=True)
-                if not finished:
-                    _kill(set(active_children()) - before)
+    with _start_errors(), _signals_handled(_IGNORED, signal.SIG_IGN):  # a new process inherits it
+        executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
+        ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
+    finished = False
+    try:
+        for problem in (future.result() for future in ready):
+            if problem:
+                raise StarcertError(problem)
+        yield executor
+        finished = True
+    except BrokenProcessPool as error:
+        time.sleep(0.2)  # a signal that ended the workers too may be on its way: it is the better reason
+        raise StarcertError(
+            f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
+        ) from error
+    finally:
+        with signals_held():
+            executor.shutdown(wait=finished, cancel_futures=True)
+            if not finished:
+                _kill(set(active_children()) - before)
 
 
 def _kill(children: set[Any]) -> None:
@@ -201,37 +188,6 @@ def _exit_with_parent() -> None:
 
 def _problem_of_this_worker() -> str:
     return _problem
-
-
-@contextmanager
-def _recorded_semaphores() -> Iterator[None]:
-    lock = None
-    with suppress(OSError):
-        maps = Path("/proc/self/maps").read_bytes().splitlines()
-        inodes = {int(line.split()[4]) for line in maps if f" {SHARED}/sem.".encode() in line}  # files were renamed
-        names = [each.name for each in Path(SHARED).glob("sem.*") if each.lstat().st_ino in inodes]
-        while lock is None:  # another process may take the new file for an abandoned record
-            lock = lock_file(f"{SHARED}/{_RECORD}{secrets.token_hex(8)}")
-        Path(lock.lock_file).write_text("\n".join(names))
-    try:
-        yield
-    finally:
-        if lock is not None:
-            unlock_file(lock)
-
-
-def _remove_abandoned_semaphores() -> None:
-    """Removes the semaphores of this user's processes that have ended without removing them."""
-    for record in Path(SHARED).glob(f"{_RECORD}*"):
-        with suppress(OSError):  # removed by another process meanwhile
-            found = record.lstat()
-            mine = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()  # every user can write there
-            lock = lock_file(str(record)) if mine else None
-            if lock is not None:
-                for name in record.read_text(errors="replace").splitlines():
-                    if re.fullmatch(r"sem\.[\w-]+", name):
-                        Path(SHARED, name).unlink(missing_ok=True)
-                unlock_file(lock)
 
 
 def available_cores() -> int:

@@ -30,6 +30,7 @@ from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally, fitting_batch
 _T = TypeVar("_T")
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
+MAX_FIRST = 2**12  # answers on the first copies of a chunk, beyond those of the first one
 MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
 
 
@@ -109,7 +110,11 @@ def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]
             places = answers[wanted] + classifier.n_classes * (wanted // size)
             counts = np.bincount(places, minlength=len(chunks) * classifier.n_classes).reshape(len(chunks), 1, -1)
         add_votes(len(wanted))
-        return [Tally(each, own) for each, own in zip(chunks, counts, strict=True)]
+        beginnings = answers.reshape(len(chunks), size, 1)[:, : n_first(1)].astype(np.int64)
+        return [
+            Tally(each, own, first=start[: each.samples])
+            for each, own, start in zip(chunks, counts, beginnings, strict=True)
+        ]
     counters = [_Counter(job, sites, chunk) for chunk in chunks]
     for first, counter in zip(range(0, len(copies), size), counters, strict=True):
         counter.count(copies, answers[first : first + size], first)
@@ -147,6 +152,14 @@ def count_chunk(job: Job, sites: Sites, chunk: Chunk) -> Tally:
     return counter.tally()
 
 
+def scored_batches(job: Job, sites: Sites, chunk: Chunk) -> Iterator[Scores]:
+    """What the classifier answers on the copies of a chunk, batch by batch."""
+    counter = _Counter(job, sites, chunk)
+    for batch in counter.batches():
+        with base.named_errors(_name_of(chunk)), stage("model", counter.device):
+            yield base.checked_scores(job.classifier.scored(batch), job.classifier, batch)
+
+
 class _Counter:
     """Counts the votes of one chunk, batch by batch, and records the flips of those against a class.
 
@@ -167,6 +180,7 @@ class _Counter:
         self._flips: list[Flips] = []
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
         self._n_counted = 0
+        self._first: list[npt.NDArray[np.signedinteger]] = []
         self._like_probabilities = self.checking
 
     def batches(self) -> Iterator[NoisyGraphs]:
@@ -204,6 +218,8 @@ class _Counter:
             wanted = answers[: max(0, self._chunk.samples - self._n_counted)].reshape(-1, n_targets)
             places = wanted + n_classes * np.arange(n_targets)
             self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
+            if (kept := n_first(n_targets) - self._n_counted) > 0:
+                self._first.append(wanted[:kept])
         if self._labels is not None:
             with stage(self._recording, self.device):  # a copy is fetched once for all targets that it is against
                 kept = (wanted != self._labels) & (self._labels != NOT_RECORDED) | (self._joint_sites is not None)
@@ -218,7 +234,7 @@ class _Counter:
             base.refuse_probabilities(self._n_drawn)
         add_votes(self._chunk.samples)
         if self._labels is None:
-            return Tally(self._chunk, self._counts)
+            return Tally(self._chunk, self._counts, first=self._first_answers())
         with stage(self._recording, self.device):
             return self._recorded(self._labels)
 
@@ -240,7 +256,15 @@ class _Counter:
                 None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
                 for target, label in enumerate(labels.tolist())
             )
-        return Tally(self._chunk, self._counts, records, joint)
+        return Tally(self._chunk, self._counts, records, joint, self._first_answers())
+
+    def _first_answers(self) -> npt.NDArray[np.int64]:
+        return np.concatenate(self._first).astype(np.int64)
+
+
+def n_first(n_targets: int) -> int:
+    """Of how many copies of a chunk the answers are kept, to be compared when they are classified again."""
+    return max(1, min(MIN_BATCH, MAX_FIRST // n_targets))
 
 
 def _is_checked(job: Job, chunk: Chunk) -> bool:

@@ -14,29 +14,27 @@ for a number of votes fixed in advance do not hold for them, and are refused.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import log
 from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import CHUNK_SIZE, MIN_BATCH, Classifier, DrawsItself
+from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import FlipRecord, Integers
 from starcert.math.joint import JointVotes
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
-from starcert.sampling.batch import Copies
 from starcert.sampling.sampler import Sampler, check_fits, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
 
 NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
-MAX_RECOUNTED = 0.03  # the largest share of the stored estimation votes of a graph that are counted again
 
 Counts = npt.NDArray[np.int64]
 
@@ -66,6 +64,7 @@ class Tally(NamedTuple):
     counts: Counts
     records: tuple[FlipRecord | None, ...] = ()
     joint: JointVotes | None = None  # those of all targets side by side, where the job wants them
+    first: Counts | None = None  # the answers on the first copies; None: the store has counts alone
 
 
 @dataclass(frozen=True)
@@ -173,33 +172,6 @@ def chunks_of(
         start = end
 
 
-def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
-    """Which of the stored chunks of a graph are counted again before more votes are added.
-
-    First one with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little where
-    votes are nearly unanimous. A classifier with twice as many votes against its class shows that with probability 99%
-    in a share log(100) / (against + 1) of the votes, so that share is counted again, at most `MAX_RECOUNTED`: further
-    estimation chunks at even distances, or the beginning of the last one.
-
-    Example:
-        >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]
-        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=0)]
-        [(0, 100), (49, 1000), (99, 1000)]
-        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=20_000)]
-        [(0, 100)]
-    """
-    first = sorted(stored, key=lambda each: (each.samples < MIN_BATCH, each.purpose != "selection", each.number))[:1]
-    others = [chunk for chunk in stored if chunk.purpose == "estimation" and chunk not in first]
-    share = min(MAX_RECOUNTED, log(100) / (against + 1))
-    wanted = int(share * sum(chunk.samples for chunk in others)) - sum(chunk.samples for chunk in first)
-    if wanted <= 0:
-        return first
-    number = wanted // max(chunk.samples for chunk in others)
-    if not number:
-        return [*first, others[-1]._replace(samples=min(wanted, others[-1].samples))]
-    return [*first, *(others[len(others) * place // number - 1] for place in range(1, number + 1))]
-
-
 def fitting_batch_of(job: Job, sites: Sites) -> int:
     """How many copies of an object the classifier sees at once."""
     base = job.classifier
@@ -215,9 +187,10 @@ def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
     return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
 
 
-def any_copy(job: Job) -> Copies:
-    """A noisy copy of the first object, always the same, that is not used for any vote."""
-    return sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1)
+def prepare(job: Job) -> None:
+    """Classifies a noisy copy that no vote uses: what the classifier makes at its first call is then there."""
+    with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+        job.classifier.classify(sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1))
 
 
 def check_memory(job: Job) -> None:

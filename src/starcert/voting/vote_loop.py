@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import CHANGED, KEEP_UNCHANGED, Classifier, Unchanged
+from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
@@ -23,13 +23,14 @@ from starcert.math.joint import NO_CLASS, JointVotes
 from starcert.objects.binding import Problem, axes_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
-from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning
+from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.output import Advance
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES, plans
 from starcert.voting.counting import tallies
 from starcert.voting.options import Voting
 from starcert.voting.plans import NOT_RECORDED, Chunk, Counts, Job, Plan, SoFar, Tally, Wanted
+from starcert.voting.recounting import CHANGED, ChangedError, DrawnVotes, stored_chunks
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 
@@ -56,20 +57,30 @@ class VotingRun:
         self.store, self.executor = voting.store, voting.executor
         self.title = voting.progress if isinstance(voting.progress, str) else "votes"
         self.progress = None if isinstance(voting.progress, str) else voting.progress
-        self._unchanged = Unchanged(base, lambda: plans.any_copy(self.job))
+        self.drawn = DrawnVotes(self.job)
 
     @contextmanager
     def opened(self) -> Iterator[VoteStore | None]:
-        """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
+        """The store, if there is one, while votes are drawn; at the end the classifier must answer as it did."""
+        if self.store is not None:  # which has the digest of the classifier
+            plans.prepare(self.job)
         with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
             try:
                 yield store
-            finally:
-                changed = not self._unchanged.holds()
-                if changed and store is not None:
+                self.drawn.check()
+            except BaseException as error:  # after an interruption, too, its votes are not to be continued
+                if store is not None and (isinstance(error, ChangedError) or not self._is_unchanged()):
                     store.condemn(CHANGED)
-        if changed:
-            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
+                raise
+
+    def _is_unchanged(self) -> bool:
+        try:
+            self.drawn.check(ends_only=True)  # who has interrupted it does not want to wait
+        except ChangedError:
+            return False
+        except Exception:  # noqa: BLE001  (the classifier fails: nothing more is known)
+            return True
+        return True
 
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
@@ -93,30 +104,24 @@ def count_votes(
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
+    drawn: DrawnVotes | None = None,
 ) -> Votes:
     """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
     With `record`, flips of estimation votes against the class of each target are kept, as `what_to_record` says: the
     class that the selection votes choose, which all come first then. A store keeps every chunk, and gives those that
-    it has; some stored chunks of every graph are counted again first.
+    it has; some stored chunks are counted again first. Votes that are drawn are noted in `drawn`.
     """
     if store is not None:
-        for tally in tallies(job, _chunks_to_recount(job, store), executor):
+        for tally in tallies(job, stored_chunks(job, store), executor):
             _keep(store, tally)  # refuses other votes: a classifier that has changed must not continue here
-    count = _Count(job, plan, store, advance, record=record)
+            if drawn is not None:
+                drawn.note(tally)
+    count = _Count(job, plan, store, advance, drawn, record=record)
     while count.waiting:  # a plan with a second look may want more when all that was sent is back
         for tally in tallies(job, count.chunks(), executor):
             count.take(tally)
     return count.votes()
-
-
-def _chunks_to_recount(job: Job, store: VoteStore) -> Iterator[Chunk]:
-    for graph in range(len(job.sites)):
-        stored = {purpose: store.tallies(graph, purpose) for purpose in PURPOSES}
-        chunks = [Chunk(graph, purpose, *each[:2]) for purpose, found in stored.items() for each in found]
-        counts = sum(counts for _, _, counts in stored["estimation"])
-        against = 0 if isinstance(counts, int) else int((counts.sum(axis=1) - counts.max(axis=1)).min())
-        yield from plans.chunks_to_recount(chunks, against)
 
 
 def _keep(store: VoteStore, tally: Tally) -> None:
@@ -127,8 +132,17 @@ def _keep(store: VoteStore, tally: Tally) -> None:
 class _Count:
     """The count on all graphs in progress; `waiting` are those that need votes but have no chunk in flight."""
 
-    def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance, *, record: bool) -> None:
-        self._job, self._plan, self._store, self._advance = job, plan, store, advance
+    def __init__(
+        self,
+        job: Job,
+        plan: Plan,
+        store: VoteStore | None,
+        advance: Advance,
+        drawn: DrawnVotes | None,
+        *,
+        record: bool,
+    ) -> None:
+        self._job, self._plan, self._store, self._advance, self._drawn = job, plan, store, advance, drawn
         self._n_targets = [job.n_targets(graph) for graph in range(len(job.sites))]
         self._firsts = np.cumsum([0, *self._n_targets])
         shape = int(self._firsts[-1]), job.classifier.n_classes
@@ -195,6 +209,8 @@ class _Count:
         """Takes in the votes of a chunk that was sent."""
         if self._store is not None:
             _keep(self._store, tally)
+        if self._drawn is not None:
+            self._drawn.note(tally)
         self._add(tally)
         self._close(tally.chunk.graph)
 

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from store_worlds import PROVENANCE, SETTINGS, done, edit, fill, graphs_of, opened, votes_of
+from store_worlds import PROVENANCE, SETTINGS, done, edit, fill, graphs_of, opened
 
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreError, StoreSettingsError
 from starcert.voting.store import VoteSettings, VoteStore
@@ -62,19 +62,17 @@ def test_chunks_that_wait_are_seen_by_the_writer(path):
         assert store.counts("selection")[1].tolist() == [5, 0, 0]
 
 
-def test_a_summary_counts_and_checks(full):
+def test_a_summary_counts(full):
     with VoteStore.read(full) as store:
         summary = store.summary()
     assert summary.chunks == {"selection": 12, "estimation": 12}
     assert summary.samples == {"selection": 12_000, "estimation": 12_000}
     assert summary.file_bytes == full.stat().st_size
-    assert summary.integrity == "good"
 
 
-def test_a_summary_tells_of_damage_that_came_later(full):
+def test_damage_that_came_later_is_found(full):
     with VoteStore.read(full) as store:
         edit(full, "UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2")
-        assert "must add up" in store.summary().integrity
         with pytest.raises(StoreError, match="graph 1, estimation, chunk 2"):
             store.counts("selection")
 
@@ -100,24 +98,6 @@ def test_adding_again_changes_nothing_and_other_votes_are_an_error(path, committ
         assert "stored [5, 5, 0], now [5, 4, 1]. The classifier has changed, or it is not deterministic" in str(e.value)
         store.add(1, "estimation", 7, [5, 5, 0], samples=10)
         assert store.counts("estimation")[1].tolist() == [5, 5, 0]
-
-
-def test_what_is_stored_or_waits_is_never_forgotten(path):
-    """Chunks of three graphs take turns, in the file from before, committed since, or waiting."""
-    with opened(path) as store:
-        fill(store, 5)
-    with opened(path) as store:
-        for chunk in range(5, 40):
-            for graph in range(3):
-                store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), samples=1000)
-            if chunk % 10 == 0:
-                store.flush()
-        for chunk in (0, 3, 5, 10, 30, 39):
-            for graph in range(3):
-                others = votes_of(graph, "estimation", chunk)[::-1]
-                with pytest.raises(StoreError, match=f"other votes on graph {graph}, estimation, chunk {chunk}"):
-                    store.add(graph, "estimation", chunk, others, samples=1000)
-        assert store.counts("estimation").sum() == 3 * 40 * 1000
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -257,15 +237,7 @@ def test_graphs_are_numbered_by_their_place(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}, {"classifier": None}])
+@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}])
 def test_bad_settings_are_refused(change):
     with pytest.raises(InvalidParameterError, match=next(iter(change))):
         dataclasses.replace(SETTINGS, **change)
-
-
-@pytest.mark.parametrize(
-    "law", [float("nan"), 10**400, float("inf"), -0.1, "0.1", {"delete": 0.1}, {"delete": 0.1, "add": 2}]
-)
-def test_bad_noise_is_refused(law):
-    with pytest.raises(InvalidParameterError, match=r"noise\[a\]"):
-        dataclasses.replace(SETTINGS, noise={"a": law})

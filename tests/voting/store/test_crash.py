@@ -92,7 +92,6 @@ store_worlds.opened(path)
         VoteStore.read(path.with_name("copy.db"))
     with opened(path) as store:
         fill(store, 1)
-        assert store.summary().integrity == "good"
 
 
 def test_an_empty_file_is_new(path):

@@ -76,12 +76,8 @@ class ModuleClassifier(DrawsItself):
     def description(self) -> str:
         if self._description:
             return f"{self._description} {self.weights}".rstrip()
-        return f"{type(self.model).__name__} {identity(self.content())}"
-
-    @override
-    def content(self) -> object:
         self.model.eval()  # as it is when it answers
-        return self._content()
+        return f"{type(self.model).__name__} {identity(self._content())}"
 
     @property
     @override

@@ -9,18 +9,15 @@ order of another plan (docs/mathematics.md, "One capital").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from starcert.objects.laws import law_from_json
+from starcert.classifiers.identity import of_0_2
 from starcert.system.errors import InvalidParameterError, whole_number
 
-MAX_CLASSES = 2**16
-MAX_TARGETS = 2**22  # beyond one for each graph: a small foreign file could claim any number
 MAX_COUNT = 2**31  # samples of a chunk, and chunks of a graph: sums of votes stay below 2^62
-
-Check: TypeAlias = Callable[[object, str], object]  # of the value and the name of a field: the value as it is kept
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,9 @@ class VoteSettings:
     backend: str  # what draws the noise, such as "cpu"
 
     def __post_init__(self) -> None:
-        _check(self, noise=_each(_law), classifier=_text, n_classes=_whole(2, MAX_CLASSES))
-        _check(self, seed=_whole(0, 2**128 - 1), chunk_size=_whole(1, MAX_COUNT), backend=_text)
+        object.__setattr__(self, "noise", json.loads(json.dumps(dict(self.noise), allow_nan=False)))  # as it is read
+        for name, least in (("n_classes", 2), ("seed", 0), ("chunk_size", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,7 @@ class GraphRecord:
     n_targets: int = 1  # how many parts of it are classified, each by itself; 1 where the graph itself is
 
     def __post_init__(self) -> None:
-        _check(self, graph=_whole(0, MAX_COUNT), key=_text, sites=_text, sizes=_each(_whole(0, 2**63 - 1)))
-        _check(self, anchored=_text, name=_text, n_targets=_whole(1, MAX_TARGETS))
+        object.__setattr__(self, "sizes", {axis: int(size) for axis, size in self.sizes.items()})
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,6 @@ class Session:
 
     time: str
     provenance: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        _check(self, time=_text, provenance=_each(_text))
 
 
 @dataclass(frozen=True)
@@ -91,10 +85,9 @@ class Look:
     fallback: str = ""  # the threshold, and a digest of the blind answers; "": plain smoothing
 
     def __post_init__(self) -> None:
-        votes, positive = _whole(0, MAX_COUNT**2), _whole(1, MAX_COUNT**2)
-        _check(self, selection=votes, estimation=_optional(positive), evidence=_optional(_flag))
-        _check(self, max_radius=_optional(_tuple(_whole(0, 2**63 - 1))), own=_flag, drawn=_optional(_tuple(votes)))
-        _check(self, threat=_optional(_tuple(_text)), fallback=_text)
+        for name in ("max_radius", "drawn", "threat"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else tuple(value))
 
 
 @dataclass(frozen=True)
@@ -103,18 +96,14 @@ class Fault:
 
     reason: str
 
-    def __post_init__(self) -> None:
-        _check(self, reason=_text)
-
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """How many chunks and votes a store holds, by purpose; `integrity` is "good", or where the damage was met."""
+    """How many chunks and votes a store holds, by purpose."""
 
     chunks: Mapping[str, int]
     samples: Mapping[str, int]
     file_bytes: int
-    integrity: str
 
 
 Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault
@@ -126,64 +115,6 @@ RECORDS: dict[str, type[Record]] = {
     "fault": Fault,
 }
 """The kinds of records, by the names that a store gives them."""
-
-
-def _check(record: Record, **checks: Check) -> None:
-    for name, check in checks.items():
-        object.__setattr__(record, name, check(getattr(record, name), name))
-
-
-def _whole(least: int, most: int) -> Check:
-    return lambda value, name: whole_number(name, value, least, most)
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidParameterError(name, "be a string", value)
-    return str(value)
-
-
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidParameterError(name, "be true or false", value)
-    return value
-
-
-def _law(value: object, name: str) -> object:
-    if isinstance(value, Mapping) and "law" in value:  # from outside: nothing is imported to read a store
-        for key, each in value.items():
-            if not isinstance(key, str) or not isinstance(each, str | float | int):
-                raise InvalidParameterError(name, "be a law, in numbers and texts by their names", dict(value))
-        return dict(value)
-    try:
-        return law_from_json(value).to_json()
-    except InvalidParameterError as error:
-        part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
-        raise InvalidParameterError(name + part, *error.args[1:]) from None
-
-
-def _optional(check: Check) -> Check:
-    return lambda value, name: None if value is None else check(value, name)
-
-
-def _tuple(check: Check) -> Check:
-    def checked(value: object, name: str) -> object:
-        if not isinstance(value, Sequence):
-            raise InvalidParameterError(name, "be a list", value)
-        return tuple(check(each, name) for each in value)
-
-    return checked
-
-
-def _each(check: Check) -> Check:
-    """The check of a mapping from names."""
-
-    def checked(value: object, name: str) -> object:
-        if not isinstance(value, Mapping):
-            raise InvalidParameterError(name, "be a mapping", value)
-        return {_text(key, f"a key of {name}"): check(entry, f"{name}[{key}]") for key, entry in value.items()}
-
-    return checked
 
 
 def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:
@@ -206,7 +137,7 @@ def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: st
             found += _compare(before, after, f"{prefix}{name}.")
         elif before != after:
             was, is_now = ("nothing" if each is None else repr(each) for each in (before, after))
-            found.append(f"{prefix}{name}: stored {was}, now {is_now}")
+            found.append(f"{prefix}{name}: stored {was}{of_0_2(before, after)}, now {is_now}")
     return found
 
 

@@ -1,7 +1,7 @@
 """The tables of a vote store and their rows: votes, the flips of votes against a class, and votes at attacked graphs.
 
-Every row has a digest of its columns. A row is checked by the same rules whether a caller brings it or a file holds it
-(`check`), and nothing in it is ever unpickled or run.
+What a caller brings is checked when a row is made of it (`of`). Every row has a digest of its columns: one that agrees
+with it is as it was written.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import prod
-from operator import index
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +22,6 @@ from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
 from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings
 
-MAX_CONTENT = 2**27  # bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory
-MAX_HEADER = 1000  # bytes of the line that names their arrays
 MAX_POSITIONS = 2**16  # sites that one attack may flip
 
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -85,18 +82,21 @@ class StoredVotes(NamedTuple):
     samples: int
     blob: bytes
 
+    @classmethod
+    def of(
+        cls, settings: VoteSettings, record: GraphRecord, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int
+    ) -> StoredVotes:
+        """The votes that a caller brings, checked."""
+        if purpose not in PURPOSES:
+            raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", purpose)
+        chunk = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
+        samples = whole_number("samples", samples, 1, settings.chunk_size)
+        packed = _packed_counts(counts, samples, record.n_targets, settings.n_classes)
+        return cls(record.graph, purpose, chunk, samples, packed)
+
     def counts(self, n_classes: int) -> Counts:
         """The votes, shape (targets, classes)."""
         return np.frombuffer(self.blob, dtype="<i8").reshape(-1, n_classes).astype(np.int64)
-
-    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
-        """Refuses what cannot be a chunk of this run."""
-        check_target(graphs, self.graph)
-        if self.purpose not in PURPOSES:
-            raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", self.purpose)
-        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
-        whole_number("samples", self.samples, 1, settings.chunk_size)
-        _check_counts(self.blob, self.samples, graphs[self.graph].n_targets, settings.n_classes)
 
     def conflict(self, new: StoredVotes, n_classes: int) -> str:
         """How both differ on the first target where neither begins with the other; "" if there is none."""
@@ -123,42 +123,24 @@ class StoredFlips(NamedTuple):
     def of(cls, votes: StoredVotes, target: int, n_classes: int, record: FlipRecord) -> StoredFlips:
         """The flips that a caller brings beside the votes of a chunk, checked."""
         _check_flips(record, votes.samples, votes.counts(n_classes)[target])
-        content = _packed(record)
-        if len(content) > MAX_CONTENT:
-            hint = "Give a smaller chunk_size."
-            raise InvalidParameterError("records", f"take at most {MAX_CONTENT:,} bytes", record, hint)
-        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(content, 1))
-
-    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
-        """Refuses what cannot be a record of this run; `record` checks its content."""
-        check_target(graphs, self.graph, self.target)
-        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
-        whole_number("samples", self.samples, 1, settings.chunk_size)
-        if not isinstance(self.content, bytes):
-            raise InvalidParameterError("content", "be bytes", self.content)
+        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(_packed(record), 1))
 
     def is_alike(self, new: StoredFlips) -> bool:
         """Whether both are against the same class and in the same form: one of them is then needless."""
-        mine, theirs = _unpacked(self.content), _unpacked(new.content)
+        mine, theirs = self.record, new.record
         return all(getattr(mine, name) == getattr(theirs, name) for name in ("label", "n_sites", "complete"))
 
     def conflict(self, new: StoredFlips, _n_classes: int) -> str:
         """How both differ, if they are of the same votes; "" if they agree."""
-        mine, theirs = _unpacked(self.content), _unpacked(new.content)
+        mine, theirs = self.record, new.record
         if self.samples != new.samples or mine.agrees_with(theirs):
             return ""
         return f"{_name(self)}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
 
-    def record(self, votes: StoredVotes | None, n_classes: int) -> FlipRecord:
-        """The record, once it is known to be of the first of these votes; a ValueError gives the reason if not."""
-        if votes is None or votes.samples < self.samples:
-            raise ValueError(f"{_name(self)}: its flips are of votes that are not there")
-        try:
-            record = _unpacked(self.content)
-            _check_flips(record, self.samples, votes.counts(n_classes)[self.target])
-        except (zlib.error, ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-            raise ValueError(f"{_name(self)}: its flips cannot be read: {error}") from error
-        return record
+    @property
+    def record(self) -> FlipRecord:
+        """The record itself."""
+        return _unpacked(self.content)
 
 
 class StoredAttack(NamedTuple):
@@ -170,6 +152,29 @@ class StoredAttack(NamedTuple):
     chunk: int
     blob: bytes
     numbers: bytes
+
+    @classmethod
+    def of(
+        cls,
+        settings: VoteSettings,
+        record: GraphRecord,
+        target: int,
+        positions: Iterable[int],
+        chunk: int,
+        counts: npt.ArrayLike,
+        numbers: npt.ArrayLike,
+    ) -> StoredAttack:
+        """The votes that a caller brings, checked; `numbers` has the flips on each axis of some of them."""
+        chunk = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
+        packed = _packed_counts(counts, None, 1, settings.n_classes)
+        flips = np.ascontiguousarray(numbers, dtype="<u4")
+        votes, rest = divmod(flips.size, len(record.sizes)) if record.sizes else (0, flips.size)
+        found = cls(record.graph, target, positions_text(positions), chunk, packed, flips.tobytes())
+        if rest or votes > found.samples:
+            raise InvalidParameterError(
+                "numbers", f"be flips on each of {len(record.sizes)} axes of some votes", numbers
+            )
+        return found
 
     @property
     def counts(self) -> Counts:
@@ -185,18 +190,6 @@ class StoredAttack(NamedTuple):
         """How many sites flipped on each axis, shape (votes, axes)."""
         return np.frombuffer(self.numbers, dtype="<u4").reshape(-1, n_axes).astype(np.int64)
 
-    def check(self, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> None:
-        """Refuses what cannot be votes at an attacked graph of this run."""
-        check_target(graphs, self.graph, self.target)
-        whole_number("chunk", self.chunk, 0, MAX_COUNT - 1)
-        if not isinstance(self.flips, str) or positions_text(json.loads(self.flips)) != self.flips:
-            raise InvalidParameterError("flips", "be JSON of ascending positions", self.flips)
-        _check_counts(self.blob, None, 1, settings.n_classes)
-        n_axes = len(graphs[self.graph].sizes)
-        votes, rest = divmod(len(self.numbers), 4 * n_axes) if n_axes and isinstance(self.numbers, bytes) else (0, 1)
-        if rest or votes > self.samples:
-            raise InvalidParameterError("numbers", f"be flips on each of {n_axes} axes of some votes", self.numbers)
-
     def conflict(self, new: StoredAttack, _n_classes: int) -> str:
         """How both differ; "" if they are equal."""
         return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
@@ -205,7 +198,7 @@ class StoredAttack(NamedTuple):
 Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
 Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack)
 
-TABLES: dict[object, tuple[str, ...]] = {
+TABLES: dict[type[Any], tuple[str, ...]] = {
     StoredVotes: ("chunks", "graph", "purpose", "chunk"),
     StoredFlips: ("flips", "graph", "target", "chunk"),
     StoredAttack: ("attacks", "graph", "target", "flips", "chunk"),
@@ -219,11 +212,10 @@ def key_of(stored: Stored) -> tuple[object, ...]:
 
 
 def _name(stored: Stored) -> str:
-    """What messages call a row, whatever a foreign file has in its place."""
-    place = f" attacked at {stored.flips!s:.80}" if isinstance(stored, StoredAttack) else ", estimation"
+    place = f" attacked at {stored.flips:.80}" if isinstance(stored, StoredAttack) else ", estimation"
     if isinstance(stored, StoredVotes):
-        place = f", {stored.purpose!s:.80}"
-    return f"graph {stored.graph!s:.80}{place}, chunk {stored.chunk!s:.80}"
+        place = f", {stored.purpose}"
+    return f"graph {stored.graph}{place}, chunk {stored.chunk}"
 
 
 def row_of(stored: Stored) -> tuple[object, ...]:
@@ -237,24 +229,9 @@ def digest_of(*columns: object) -> bytes:
     return blake2b(b" ".join(parts), digest_size=16).digest()
 
 
-def plain(columns: Iterable[object]) -> tuple[object, ...]:
-    """The columns with whole numbers as Python's own: SQLite takes those of numpy for bytes, and finds no such row."""
-    return tuple(each if isinstance(each, str | bytes) else index(each) for each in columns)  # type: ignore[arg-type]
-
-
-def checked(stored: Row, settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:
-    """A row that a caller brings, once it is checked."""
-    stored.check(settings, graphs)
-    return type(stored)(*plain(stored))  # type: ignore[arg-type]
-
-
-def believed(kind: type[Row], row: Sequence[object], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> Row:
-    """A row of a file, once it is checked; a ValueError gives the reason why it cannot be believed."""
-    stored = kind(*row[:-1])  # type: ignore[arg-type]  # any types: `check` looks
-    try:
-        stored.check(settings, graphs)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{_name(stored)}: {error}") from error
+def believed(kind: type[Row], row: Sequence[object]) -> Row:
+    """A row of a file; a ValueError says so if it is not what was written."""
+    stored = kind(*row[:-1])  # type: ignore[arg-type]  # the types that were written
     if digest_of(*stored) != row[-1]:
         raise ValueError(f"{_name(stored)}: it does not agree with its digest")
     return stored
@@ -273,35 +250,26 @@ def positions_text(positions: Iterable[int]) -> str:
     return json.dumps(found)
 
 
-def packed_counts(counts: npt.ArrayLike, n_targets: int, n_classes: int) -> bytes:
-    """Votes that a caller brings, as they are stored; those on a single target need no second dimension."""
+def _packed_counts(counts: npt.ArrayLike, samples: int | None, n_targets: int, n_classes: int) -> bytes:
+    """Votes that a caller brings, as they are stored: on each target they add up, to `samples` or any number above 0.
+
+    Those on a single target need no second dimension.
+    """
     array = np.asarray(counts)
     if array.dtype.kind not in "iu" or array.shape not in ((n_targets, n_classes), (n_targets * n_classes,)):
         raise _not_counts(n_targets, n_classes, counts)
-    return array.astype("<i8").tobytes()
+    votes = array.reshape(n_targets, n_classes).astype("<i8")
+    if votes.min() < 0 or votes.max() > MAX_COUNT:  # so that sums are exact
+        raise _not_counts(n_targets, n_classes, votes[:3].tolist())
+    wanted = whole_number("counts", int(votes[0].sum()), 1, MAX_COUNT) if samples is None else samples
+    if (votes.sum(axis=1) != wanted).any():
+        raise InvalidParameterError("counts", f"add up to the {samples} samples", votes[:3].tolist())
+    return votes.tobytes()
 
 
 def _not_counts(n_targets: int, n_classes: int, got: object) -> InvalidParameterError:
     must = f"be {n_classes} whole numbers of votes, 0 or more, on each of {n_targets} targets"
     return InvalidParameterError("counts", must, got)
-
-
-def check_target(graphs: Sequence[GraphRecord], graph: int, target: int = 0) -> None:
-    """Refuses the number of a graph, or of a target of it, that is not there."""
-    whole_number("graph", graph, 0, len(graphs) - 1)
-    whole_number("target", target, 0, graphs[graph].n_targets - 1)
-
-
-def _check_counts(blob: bytes, samples: int | None, n_targets: int, n_classes: int) -> None:
-    """Refuses votes that do not add up on each target, to `samples` or to any number that may be."""
-    if not isinstance(blob, bytes) or len(blob) != 8 * n_targets * n_classes:
-        raise _not_counts(n_targets, n_classes, f"{len(blob)} bytes" if isinstance(blob, bytes) else blob)
-    counts = np.frombuffer(blob, dtype="<i8").reshape(n_targets, n_classes)
-    if counts.min() < 0 or counts.max() > MAX_COUNT:  # so that sums are exact
-        raise _not_counts(n_targets, n_classes, counts[:3].tolist())
-    wanted = whole_number("counts", int(counts[0].sum()), 1, MAX_COUNT) if samples is None else samples
-    if (counts.sum(axis=1) != wanted).any():
-        raise InvalidParameterError("counts", f"add up to the {samples} samples", counts[:3].tolist())
 
 
 def _check_flips(record: FlipRecord, samples: int, votes: Counts) -> None:
@@ -320,18 +288,11 @@ def _packed(record: FlipRecord) -> bytes:
     return b"".join([header.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
 
 
-def _unpacked(packed: bytes) -> FlipRecord:
-    unpacking = zlib.decompressobj()
-    header, _, numbers = unpacking.decompress(packed, MAX_CONTENT).partition(b"\n")
-    if len(header) > MAX_HEADER or not unpacking.eof or unpacking.unused_data:
-        raise ValueError(f"it is not one packed record of at most {MAX_CONTENT:,} bytes")
+def _unpacked(content: bytes) -> FlipRecord:
+    header, _, numbers = zlib.decompress(content).partition(b"\n")
     arrays, start = {}, 0
     for name, (dtype, shape) in json.loads(header).items():
-        if dtype not in ("|u1", "<u2", "<u4", "<u8", "<i8"):
-            raise ValueError(f"it has numbers of the type {dtype}")
-        end = start + int(dtype[2]) * prod(shape)
+        end = start + np.dtype(dtype).itemsize * prod(shape)
         arrays[name] = np.frombuffer(numbers[start:end], dtype).reshape(shape)
         start = end
-    if start != len(numbers):
-        raise ValueError(f"its arrays take {start:,} bytes, and {len(numbers):,} are there")
     return FlipRecord.from_arrays(arrays)

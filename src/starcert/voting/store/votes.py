@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.flips import FlipRecord
-from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError, whole_number
 from starcert.system.files import versions
-from starcert.system.processes import in_words
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, record_row, target_file, verify
@@ -44,16 +43,11 @@ from starcert.voting.store.rows import (
     StoredFlips,
     StoredVotes,
     believed,
-    check_target,
-    checked,
     key_of,
-    packed_counts,
     positions_text,
 )
 
 _LOG = logging.getLogger(__name__)
-
-MAX_BYTES = 2**31  # of the counts of all graphs and classes: a foreign file can name as many as it likes
 
 
 class VoteStore:
@@ -165,20 +159,13 @@ class VoteStore:
 
     def tallies(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
         """The chunks of a graph in order, committed or not: number, samples, votes on each target for each class."""
-        self._check_target(graph)
-        found = self._found(StoredVotes, graph, purpose)
+        found = self._found(StoredVotes, self._graph(graph).graph, purpose)
         return [(each.chunk, each.samples, each.counts(self.settings.n_classes)) for each in found]
 
     def counts(self, purpose: str) -> Counts:
         """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph."""
         self.flush()
         firsts = np.cumsum([0, *(record.n_targets for record in self.graphs)])
-        needed = 8 * int(firsts[-1]) * self.settings.n_classes
-        if needed > MAX_BYTES:
-            raise StoreError(
-                f"{self.path}: the votes on {len(self.graphs):,} graphs for {self.settings.n_classes:,} classes would "
-                f"take {in_words(needed)}. Read it graph by graph: VoteStore.tallies."
-            )
         totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
         for each in self._committed(StoredVotes):
             if each.purpose == purpose:
@@ -187,40 +174,29 @@ class VoteStore:
 
     def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
         """The recorded flips of a target by estimation chunk, committed or not; the last that were added to each."""
-        self._check_target(graph, target)
-        with self._file.turn, read_errors(self.path):
-            found = self._found(StoredFlips, graph, target)
-            votes = {each.chunk: each for each in self._found(StoredVotes, graph, "estimation")} if found else {}
-            return {each.chunk: each.record(votes.get(each.chunk), self.settings.n_classes) for each in found}
+        number = self._graph(graph, target).graph
+        with self._file.turn:
+            votes = {each.chunk for each in self._found(StoredVotes, number, "estimation")}
+            return {each.chunk: each.record for each in self._found(StoredFlips, number, target) if each.chunk in votes}
 
     def attack_chunks(
         self, graph: int, positions: Iterable[int], *, target: int = 0
     ) -> list[tuple[int, Counts, Counts]]:
         """The chunks at an attacked graph in order: number, votes for each class, flips of those against its class."""
-        self._check_target(graph, target)
-        n_axes = len(self.graphs[graph].sizes)
-        return [
-            (chunk.chunk, chunk.counts, chunk.flip_numbers(n_axes))
-            for chunk in self._found(StoredAttack, graph, target, positions_text(positions))
-        ]
+        record = self._graph(graph, target)
+        found = self._found(StoredAttack, record.graph, target, positions_text(positions))
+        return [(each.chunk, each.counts, each.flip_numbers(len(record.sizes))) for each in found]
 
     def summary(self) -> StoreSummary:
-        """Numbers about the store, after checking all of it once more."""
+        """Numbers about the store."""
         self._file.require_open()
         self.flush()
         chunks: dict[str, int] = dict.fromkeys(PURPOSES, 0)
         samples = dict(chunks)
-        integrity, file_bytes = "good", 0
-        try:
-            with self._file.turn, read_errors(self.path):
-                file_bytes = self.path.stat().st_size
-                verify(self._file.db)
-            for each in self._committed(StoredVotes):
-                chunks[each.purpose] += 1
-                samples[each.purpose] += each.samples * self.graphs[each.graph].n_targets
-        except OSError as error:  # a StoreError is one
-            integrity = str(error)
-        return StoreSummary(chunks, samples, file_bytes, integrity)
+        for each in self._committed(StoredVotes):
+            chunks[each.purpose] += 1
+            samples[each.purpose] += each.samples * self.graphs[each.graph].n_targets
+        return StoreSummary(chunks, samples, self.path.stat().st_size)
 
     @staged("storing")
     def add(
@@ -241,15 +217,13 @@ class VoteStore:
         A StoreError says that it is stored with other votes, or that earlier ones cannot be written, and keep waiting.
         """
         self._file.require_writer()
-        self._check_target(graph)
-        n_targets, n_classes = self.graphs[graph].n_targets, self.settings.n_classes
-        if records and (len(records) != n_targets or purpose != "estimation"):
-            must = f"be of estimation votes, one for each of {n_targets} targets"
+        its = self._graph(graph)
+        if records and (len(records) != its.n_targets or purpose != "estimation"):
+            must = f"be of estimation votes, one for each of {its.n_targets} targets"
             raise InvalidParameterError("records", must, f"{len(records)} of {purpose} votes")
-        blob = packed_counts(counts, n_targets, n_classes)
-        votes = checked(StoredVotes(graph, purpose, chunk, samples, blob), self.settings, self.graphs)
+        votes = StoredVotes.of(self.settings, its, purpose, chunk, counts, samples)
         flips = (
-            StoredFlips.of(votes, target, n_classes, record)
+            StoredFlips.of(votes, target, self.settings.n_classes, record)
             for target, record in enumerate(records)
             if record is not None
         )
@@ -268,10 +242,8 @@ class VoteStore:
     ) -> None:
         """Takes in a chunk of votes at an attacked graph; `numbers`: flips on each axis in those against its class."""
         self._file.require_writer()
-        flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
-        votes = packed_counts(counts, 1, self.settings.n_classes)
-        attack = StoredAttack(graph, target, positions_text(positions), number, votes, flips)
-        self._take([checked(attack, self.settings, self.graphs)])
+        its = self._graph(graph, target)
+        self._take([StoredAttack.of(self.settings, its, target, positions, number, counts, numbers)])
 
     def _take(self, rows: Sequence[Stored]) -> None:
         with self._file.turn:
@@ -281,7 +253,7 @@ class VoteStore:
         """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
         kind, key = type(new), key_of(new)
         old: Any = self._file.waiting.get((kind, key))
-        if old is None and self._file.has(kind, key):
+        if old is None:
             old = next(iter(list(self._committed(kind, *key))), None)
         if old is None or (kind is StoredFlips and not old.is_alike(new)):
             return False
@@ -316,16 +288,19 @@ class VoteStore:
             if error is not None and self._file.n_committed and not self._file.in_place():
                 error.add_note(f"{self.path}: {self._file.kept()}")
 
-    def _check_target(self, graph: int, target: int = 0) -> None:
+    def _graph(self, graph: int, target: int = 0) -> GraphRecord:
+        """The record of a graph, once it and the target are known to be there."""
         self._file.require_open()
-        check_target(self.graphs, graph, target)
+        record = self.graphs[whole_number("graph", graph, 0, len(self.graphs) - 1)]
+        whole_number("target", target, 0, record.n_targets - 1)
+        return record
 
     def _committed(self, kind: type[Row], *key: object) -> Iterator[Row]:
         """The stored rows of this session's graphs, each checked again: the file may have changed meanwhile."""
         with read_errors(self.path):
             for row in self._file.rows(kind, *key):
                 if row[0] in range(len(self.graphs)):
-                    yield believed(kind, row, self.settings, self.graphs)
+                    yield believed(kind, row)
 
     def _found(self, kind: type[Row], *key: object) -> list[Row]:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
