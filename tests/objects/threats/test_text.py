@@ -149,6 +149,22 @@ def test_a_name_that_is_close_is_proposed():
         read_threat("rewired:1")
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("(" * 50_000 + "flips:1" + ")" * 50_000, "words and parentheses"),
+        ("x" + ")" * 500_000 + "x", "must be a threat"),
+        ("(" * 21 + "rewire:1" + ")" * 21, "More than 20 parentheses"),
+        (" | ".join(["rewire:1"] * 50_000), "words and parentheses"),
+    ],
+    ids=["deep", "one word", "nested", "long"],
+)
+def test_texts_without_end_are_refused_at_once(text, why):
+    with pytest.raises(InvalidParameterError, match=why):
+        read_threat(text)
+    assert read_threat("(" * 20 + "rewire:1" + ")" * 20 + " | " + "((rewire:1))") == Rewire(1) | Rewire(1)
+
+
 def test_units_are_whole_numbers():
     for make in (AnyFlips, Deletions, Rewire, DeleteNode, Valence):
         for wrong in (0, -1, 1.5, True, None, "2"):

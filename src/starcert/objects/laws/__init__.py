@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from starcert.objects.laws.flips import Flip, TypedFlip
-from starcert.objects.laws.law import Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
+from starcert.objects.laws.law import LEAST, Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["LAWS", "Categorical", "Edges", "Flip", "Law", "Move", "TypedFlip", "axis_moves", "channels_of",
+__all__ = ["LAWS", "LEAST", "Categorical", "Edges", "Flip", "Law", "Move", "TypedFlip", "axis_moves", "channels_of",
            "defined_law", "law_from_json", "law_from_text", "probability", "real_number",
            "why_not_alike"]  # fmt: skip
 

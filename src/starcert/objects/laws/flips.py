@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from typing_extensions import override
 
 from starcert.math.channels import Channel
-from starcert.objects.laws.law import Law, Move, probability, real_number
+from starcert.objects.laws.law import LEAST, Law, Move, probability, real_number
 from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
@@ -219,7 +219,10 @@ def _as_rule(added: object) -> Added | tuple[float, ...]:
         return added  # type: ignore[return-value]  # mypy does not narrow to the literal
     listed = [] if isinstance(added, str) or not isinstance(added, Sequence) else list(added)
     shares = [real_number(share) for share in listed]
-    if not shares or not all(0 <= share < float("inf") for share in shares) or not sum(shares):
+    if not shares or not all(0 <= share < math.inf for share in shares) or not 0 < sum(shares) < math.inf:
         wanted = "be 'uniform', 'graph' or a share for each type"
         raise InvalidParameterError("added", wanted, added, "Shares are numbers of 0 or more, such as (0.7, 0.2, 0.1).")
+    for share in shares:
+        if 0 < share < LEAST * sum(shares):
+            raise InvalidParameterError("added", f"have shares that are 0 or at least {LEAST:g} of their sum", added)
     return tuple(shares)

@@ -29,6 +29,9 @@ from starcert.math.channels import Channel
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_user_module
 
+LEAST = 1e-100
+"""The least probability above 0 that a law may have: squares of likelihood ratios, up to 1/p, have to fit floats."""
+
 _Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
@@ -180,6 +183,9 @@ def probability(value: object, name: str) -> float:
     number = real_number(value)
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
+    if 0 < number < LEAST:
+        hint = "Write 0 for what never happens: so rare a change shows in no vote."
+        raise InvalidParameterError(name, f"be 0 or at least {LEAST:g}", value, hint)
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
 
 
