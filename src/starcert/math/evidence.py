@@ -296,7 +296,7 @@ class FlipEvidence:
         return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
 
     def _pool_of_bet(self, level: Level, scheme: Scheme) -> PooledAxes | None:
-        """The pooled axes of a bet on the shared votes; None where none can be won, as when ratios are beyond floats."""
+        """The pooled axes of a bet on the shared votes; None where none can be won, say beyond the range of floats."""
         pool = self._pool(level, self._pooled(level, scheme))
         if pool is None or self.room(level, range(len(level))) <= 0:
             return None

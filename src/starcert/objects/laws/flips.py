@@ -131,24 +131,6 @@ class Flip(Law):
         return Flip(**{("p" if name == "flip" else name): chance for name, chance in value.items()})
 
     @override
-    def to_text(self) -> str:
-        text = "/".join(map(repr, self.numbers.values()))
-        if self.added == "uniform":
-            return text
-        return f"{text}@{self.added if isinstance(self.added, str) else ':'.join(map(repr, self.added))}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Flip | None:
-        flips, typed, rule = text.partition("@")
-        chances = [float(part) for part in flips.split("/")]
-        added: Any = rule if rule.isalpha() else [float(share) for share in rule.split(":")] if typed else "uniform"
-        if len(chances) > 2:
-            return None
-        named: Any = {"p": chances[0]} if len(chances) == 1 else {"delete": chances[0], "add": chances[1]}
-        return Flip(**named, added=added)
-
-    @override
     def describe(self) -> str:
         if self.symmetric:
             return f"flips with probability {self.delete:g}"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -138,16 +137,6 @@ class Law(ABC):
         if not isinstance(value, Mapping) or value.get("law") != cls.name:
             return None
         return cls(**{name: number for name, number in value.items() if name != "law"})
-
-    def to_text(self) -> str:
-        """The law as a command line takes it; `law_from_text` reads it back."""
-        return f"{self.name}({'/'.join(map(repr, self.numbers.values()))})"
-
-    @classmethod
-    def from_text(cls, text: str) -> Law | None:
-        """The law of this class that `to_text` wrote; None, or a ValueError, if it is not of this class."""
-        found = re.fullmatch(rf"{re.escape(cls.name)}\((.*)\)", text)
-        return None if found is None else cls(*map(float, filter(None, found[1].split("/"))))
 
     def describe(self) -> str:
         """The law as a phrase, for a report."""

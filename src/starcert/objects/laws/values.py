@@ -94,18 +94,6 @@ class Categorical(Law):
         return Categorical(value["categorical"], value.get("values")) if of_this else None
 
     @override
-    def to_text(self) -> str:
-        return f"{self.p!r}:{'*' if self.values is None else self.values}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Categorical | None:
-        chance, numbered, number = text.partition(":")
-        if not numbered or "/" in chance or "@" in text:
-            return None
-        return Categorical(float(chance), None if number == "*" else int(number))
-
-    @override
     def describe(self) -> str:
         others = "any other value" if self.values is None else f"any of {self.values - 1} other values"
         return f"changes with probability {self.p:g} to {others}"
@@ -215,20 +203,6 @@ class Edges(Law):
     def from_json(cls, value: Any) -> Edges | None:
         of_this = isinstance(value, Mapping) and frozenset(value) - {"types"} == {"delete", "add", "change"}
         return Edges(**value) if of_this else None
-
-    @override
-    def to_text(self) -> str:
-        text = f"{self.delete!r}/{self.add!r}/{self.retype!r}"
-        return text if self.types is None else f"{text}:{self.types}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Edges | None:
-        if text.count("/") != 2 or "@" in text:
-            return None
-        chances, numbered, number = text.partition(":")
-        delete, add, change = map(float, chances.split("/"))
-        return Edges(delete=delete, add=add, change=change, types=int(number) if numbered else None)
 
     @override
     def describe(self) -> str:
