@@ -1,7 +1,6 @@
 import copy
 import dataclasses
 import functools
-import gc
 import pickle
 from itertools import combinations
 
@@ -182,8 +181,8 @@ def test_a_rule_sees_the_graph_itself_once_and_only_if_it_must():
     rule, seen = counting(by_edges)
     partition_by_rule(rule, GRAPH)
     assert seen == [False, True]
-    partition_by_rule(rule, GRAPH)  # it is known by now
-    assert seen == [False, True, True]
+    partition_by_rule(rule, GRAPH)
+    assert seen == [False, True, False, True]
 
 
 def test_a_rule_that_fails_without_edges_and_not_with_them_is_anchored():
@@ -247,25 +246,6 @@ def test_so_does_its_partition_in_the_hands_of_another_rule():
     rule = memoised()
     for _ in range(3):
         assert partition_by_rule(lambda graph: rule(graph), GRAPH).anchored  # noqa: PLW0108  (a new function)
-
-
-def test_what_is_remembered_of_a_rule_dies_with_it():
-    from starcert.objects import rule as rules  # noqa: PLC0415
-
-    gc.collect()
-    before = len(rules._RULES._kept), len(rules._PARTITIONS._kept)
-    rule = memoised()
-    partition_by_rule(rule, GRAPH)
-    assert len(rules._RULES._kept) == before[0] + 1
-    del rule
-    gc.collect()
-    assert (len(rules._RULES._kept), len(rules._PARTITIONS._kept)) == before
-
-
-def test_another_object_in_the_same_place_is_not_taken_for_it():
-    for _ in range(50):
-        assert partition_by_rule(memoised(), GRAPH).anchored
-        assert not partition_by_rule(reading(lambda graph: graph.nodes), GRAPH).anchored
 
 
 def test_a_reason_of_its_own_is_kept():

@@ -256,3 +256,12 @@ def test_a_frontier_of_evidence_never_claims_more_than_counts_and_levels_togethe
     for levels in ([0, 1], [1], [0, 1, 2]):
         with pytest.raises(ArithmeticError, match="without its corner"):
             extended_frontier(counted, {(level,): proved for level in levels}, (3,), "")
+
+
+def test_no_size_is_certified_where_the_clean_answer_is_not():
+    """Own votes may prove the class at every attacked graph: without the clean answer that certifies nothing."""
+    smoothed = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["flips"])
+    how = {"alpha": ALPHA, "seed": 1, "threat": "additions:1", "evidence": sc.Evidence(own_samples=2_000)}
+    (few,), (many,) = (smoothed.certify(GRAPHS[:1], samples=n, **how) for n in (4, 400))
+    assert (few.abstained, few.certified_size or 0, few.any_flips, dict(few.verdicts.sizes)) == (True, 0, 0, {})
+    assert (many.abstained, many.certified_size) == (False, 1)
