@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -233,11 +233,6 @@ class Dataset:
             listed = range(max(counts) + 1) if max(counts) <= _MAX_SHOWN_CLASS else sorted(counts)
             about.append(f"by class: {', '.join(str(counts[label]) for label in listed)}")
         return f"Dataset({', '.join(filter(None, about))})"
-
-
-Split: TypeAlias = Dataset
-NodeDataset: TypeAlias = Dataset
-"""A part of a data set, and one graph with labelled nodes, are data sets too."""
 
 
 def _is_object(given: object) -> bool:
