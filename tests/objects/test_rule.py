@@ -1,7 +1,4 @@
-import copy
-import dataclasses
 import functools
-import pickle
 from itertools import combinations
 
 import pytest
@@ -57,55 +54,6 @@ def reading(look):
         return halves()
 
     return rule
-
-
-LOOKS = {
-    "edges": lambda graph: graph.edges,
-    "edges in its dictionary": lambda graph: vars(graph)["edges"],
-    "edges in its other dictionary": lambda graph: graph.__dict__.get("edges"),
-    "edges behind the scenes": lambda graph: object.__getattribute__(graph, "edges"),
-    "edges as a field": lambda graph: [getattr(graph, field.name) for field in dataclasses.fields(graph)],
-    "edges by another name": sc.Graph.n_edges.fget,
-    "edges that may not be there": lambda graph: getattr(graph, "edges", None),
-    "number of edges": lambda graph: graph.n_edges,
-    "key": lambda graph: graph.key,
-    "key as computed by the class": sc.Graph.key.func,
-    "hash": hash,
-    "equality": lambda graph: graph == GRAPH,
-    "equality with itself turned around": lambda graph: sc.Graph.__eq__(GRAPH, graph),
-    "anchored data": lambda graph: graph.anchored_data["degree"],
-    "networkx": sc.Graph.to_networkx,
-    "numpy": sc.Graph.to_numpy,
-    "pickle": pickle.dumps,
-    "reduce": lambda graph: graph.__reduce__(),
-    "copy": copy.copy,
-    "deep copy": copy.deepcopy,
-}
-
-
-@pytest.mark.parametrize("name", LOOKS)
-def test_there_is_no_way_to_the_edges_past_the_mark(name):
-    GRAPH.key  # noqa: B018  (it is cached now)
-    partition = partition_by_rule(
-        reading(LOOKS[name]), sc.Graph(5, GRAPH.edges, node_data=GRAPH.node_data, anchored_data=GRAPH.anchored_data)
-    )
-    assert partition.anchored
-    assert partition.parts == halves().parts
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda graph: graph.nodes,
-        lambda graph: graph.n_nodes,
-        lambda graph: list(graph.node_data.items()),
-        lambda graph: isinstance(graph, sc.Graph),
-        lambda graph: f"{graph} {graph!r}",
-        lambda graph: type(graph).__name__,
-    ],
-)
-def test_looking_at_nodes_and_their_data_is_free(look):
-    assert not partition_by_rule(reading(look), GRAPH).anchored
 
 
 @pytest.mark.parametrize("rule", [by_degree, by_edges, by_key, swallowing])

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from typing_extensions import override
 
-from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
+from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, find_places
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, ground_of
 from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
@@ -147,7 +147,7 @@ class Where(SiteThreat):
                 found[offset : offset + size] = self._chosen(sites, block.coordinates(np.arange(size)), size)
         return found[moves.site]
 
-    def _chosen(self, sites: Sites, coordinates: tuple[Indices, ...], size: int) -> Mask:
+    def _chosen(self, sites: Sites, coordinates: Coordinates, size: int) -> Mask:
         """What the predicate says of sites with these coordinates, checked."""
         called = f"predicate {self.name}"
         try:
