@@ -91,7 +91,6 @@ def test_a_data_set_without_a_split_says_how_to_make_one(split):
     data = replace(split, name="letters", label_names=("a", "b", "c"))
     assert (data.n_classes, len(data), data.partition) == (3, 10, None)
     assert data.graphs == split.graphs
-    assert data.all is data
     for part in ("train", "validation", "test"):
         with pytest.raises(StarcertError, match=r"letters comes without a split.*data\.split\(seed=0\)"):
             getattr(data, part)

@@ -39,7 +39,7 @@ def test_mutag_comes_with_grakel():
     data = tu("MUTAG")
     assert (data.name, len(data), data.n_classes, data.label_names) == ("MUTAG", 188, 2, (-1, 1))
     assert np.bincount(data.labels).tolist() == [63, 125]
-    assert data.all.majority_share == 125 / 188
+    assert data.majority_share == 125 / 188
     assert round(np.mean([graph.n_nodes for graph in data.graphs]), 2) == 17.93
     assert {int(label) for graph in data.graphs for label in graph.node_data["label"]} == set(range(7))
     for graph in data.graphs:

@@ -45,7 +45,7 @@ class SklearnClassifier(Classifier):
     @override
     def description(self) -> str:
         estimator = self.estimator
-        if not _is_graph_kernel(estimator):
+        if type(estimator) is not KernelSVM:
             return f"{type(estimator).__name__} {identity(estimator)}"
         kernel, parameters, *_ = fitted = _fitted(estimator)
         plain = {name: each for name, each in sorted(parameters.items()) if isinstance(each, int | float | str | None)}
@@ -54,7 +54,7 @@ class SklearnClassifier(Classifier):
 
     @override
     def content(self) -> object:
-        return _fitted(self.estimator) if _is_graph_kernel(self.estimator) else self.estimator
+        return _fitted(self.estimator) if type(self.estimator) is KernelSVM else self.estimator
 
     @override
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
@@ -265,10 +265,6 @@ def _decisions(estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.f
         if values.ndim <= 2 and len(values) == count:
             return _columns(values)
     return None
-
-
-def _is_graph_kernel(estimator: Estimator) -> bool:
-    return type(estimator) is KernelSVM and type(estimator.kernel_).__module__.startswith("starcert.")
 
 
 def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any], tuple[object, ...], object]:

@@ -115,11 +115,6 @@ class Dataset:
         )
 
     @property
-    def all(self) -> Dataset:
-        """Every graph."""
-        return self
-
-    @property
     def graph(self) -> Any:  # noqa: ANN401  (a graph, or another object)
         """The graph, of a data set that has one."""
         if len(self) != 1:

@@ -51,12 +51,12 @@ class Bonds(TrialStudy):
 
     @override
     def data(self, key: int) -> Tested:
-        _, _, tested, numbers = fold_splits(molecules().all, key, self.seed)
+        _, _, tested, numbers = fold_splits(molecules(), key, self.seed)
         return Tested(tested.graphs, tested.labels, NOISE, REGIONS, numbers)
 
     @override
     def model(self, key: int) -> Classifier:
-        taught, held, _, _ = fold_splits(molecules().all, key, self.seed)
+        taught, held, _, _ = fold_splits(molecules(), key, self.seed)
         with own_generator(1000 * self.seed + key, "cpu"):
             base = from_pyg(GINE(ELEMENTS, TYPES, n_classes=2, hidden=32), n_classes=2, features="x")
         fit_with_noise(sc.SmoothedClassifier(base, NOISE, REGIONS), taught.graphs, taught.labels,
@@ -66,7 +66,7 @@ class Bonds(TrialStudy):
 
     @override
     def outcome(self, report: Report, found: Mapping[str, Voted], results: Mapping[str, Any]) -> None:
-        voted, majority = found["gine"], molecules().all.majority_share
+        voted, majority = found["gine"], molecules().majority_share
         share, spread = voted.by_fold(voted.right)
         shares = {name: voted.share(radius) for name, radius in RADII.items()}
         report.table("radii", ({"radius": name, "certified": each} for name, each in shares.items()))
