@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -120,15 +120,6 @@ class Flip(Law):
         if self.added != "uniform":
             return self.numbers | {"added": self.added if isinstance(self.added, str) else list(self.added)}
         return self.delete if self.symmetric else self.numbers
-
-    @override
-    @classmethod
-    def from_json(cls, value: Any) -> Flip | None:
-        if not isinstance(value, Mapping):
-            return None if math.isnan(real_number(value)) else Flip(real_number(value))
-        if frozenset(value) - {"added"} not in ({"flip"}, {"delete", "add"}):
-            return None
-        return Flip(**{("p" if name == "flip" else name): chance for name, chance in value.items()})
 
     @override
     def describe(self) -> str:

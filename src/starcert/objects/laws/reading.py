@@ -7,6 +7,7 @@ gives: nothing is imported because a file from elsewhere names it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 from starcert.objects.laws.flips import Flip
@@ -15,7 +16,7 @@ from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 
 LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip)
-"""Starcert's own laws. Each knows what it has written; they are asked in turn."""
+"""Starcert's own laws."""
 
 
 def defined_law(name: str) -> type[Law]:
@@ -44,9 +45,19 @@ def law_from_json(value: object, find: Callable[[str], object] = defined_law) ->
     """
     if isinstance(value, Mapping) and "law" in value:
         return law_from_outside(value["law"], find, lambda law: law.from_json({**value, "law": law.name}), value)
-    for law in LAWS:
-        if (found := law.from_json(value)) is not None:
-            return found
+    bare = isinstance(value, Real) and not isinstance(value, bool)
+    try:
+        match dict(value) if isinstance(value, Mapping) else {"flip": value} if bare else {}:
+            case {"flip": p, **more}:
+                return Flip(p, **more)
+            case {"categorical": p, **more}:
+                return Categorical(p, **more)
+            case {"delete": delete, "add": add, "change": change, **more}:
+                return Edges(delete=delete, add=add, change=change, **more)
+            case {"delete": delete, "add": add, **more}:
+                return Flip(delete=delete, add=add, **more)
+    except TypeError:
+        pass  # a member that the law has not
     hint = "Write 0.02, { delete = 0.04, add = 0.2 }, { categorical = 0.05 } or { delete, add, change }."
     raise InvalidParameterError("law", "be a probability, or the named numbers of a law", value, hint)
 

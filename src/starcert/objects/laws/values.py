@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -86,12 +85,6 @@ class Categorical(Law):
     @override
     def to_json(self) -> dict[str, Any]:
         return self.numbers
-
-    @override
-    @classmethod
-    def from_json(cls, value: Any) -> Categorical | None:
-        of_this = isinstance(value, Mapping) and frozenset(value) - {"values"} == {"categorical"}
-        return Categorical(value["categorical"], value.get("values")) if of_this else None
 
     @override
     def describe(self) -> str:
@@ -197,12 +190,6 @@ class Edges(Law):
     @override
     def to_json(self) -> dict[str, Any]:
         return self.numbers
-
-    @override
-    @classmethod
-    def from_json(cls, value: Any) -> Edges | None:
-        of_this = isinstance(value, Mapping) and frozenset(value) - {"types"} == {"delete", "add", "change"}
-        return Edges(**value) if of_this else None
 
     @override
     def describe(self) -> str:
