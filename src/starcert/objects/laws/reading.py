@@ -46,8 +46,9 @@ def law_from_json(value: object, find: Callable[[str], object] = defined_law) ->
     if isinstance(value, Mapping) and "law" in value:
         return law_from_outside(value["law"], find, lambda law: law.from_json({**value, "law": law.name}), value)
     bare = isinstance(value, Real) and not isinstance(value, bool)
+    members: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"flip": value} if bare else {}
     try:
-        match dict(value) if isinstance(value, Mapping) else {"flip": value} if bare else {}:
+        match members:
             case {"flip": p, **more}:
                 return Flip(p, **more)
             case {"categorical": p, **more}:
