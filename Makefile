@@ -39,7 +39,7 @@ test-gpu: $(READY) ## the tests that need a CUDA device
 test-oldest:     ## a smoke test with the oldest versions that pyproject.toml admits, in .venv-oldest (no torch)
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
-	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt '.[kernels,dask,plots,pandas,molecules]' pytest pytest-xdist hypothesis loky
+	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt '.[kernels,dask,plots,pandas,molecules]' grakel pytest pytest-xdist hypothesis loky
 	.venv-oldest/bin/python -m pytest -n 2 -m "not slow" $(SMOKE)
 
 lint: $(READY)   ## style, types, and the direction of imports

@@ -42,7 +42,7 @@ def mutag(with_noise: bool, samples: int = 2000) -> tuple[float, float, float]:
     right = smoothed_right = 0
     answers = []
     for fold, (rest, test) in enumerate(data.folds(10, seed=0)):
-        taught, held, _ = data.all[rest].split((8 / 9, 1 / 9, 0.0), seed=fold)
+        taught, held, _ = data[rest].split((8 / 9, 1 / 9, 0.0), seed=fold)
         with torch.random.fork_rng():
             torch.manual_seed(fold)
             model = GCN(7, 2)
@@ -55,18 +55,18 @@ def mutag(with_noise: bool, samples: int = 2000) -> tuple[float, float, float]:
             smoothed=smoothed if with_noise else None,
             seed=fold,
         )
-        judged = data.all[test]
+        judged = data[test]
         right += round(accuracy(model, judged.graphs, judged.labels) * len(judged))
         found = smoothed.certify(judged.graphs, samples=samples, seed=fold, threat=sc.threats.Box((0, 0)))
         smoothed_right += int(sc.metrics.right(found, judged.labels).sum())
         answers += found.labels.tolist()
-    n = len(data.all)
+    n = len(data)
     return right / n, smoothed_right / n, max(np.bincount(answers)) / n
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    share = sc.datasets.tu("MUTAG").all.majority_share
+    share = sc.datasets.tu("MUTAG").majority_share
     for name, with_noise in (("trained without noise", False), ("trained with noise 0.04/0.2", True)):
         start = time.perf_counter()
         clean, smoothed, constant = mutag(with_noise)

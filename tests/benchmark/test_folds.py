@@ -16,7 +16,7 @@ def test_nothing_that_is_tested_was_taught(seed):
     data = sc.datasets.tu("MUTAG")
     tested = []
     for fold in (None, *range(10)):
-        taught, held, test, numbers = fold_splits(data.all, fold, seed)
+        taught, held, test, numbers = fold_splits(data, fold, seed)
         groups = [{id(graph) for graph in split.graphs} for split in (taught, held, test)]
         assert [len(group) for group in groups] == [len(taught), len(held), len(test)]
         assert sum(map(len, groups)) == len(set.union(*groups)) == 188

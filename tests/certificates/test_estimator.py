@@ -9,7 +9,6 @@ import starcert as sc
 from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("sklearn")
-pytest.importorskip("grakel")
 
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from starcert.datasets import Dataset, Split
+from starcert.datasets import Dataset
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, StarcertError
 
@@ -15,7 +15,7 @@ LABELS = [0, 2, 1, 0, 0, 1, 2, 0, 1, 0]
 
 @pytest.fixture
 def split():
-    return Split(GRAPHS, LABELS)
+    return Dataset(GRAPHS, LABELS)
 
 
 def test_a_number_selects_a_graph_with_its_class(split):
@@ -42,7 +42,7 @@ def test_a_number_selects_a_graph_with_its_class(split):
 )
 def test_everything_else_selects_a_split(split, which, chosen):
     part = split[which]
-    assert isinstance(part, Split)
+    assert isinstance(part, Dataset)
     assert part.graphs == tuple(GRAPHS[index] for index in chosen)
     assert part.labels.tolist() == [LABELS[index] for index in chosen]
     assert len(part) == len(chosen)
@@ -56,7 +56,7 @@ def test_the_majority_share_is_the_accuracy_of_a_constant_answer(split):
 
 def test_labels_do_not_change(split):
     labels = np.array(LABELS)
-    ours = Split(GRAPHS, labels)
+    ours = Dataset(GRAPHS, labels)
     labels[0] = 2
     assert ours.labels[0] == 0
     for one in (ours, split[:3], pickle.loads(pickle.dumps(split))):
@@ -84,14 +84,13 @@ def test_labels_do_not_change(split):
 )
 def test_what_is_no_split_is_refused(graphs, labels, problem):
     with pytest.raises(InvalidParameterError, match=problem):
-        Split(graphs, labels)
+        Dataset(graphs, labels)
 
 
 def test_a_data_set_without_a_split_says_how_to_make_one(split):
     data = replace(split, name="letters", label_names=("a", "b", "c"))
     assert (data.n_classes, len(data), data.partition) == (3, 10, None)
     assert data.graphs == split.graphs
-    assert data.all is data
     for part in ("train", "validation", "test"):
         with pytest.raises(StarcertError, match=r"letters comes without a split.*data\.split\(seed=0\)"):
             getattr(data, part)
@@ -129,7 +128,7 @@ def test_folds_and_splits_of_a_data_set_are_those_of_all_its_graphs(split):
 
 
 def test_classes_far_apart_take_no_memory():
-    split = Split([Graph(1, []), Graph(2, []), Graph(3, [])], [0, 10**11, 10**11])
+    split = Dataset([Graph(1, []), Graph(2, []), Graph(3, [])], [0, 10**11, 10**11])
     assert split.majority_share == 2 / 3
     assert repr(split) == "Dataset(3 graphs, by class: 1, 2)"
 

@@ -28,7 +28,7 @@ def test_the_splits_are_those_of_the_paper(data):
 def test_every_graph_is_a_motif_a_bridge_and_a_connected_random_part(data):
     assert data.partition.regions == ("motif", "random")
     assert not data.partition.anchored
-    for graph, label in data.all[::3]:
+    for graph, label in data[::3]:
         assert graph.n_nodes == 20
         theirs = graph.to_networkx()
         core, loose = theirs.subgraph(range(10)), theirs.subgraph(range(10, 20))
@@ -49,7 +49,7 @@ def test_every_graph_is_a_motif_a_bridge_and_a_connected_random_part(data):
 def test_the_random_part_does_not_depend_on_the_class_and_has_the_law_it_should(data):
     counts = [[], []]
     ends = np.zeros(20)
-    for graph, label in data.all:
+    for graph, label in data:
         counts[label].append(int((graph.edges >= 10).all(axis=1).sum()))
         ends[graph.edges[(graph.edges < 10).sum(axis=1) == 1][0]] += 1
     # G(10, 1/2): 22.5 edges, deviation 3.35; being connected (97.9 %) raises the mean by less than 0.2
@@ -75,7 +75,7 @@ def test_small_random_parts_are_uniform_over_connected_graphs():
 
 def test_the_seed_decides(data):
     again, other = motif(seed=0, train=60, validation=40, test=20), motif(seed=1, train=60, validation=40, test=20)
-    assert again.all.graphs == motif(train=60, validation=40, test=20).all.graphs
+    assert again.graphs == motif(train=60, validation=40, test=20).graphs
     assert len({*again.graphs} & {*other.graphs}) == 0
     assert again.labels.tolist() != other.labels.tolist()
     assert len({*data.graphs}) == 2100  # no stream is used twice

@@ -31,14 +31,14 @@ def test_what_was_written_is_read(tmp_path, world):
     assert [each.name for each in tmp_path.iterdir()] == ["certificates.json"]
 
 
-probabilities = st.floats(0, 1, allow_subnormal=True)
+probabilities = st.one_of(st.just(0.0), st.floats(1e-100, 1))
 laws = st.one_of(
     probabilities.map(sc.Flip), st.builds(lambda d, a: sc.Flip(delete=d, add=a), probabilities, probabilities)
 )
 
 
 @settings(max_examples=60)
-@given(laws, st.floats(1e-300, 0.4999999), st.text(max_size=20))
+@given(laws, st.floats(1e-100, 0.4999999), st.text(max_size=20))
 def test_floats_and_texts_survive_to_the_last_bit(tmp_path_factory, law, alpha, name):
     bounds = sc.clopper_pearson(sc.Votes([[97, 3]], selection=[[9, 1]]), alpha=alpha)
     archive = archives.Archive.from_result(

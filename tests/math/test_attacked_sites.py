@@ -1,12 +1,24 @@
 """Attacks on sites: listed in order, no site twice; and described by their sites and values, there and back."""
 
+from fractions import Fraction
 from itertools import product
+from math import inf, prod
 
 import numpy as np
 import pytest
 
 from starcert import Categorical
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, describe_attack, n_attacks, number_attack
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    SiteLaw,
+    attacks_of,
+    describe_attack,
+    n_attacks,
+    number_attack,
+    ratio_of,
+    shares_of,
+)
 from starcert.objects.laws import axis_moves
 
 
@@ -42,3 +54,15 @@ def test_attacks_are_described_by_sites_and_values_and_numbered_again(n_attacked
         found.add((sites, values))
     assert len(found) == n_attacks([ListedAxis(3, n_attacked, moves=2)])
     assert describe_attack(axes[:1], (5,)) == ((5,), ())
+
+
+@pytest.mark.parametrize(("attacked", "clean", "after"), [(3, 0.01, 0.99), (200, 0.01, 0.99), (170, 1e-100, 0.2)])
+def test_likelihood_ratios_of_many_sites_are_not_below_the_true_ones(attacked, clean, after):
+    """Powers that floats do not hold: 99 to the 200th, and a hundredth to the 200th, which must not become 0."""
+    law = SiteLaw(Fraction(clean), Fraction(after))
+    factors = Fraction(law.shown[0]), Fraction(law.stayed)
+    for (flips,) in shares_of(law, attacked):
+        exact = prod(one**number for one, number in zip(factors, (flips, attacked - flips), strict=True))
+        found = ratio_of(law, attacked, (flips,))
+        assert found >= exact * (1 - Fraction(1, 2**40)) if found < inf else exact > Fraction(2) ** 1023
+        assert exact > Fraction(2) ** 1023 or found <= exact * (1 + Fraction(1, 2**40)) + Fraction(1e-320)

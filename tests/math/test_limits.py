@@ -1,4 +1,4 @@
-"""Limits from counts: the two sums behind them against sums of fractions; and the margin that alpha is spent on."""
+"""Limits from counts: the sums behind them against sums of fractions; and the margin that alpha is spent on."""
 
 from fractions import Fraction
 
@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from starcert.math.limits import ERROR, _relative_tail, chooses_multi_class, rough_limits, tail_in_pairs, upper_limit
+from starcert.files.checker.tails import ERROR, tail_in_pairs
+from starcert.math.limits import _relative_tail, chooses_multi_class, rough_limits, upper_limit
 
 
 def fraction(ball):

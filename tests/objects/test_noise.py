@@ -6,6 +6,8 @@ import oracles
 import pytest
 
 import starcert as sc
+from starcert.files import Archive, verify, write
+from starcert.objects.laws import law_from_text
 from starcert.system.errors import InvalidParameterError
 
 
@@ -116,3 +118,50 @@ def test_noise_is_a_value():
     assert sc.Flip(0.1) != sc.Flip(delete=0.1, add=0.1)  # one axis, or two
     with pytest.raises(AttributeError, match="cannot assign"):
         noise["a"].add = 0.2
+
+
+class Faint(sc.Law):
+    """A law from outside that shows a flip with a probability of its own, an exact fraction."""
+
+    alphabet, suffixes, moves = 2, ("",), (((1, 0), (0, 1)),)
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def transitions(self, value):
+        return (self.chance, 1 - self.chance)[:: 1 if value else -1]
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-310, 1e-160, 9.9e-101])
+def test_probabilities_too_small_to_compute_with_are_refused(tiny):
+    """Floats do not hold the squares of their likelihood ratios."""
+    makes = [
+        lambda: sc.Noise(all=tiny),
+        lambda: sc.Flip(delete=0.3, add=tiny),
+        lambda: sc.Categorical(tiny, 3),
+        lambda: sc.Edges(delete=tiny, add=0.1, change=0.1),
+        lambda: sc.Flip(0.1, added=(1.0, tiny)),
+        lambda: sc.Noise.from_dict({"all": tiny}),
+        lambda: law_from_text(f"{tiny}/0.2", "--noise"),
+        lambda: sc.Noise(all=Faint(Fraction(tiny))).product,
+        lambda: sc.Noise(all=Faint(1 - Fraction(tiny))).product,
+    ]
+    for make in makes:
+        with pytest.raises(InvalidParameterError, match="0 or at least 1e-100") as refused:
+            make()
+        assert "\n" not in str(refused.value)
+    assert sc.Noise(a=1e-100, b=0.0, c=Faint(Fraction(1, 10**99))).product
+
+
+def test_a_file_with_noise_too_small_to_compute_with_is_refused(tmp_path):
+    base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2)
+    how = {"samples": 50, "seed": 1, "evidence": True}
+    found = sc.SmoothedClassifier(base, sc.Noise(all=0.125)).certify([sc.Graph(3, [])], **how)
+    write(tmp_path / "kept.json", Archive.from_result(found))
+    text = (tmp_path / "kept.json").read_text()
+    for tiny in ("5e-324", "1e-160"):
+        changed = text.replace("0.125", tiny)
+        assert changed != text
+        (tmp_path / "kept.json").write_text(changed)
+        with pytest.raises(sc.ArchiveError, match="0 or at least 1e-100"):
+            verify(tmp_path / "kept.json")

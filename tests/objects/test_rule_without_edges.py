@@ -43,6 +43,13 @@ LOOKING = {
     "caught": caught,
     "something new": lambda graph: graph.weights,
     "its own failure": lambda graph: 1 / 0,
+    "other dictionary": lambda graph: graph.__dict__.get("edges"),
+    "a field": lambda graph: [getattr(graph, field.name) for field in dataclasses.fields(graph)],
+    "another name": sc.Graph.n_edges.fget,
+    "key as computed by the class": sc.Graph.key.func,
+    "equality turned around": lambda graph: sc.Graph.__eq__(GRAPH, graph),
+    "anchored data": lambda graph: graph.anchored_data,
+    "reduce": lambda graph: graph.__reduce__(),
 }
 
 
@@ -55,6 +62,7 @@ def test_whoever_looks_beyond_the_nodes_is_found_out(how):
 def test_nodes_and_their_data_may_be_looked_at():
     def seen(graph):
         assert isinstance(graph, sc.Graph)
+        assert (type(graph).__name__, *graph.node_data) == ("_Edgeless", "x", "element")
         return graph.n_nodes, graph.nodes, graph.node_data["element"], float(graph.node_data["x"].sum())
 
     assert without_edges(seen, FRAME) == (4, ("a", "b", "c", "d"), ("C", "N", "O", "C"), 4.0)

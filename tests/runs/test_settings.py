@@ -40,7 +40,7 @@ def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_
 
 
 def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
-    noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-300, "add": 1 / 3}, "ü": 0.5}
+    noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-100, "add": 1 / 3}, "ü": 0.5}
     values = read_run_file(run).values | {
         "threat": "box:3,1,4,1 & flips:5",
         "alpha": 1e-9,

@@ -64,3 +64,15 @@ def quietly(function, *given):
 
 def quiet_fit(model, graphs, classes):
     return quietly(model.fit, graphs, classes)
+
+
+def grakel_input(graphs, node_labels):
+    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, …."""
+    converted = []
+    for graph in graphs:
+        adjacency = graph.to_numpy().astype(int)
+        labels = adjacency.sum(axis=1) if node_labels == "degree" else graph.node_data[node_labels]
+        edges = {(u, v): 1 for one, other in graph.edges.tolist() for u, v in ((one, other), (other, one))}
+        # GraKeL takes a graph without edge labels for unlabelled and refuses it; a label of no edge has no effect.
+        converted.append([adjacency, dict(enumerate(np.asarray(labels).tolist())), edges or {(0, 0): 1}])
+    return converted

@@ -14,7 +14,7 @@ from starcert.voting import PURPOSES
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 SETTINGS = VoteSettings(
-    noise={"motif": 0.1 + 0.2, "bonds": {"delete": 0.04, "add": 5e-324}},
+    noise={"motif": 0.1 + 0.2, "bonds": {"delete": 0.04, "add": 1e-100}},
     classifier="a graph network, “seed 3”",
     n_classes=3,
     seed=2**100 + 1,

@@ -13,9 +13,11 @@ import pytest
 
 import starcert as sc
 from starcert.certificates import metrics
+from starcert.certificates.certificate import Verdict
+from starcert.certificates.evidence import extended_frontier
 from starcert.files import Archive, read, verify, write
 from starcert.files.exact_archive import ExactArchive, read_exact, write_exact
-from starcert.math.frontier import levels_of
+from starcert.math.frontier import Frontier, levels_of
 from starcert.models.link_votes import LinkVotes
 
 ALPHA = 0.05
@@ -242,3 +244,24 @@ def test_totals_of_link_votes():
                 assert found.tolist() == (every[reached] == every[x]).all(axis=0).tolist()
                 kept += found.sum() * (a + d > 0)
     assert kept > 100
+
+
+def test_a_frontier_of_evidence_never_claims_more_than_counts_and_levels_together():
+    """What the counts leave open stays beyond, and an empty list of what is open needs the corner of the capacity."""
+    counted, proved = Frontier(((0,),), ((1,),), verified=True), Verdict("certified", "by evidence")
+    found = extended_frontier(counted, {(0,): proved}, (3,), "")
+    assert (found.radii, found.beyond) == (((0,),), ((1,),))
+    found = extended_frontier(counted, {(level,): proved for level in range(4)}, (3,), "")
+    assert (found.radii, found.beyond) == (((3,),), ())
+    for levels in ([0, 1], [1], [0, 1, 2]):
+        with pytest.raises(ArithmeticError, match="without its corner"):
+            extended_frontier(counted, {(level,): proved for level in levels}, (3,), "")
+
+
+def test_no_size_is_certified_where_the_clean_answer_is_not():
+    """Own votes may prove the class at every attacked graph: without the clean answer that certifies nothing."""
+    smoothed = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["flips"])
+    how = {"alpha": ALPHA, "seed": 1, "threat": "additions:1", "evidence": sc.Evidence(own_samples=2_000)}
+    (few,), (many,) = (smoothed.certify(GRAPHS[:1], samples=n, **how) for n in (4, 400))
+    assert (few.abstained, few.certified_size or 0, few.any_flips, dict(few.verdicts.sizes)) == (True, 0, 0, {})
+    assert (many.abstained, many.certified_size) == (False, 1)

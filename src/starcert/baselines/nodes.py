@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.baselines.columns import Matrix, SeenColumns
+from starcert.objects.neighbours import nearest_rows
 from starcert.objects.untouched import Untouched
 
 Labels = npt.NDArray[np.int64]
 NEIGHBOURS, RESTART, STEPS, PENALTY = 10, 0.1, 10, 100.0
 MAX_NODES = 10_000  # of larger graphs, nearest neighbours are not looked for: all pairs are compared
-ROWS = 1024  # nodes that are compared with all others at once
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,7 @@ class NodeView:
     def alike(self) -> Any:  # noqa: ANN401  (a sparse matrix)
         """The normalised graph of nearest neighbours by the data."""
         n = self.rows.shape[0]
-        pairs = [np.empty((0, 2), dtype=np.int64)]
-        k = min(NEIGHBOURS, n - 1)
-        for start in range(0, n if k else 0, ROWS):
-            cosines = (self.rows[start : start + ROWS] @ self.rows.T).toarray()
-            here = np.arange(start, start + len(cosines))
-            cosines[np.arange(len(here)), here] = -np.inf
-            nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-            pairs.append(np.stack([np.repeat(here, k), nearest.ravel()], axis=1))
-        return normalised(np.concatenate(pairs), n)
+        return normalised(nearest_rows(self.rows, min(NEIGHBOURS, n - 1)), n)
 
     @cached_property
     def linked(self) -> Any:  # noqa: ANN401  (a sparse matrix)

@@ -13,7 +13,6 @@ import starcert as sc
 from starcert.benchmark.data import data_of, fitting
 from starcert.benchmark.work import DRAWN, Work, limit_of
 from starcert.datasets import Dataset
-from starcert.datasets.dataset import Split
 from starcert.system.errors import StarcertError
 
 Numbers = npt.NDArray[np.int64]
@@ -66,7 +65,7 @@ class Fold(NamedTuple):
         return [graph.n_edges for graph in graphs]
 
 
-def fold_splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split, Split, list[int]]:
+def fold_splits(every: Dataset, fold: int | None, seed: int) -> tuple[Dataset, Dataset, Dataset, list[int]]:
     """What to learn from, what decides which epoch is kept, what is tested; and the numbers of what is tested.
 
     A fold is a tenth of all objects; None: one split, 80% / 10% / 10%.
@@ -100,7 +99,7 @@ def together(one: Dataset, other: Dataset) -> Dataset:
     return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
 
 
-def apart_from(tested: Split, held: Split, name: str) -> Split:
+def apart_from(tested: Dataset, held: Dataset, name: str) -> Dataset:
     """Validation graphs that equal no test graph.
 
     Equal graphs have equal noisy copies, and votes that chose a setting must not certify it, too.

@@ -45,7 +45,7 @@ class SklearnClassifier(Classifier):
     @override
     def description(self) -> str:
         estimator = self.estimator
-        if not _is_graph_kernel(estimator):
+        if type(estimator) is not KernelSVM:
             return f"{type(estimator).__name__} {identity(estimator)}"
         kernel, parameters, *_ = fitted = _fitted(estimator)
         plain = {name: each for name, each in sorted(parameters.items()) if isinstance(each, int | float | str | None)}
@@ -56,7 +56,7 @@ class SklearnClassifier(Classifier):
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         estimator, rows = self._estimator_and_rows(graphs)
         answers = self._predict(estimator, rows, len(graphs))
-        if len(graphs) > 1 and not _looks_at_its_batch(estimator):
+        if len(graphs) > 1:
             self._check_one(estimator, rows, answers)
         return answers
 
@@ -79,8 +79,6 @@ class SklearnClassifier(Classifier):
     def _predict(self, estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.int64]:
         if not count:
             return np.empty(0, dtype=np.int64)
-        if _looks_at_its_batch(estimator):
-            return self._numbers(np.concatenate([estimator.predict([row]) for row in rows]))
         return self._numbers(estimator.predict(rows))
 
     def _check_one(self, estimator: Estimator, rows: Rows, answers: npt.NDArray[np.int64]) -> None:
@@ -247,13 +245,6 @@ def from_sklearn(
     return kind(estimator, usual if batch_size is None else whole_number("batch_size", batch_size, 1))
 
 
-def _looks_at_its_batch(estimator: Estimator) -> bool:
-    """Whether it is one of two kernels of GraKeL that, normalised, let unseen features of a batch enter every norm."""
-    kernel = getattr(estimator, "kernel_", None)
-    named = type(kernel).__name__ in ("GraphletSampling", "NeighborhoodSubgraphPairwiseDistance")
-    return named and bool(getattr(kernel, "normalize", False))
-
-
 def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """A column for each class; decisions between two classes are the second one's, against zero for the first."""
     if decisions.ndim == 2 and decisions.shape[1] > 1:
@@ -262,8 +253,6 @@ def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _decisions(estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.float64] | None:
-    if _looks_at_its_batch(estimator):
-        return None
     for name in ("decision_function", "predict_proba"):
         try:
             values = np.asarray(getattr(estimator, name)(rows), dtype=np.float64)
@@ -274,12 +263,8 @@ def _decisions(estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.f
     return None
 
 
-def _is_graph_kernel(estimator: Estimator) -> bool:
-    return type(estimator) is KernelSVM and type(estimator.kernel_).__module__.startswith(("grakel.", "starcert."))
-
-
 def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any], tuple[object, ...], object]:
-    """All that decides the answers of a graph kernel; what GraKeL keeps of its training graphs follows from them."""
+    """All that decides the answers of a graph kernel."""
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
     if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):

@@ -3,12 +3,12 @@
 The paper's motif data, directed graphs that only direction distinguishes, TU data sets, large graphs of labelled nodes.
 """
 
-from starcert.datasets.dataset import Dataset, NodeDataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.datasets.npz_files import npz
 from starcert.datasets.synthetic import arcs, motif
 from starcert.datasets.tu_files import tu
 
-__all__ = ["Dataset", "NodeDataset", "Split", "arcs", "motif", "npz", "tu"]
+__all__ = ["Dataset", "arcs", "motif", "npz", "tu"]
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -113,11 +113,6 @@ class Dataset:
             names=tuple(self.names[index] for index in chosen) if self.names else (),
             parts=None if self.parts is None else tuple(self.parts[index] for index in chosen),
         )
-
-    @property
-    def all(self) -> Dataset:
-        """Every graph."""
-        return self
 
     @property
     def graph(self) -> Any:  # noqa: ANN401  (a graph, or another object)
@@ -233,11 +228,6 @@ class Dataset:
             listed = range(max(counts) + 1) if max(counts) <= _MAX_SHOWN_CLASS else sorted(counts)
             about.append(f"by class: {', '.join(str(counts[label]) for label in listed)}")
         return f"Dataset({', '.join(filter(None, about))})"
-
-
-Split: TypeAlias = Dataset
-NodeDataset: TypeAlias = Dataset
-"""A part of a data set, and one graph with labelled nodes, are data sets too."""
 
 
 def _is_object(given: object) -> bool:

@@ -155,7 +155,7 @@ def _places(name: str) -> dict[str, Path | None]:
         # Without importing it: GraKeL takes seconds, and only its folder is wanted.
         grakel = find_spec("grakel")
         inside = Path(grakel.origin).parent / "tests/data/MUTAG" if grakel is not None and grakel.origin else None
-        places["the copy in GraKeL (pip install 'starcert[kernels]')"] = inside
+        places["the copy in GraKeL (pip install grakel)"] = inside
     return {**places, f"the cache ({_cache()})": _cache()}
 
 

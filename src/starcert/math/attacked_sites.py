@@ -30,6 +30,9 @@ Whole = npt.NDArray[np.int64]
 Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
 
 
+MAX_BITS = 900  # of the logarithms of factors: their product stays within the range of a float, with all its digits
+
+
 class SiteLaw(NamedTuple):
     """The law of one site of an axis: with which probability it shows another value than the clean one, exactly.
 
@@ -78,7 +81,10 @@ class SiteLaw(NamedTuple):
 
 
 def _at_least(x: Fraction) -> float:
-    nearest = float(x)
+    try:
+        nearest = float(x)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
@@ -92,10 +98,16 @@ def shares_of(law: SiteLaw, attacked: int) -> tuple[Shares, ...]:
 
 
 def ratio_of(law: SiteLaw, attacked: int, shares: Shares, *, times: float = 1.0) -> float:
-    """The likelihood ratio of `attacked` sites that show these shares, times another number. Factors are rounded up."""
-    for shown, number in zip(law.shown, shares, strict=True):
-        times *= shown**number
-    return times * law.stayed ** (attacked - sum(shares))
+    """The likelihood ratio of `attacked` sites that show these shares, times another number; infinite beyond floats.
+
+    Factors are rounded up. Where a float might not hold a part of the product, it is taken in fractions.
+    """
+    powers = [*zip(law.shown, shares, strict=True), (law.stayed, attacked - sum(shares))]
+    if sum(number * abs(math.log2(factor)) for factor, number in powers if factor) > MAX_BITS:
+        return _at_least(prod((Fraction(factor) ** number for factor, number in powers), start=Fraction(times)))
+    for factor, number in powers:
+        times *= factor**number
+    return times
 
 
 def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:

@@ -19,6 +19,7 @@ that depends on votes. The λ of a stage of the bet is chosen on the stages befo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -207,11 +208,11 @@ class FlipEvidence:
         votes = len(self._stages)
         parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals), self.contest.third)
         pooled = self._pooled(level, scheme)
-        pool = self._pool(level, pooled)
+        pool = self._pool_of_bet(level, scheme)
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
-        if pool is None or self.room(level, range(len(level))) <= 0:  # no bet can be won: the capital stays 1
+        if pool is None:  # no bet can be won: the capital stays 1
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
         if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
@@ -264,8 +265,8 @@ class FlipEvidence:
 
     def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
         """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
-        pool = self._pool(level, self._pooled(level, scheme))
-        if pool is None or self.room(level, range(len(level))) <= 0:
+        pool = self._pool_of_bet(level, scheme)
+        if pool is None:
             return None
         limits, value, theta = self._stage(level, scheme, pool, stage)
         return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
@@ -293,6 +294,14 @@ class FlipEvidence:
     def _pool(self, level: Level, pooled: tuple[int, ...]) -> PooledAxes | None:
         axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
         return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
+
+    def _pool_of_bet(self, level: Level, scheme: Scheme) -> PooledAxes | None:
+        """The pooled axes of a bet on the shared votes; None where none can be won, say beyond the range of floats."""
+        pool = self._pool(level, self._pooled(level, scheme))
+        if pool is None or self.room(level, range(len(level))) <= 0:
+            return None
+        largest = float(self.ratios(level, scheme.listed).max()) * float(pool.ratios[-1]) * SUMMED
+        return pool if largest < math.inf else None
 
     def room(self, level: Level, axes: Iterable[int]) -> float:
         """At most the limit less what objects that are attacked on these axes show and the clean one never does."""
@@ -334,7 +343,8 @@ class FlipEvidence:
             own = np.zeros((count + 1,) * len(law.outcomes))
             for shares in shares_of(law, count):
                 own[shares] = ratio_of(law, count, shares)
-            ratios = np.multiply.outer(ratios, own * SUMMED)
+            with np.errstate(over="ignore", invalid="ignore"):  # ∞ · 0: there is no such number of outcomes
+                ratios = np.nan_to_num(np.multiply.outer(ratios, own * SUMMED), nan=0.0, posinf=np.inf)
         return ratios
 
     def _listed_ratios(self, level: Level, scheme: Scheme) -> list[tuple[float, float]]:

@@ -122,8 +122,9 @@ def binomial(n: int, p: Fraction) -> list[arb]:
 
 @lru_cache(maxsize=2**10)
 def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
-    """The pooled axes, each given by law, number of sites and number of attacked ones; None: the table is too large.
+    """The pooled axes, each given by law, number of sites and number of attacked ones.
 
+    None: the table is too large, or its ratios are beyond floats.
     Axes with one number in `pools` have the same sites. Bins are in the order of their product, the last pool's first.
     """
     members: dict[int, list[tuple[SiteLaw, int, int]]] = {}
@@ -140,8 +141,11 @@ def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] |
     for some, table in zip(members.values(), tables, strict=True):
         for law, _, attacked in some:
             own = np.array([ratio_of(law, attacked, shares) for shares in shares_of(law, attacked)]) * SUMMED
-            ratios = np.multiply.outer(ratios, own).ravel()
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratios = np.multiply.outer(ratios, own).ravel()
         masses = np.multiply.outer(masses, table).transpose(0, 2, 1, 3).reshape(len(ratios), -1)
+    if not np.isfinite(ratios).all():
+        return None
     order = np.argsort(ratios, kind="stable")
     return PooledAxes(ratios[order], masses[order])
 

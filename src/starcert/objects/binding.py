@@ -21,7 +21,7 @@ from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind, kind_of
 from starcert.objects.laws import Law, why_not_alike
 from starcert.objects.noise import Noise
-from starcert.objects.rule import READS_EDGES, was_seen_to_read_edges
+from starcert.objects.rule import READS_EDGES
 from starcert.objects.vectors import ROWS
 from starcert.system.errors import InvalidParameterError, did_you_mean
 from starcert.system.output import quantity
@@ -185,11 +185,11 @@ def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | No
 
 
 def anchor_all(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
-    """The sites from a rule, all of them anchored if the rule was seen to read the edges of any graph.
+    """The sites from a rule, all of them anchored if the rule has read the edges of any of these graphs.
 
-    A rule that remembers its answers may have read off one graph what it says of another.
+    A rule that keeps what it has learned may have read off one graph what it says of another.
     """
-    if regions is None or not callable(regions) or not was_seen_to_read_edges(regions):
+    if not callable(regions) or not any(READS_EDGES in each.reason for each in sites):
         return tuple(sites)
     return tuple(each if each.anchored else each.mark_anchored(READS_EDGES) for each in sites)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from starcert.system.errors import InvalidParameterError, whole_number
 
 _CHUNK = 4_000_000  # similarities that are held at once
 _DECIMALS = 9  # similarities that differ by less are ties: sums are rounded differently on other machines
+_LEAST = 0.5 * 10.0**-_DECIMALS  # what is not rounded to 0
 
 
 def nearest_neighbours(features: npt.ArrayLike, k: int = 10) -> Indices:
@@ -35,13 +38,20 @@ def nearest_neighbours(features: npt.ArrayLike, k: int = 10) -> Indices:
         raise InvalidParameterError("features", "be rows of numbers of 0 or more, one for each node", got)
     lengths = np.linalg.norm(x.astype(np.float64), axis=1, keepdims=True)
     rows = sparse.csr_array(x / np.where(lengths > 0, lengths, 1))
-    step = max(1, _CHUNK // max(1, rows.shape[0]))
+    return np.unique(np.sort(nearest_rows(rows, k, least=_LEAST), axis=1), axis=0)
+
+
+def nearest_rows(rows: Any, k: int, *, least: float = -np.inf) -> Indices:  # noqa: ANN401  (a sparse matrix)
+    """For each row the k others with the largest inner product, of at least `least`: pairs of it and another one.
+
+    Of equals those with the smaller number are nearer.
+    """
     found = [np.empty((0, 2), dtype=np.int64)]
-    for start in range(0, rows.shape[0], step):
+    for start in range(0, rows.shape[0], step := max(1, _CHUNK // max(1, rows.shape[0]))):
         nearness = np.round((rows[start : start + step] @ rows.T).toarray(), _DECIMALS)
         for node, near in enumerate(nearness, start):
-            others = np.flatnonzero(near > 0)
-            others = others[others != node]
+            near[node] = -np.inf
+            others = np.flatnonzero(near >= max(least, np.partition(near, -k)[-k] if k <= len(near) else -np.inf))
             chosen = others[np.argsort(-near[others], kind="stable")[:k]]
-            found.append(np.stack([np.minimum(node, chosen), np.maximum(node, chosen)], axis=1))
-    return np.unique(np.concatenate(found), axis=0)
+            found.append(np.stack([np.full_like(chosen, node), chosen], axis=1))
+    return np.concatenate(found)

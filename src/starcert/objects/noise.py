@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.objects.content import digest
-from starcert.objects.laws import LAWS, Flip, Law, channels_of, law_from_json, real_number
+from starcert.objects.laws import LAWS, LEAST, Flip, Law, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 
@@ -114,6 +114,9 @@ class Noise:
             if type(law) not in LAWS and law.channels != channels_of(law):  # what is drawn must be what is certified
                 must, hint = "have laws whose channels are those of their transitions", "Leave out its channels."
                 raise InvalidParameterError("noise", must, law, hint)
+            masses = (mass for value in range(law.alphabet) for mass in law.transitions(value))
+            if type(law) not in LAWS and any(0 < mass < LEAST for mass in masses):
+                raise InvalidParameterError("noise", f"have probabilities that are 0 or at least {LEAST:g}", law)
         return Product(channel for law in self._laws.values() for channel in law.channels)
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:

@@ -7,7 +7,6 @@ graph that has nodes and their data and nothing else. Only a rule that fails the
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
@@ -66,28 +65,6 @@ def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value
     return value
 
 
-class _Memory:
-    """Objects by identity, as long as they live. One that cannot be referred to weakly is kept alive."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, Callable[[], object]] = {}
-
-    def add(self, thing: object) -> None:
-        number = id(thing)
-        try:
-            self._kept[number] = weakref.ref(thing, lambda _: self._kept.pop(number, None))
-        except TypeError:
-            self._kept[number] = lambda: thing
-
-    def __contains__(self, thing: object) -> bool:
-        return id(thing) in self._kept and self._kept[id(thing)]() is thing
-
-
-# A rule that remembers its answers reads edges only once: that it did must be remembered too. Partitions are
-# remembered for a rule that is a new function every time around the same cache.
-_RULES, _PARTITIONS = _Memory(), _Memory()
-
-
 def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
     """What the author of a rule states by its attribute `anchored`; None if nothing.
 
@@ -98,34 +75,28 @@ def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
     return True if getattr(rule, "anchored", False) else None
 
 
-def was_seen_to_read_edges(rule: Callable[[Graph], object]) -> bool:
-    """Whether a rule has read the edges of any graph, as far as `partition_by_rule` saw it."""
-    return stated_by_author(rule) is not False and _owner(rule) in _RULES
-
-
 def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
     The answer to a graph without edges is not anchored (unless it is just the edges, which a rule may have known
-    beforehand). If the rule asks for edges, or fails, it is called with the graph itself, and the partition is
-    anchored; so are all later ones of the rule. Edges are not held back from a rule whose author states
-    `rule.anchored = False`.
+    beforehand). If the rule asks for edges, or fails, it is called with the graph itself, and the partition is marked
+    in place: a rule that keeps its answers gives it marked again. Edges are not held back from a rule whose author
+    states `rule.anchored = False`.
     """
     stated = stated_by_author(rule)
     if stated is False:
         partition = _checked(rule(graph), graph)
         return partition if partition.anchored else replace(partition, anchored=False)
-    if stated is None and not was_seen_to_read_edges(rule):
+    if stated is None:
         try:
-            partition = _checked(without_edges(rule, graph.frame), graph)
+            return _mark_unanchored(_checked(without_edges(rule, graph.frame), graph), graph)
         except EdgesAskedError:
             pass
-        else:
-            return _mark_anchored(partition) if partition in _PARTITIONS else _mark_unanchored(partition, graph)
     partition = _checked(rule(graph), graph)
-    _RULES.add(_owner(rule))
-    _PARTITIONS.add(partition)
-    return _mark_anchored(partition)
+    if not partition.anchored:
+        object.__setattr__(partition, "anchored", True)
+        object.__setattr__(partition, "reason", READS_EDGES)
+    return partition
 
 
 def _checked(partition: object, graph: Graph) -> Partition:
@@ -133,10 +104,6 @@ def _checked(partition: object, graph: Graph) -> Partition:
         got = f"{type(partition).__name__} for {graph!r}"
         raise InvalidParameterError("regions", "return a Partition for each graph", got)
     return partition
-
-
-def _mark_anchored(partition: Partition) -> Partition:
-    return partition if partition.anchored else replace(partition, anchored=True, reason=READS_EDGES)
 
 
 def _mark_unanchored(partition: Partition, graph: Graph) -> Partition:
@@ -159,8 +126,3 @@ def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     if not 0 < len(edges) < n_pairs:
         return False  # there is nothing to be read off
     return named == edges or (len(named) == n_pairs - len(edges) and named.isdisjoint(edges))
-
-
-def _owner(rule: object) -> object:
-    """What lives as long as a rule does: of a method its object, as the method is a new one every time."""
-    return getattr(rule, "__self__", rule) if inspect.ismethod(rule) else rule

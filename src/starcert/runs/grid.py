@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.questions import Question
 from starcert.objects.content import digest
-from starcert.objects.laws import Law, law_from_json, law_from_text, probability
+from starcert.objects.laws import Law, law_from_json, law_from_text, law_to_text, probability
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.runs.setting_values import law_finder, parse_by_axis, renaming
@@ -41,7 +41,7 @@ _HINT = (
 
 def noise_text(noise: Noise) -> str:
     """A noise as `--noise` takes it, such as motif=0.02,bonds=0.04/0.2."""
-    return ",".join(f"{region}={noise[region].to_text()}" for region in noise.regions)
+    return ",".join(f"{region}={law_to_text(noise[region])}" for region in noise.regions)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Factor:
     @property
     def texts(self) -> tuple[str, ...]:
         """The values as a command line has them."""
-        return tuple(value.to_text() if isinstance(value, Law) else repr(value) for value in self.values)
+        return tuple(law_to_text(value) if isinstance(value, Law) else repr(value) for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Grid:
         for region in noise.regions:
             varied = {factor.flip for factor in self.factors if factor.region == region}
             if not varied:
-                found[region] = noise[region].to_text()
+                found[region] = law_to_text(noise[region])
             elif "" not in varied:
                 numbers = noise[region].numbers
                 left = [flip for flip in _FLIPS if flip in numbers and flip not in varied]

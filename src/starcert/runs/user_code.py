@@ -31,7 +31,7 @@ from starcert.system.files import USER_MODULE, is_user_module
 from starcert.system.output import harden_streams
 from starcert.system.processes import available_cores, one_thread, worker_processes
 
-_EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn", "grakel"), "molecules": ("rdkit",)}
+_EXTRAS = {"torch": ("torch", "torch_geometric"), "kernels": ("sklearn",), "molecules": ("rdkit",)}
 
 
 class UserCodeError(StarcertError):

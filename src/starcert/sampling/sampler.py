@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from starcert.objects import Sites
 from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
-from starcert.objects.laws import Flip
+from starcert.objects.laws import Flip, law_to_text
 from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
@@ -377,7 +377,7 @@ def _advice(sites: Sites, noise: Noise, free: int, device: str, copy_bytes: Copy
             each: law.adding_at_most(10.0**-digits) if isinstance(law := noise[each], Flip) else law for each in noise
         }
         if Noise(laws) != noise and _bytes(sites, Noise(laws), device, copy_bytes) <= free:
-            written = ", ".join(f"{region}={law.to_text()}" for region, law in laws.items())
+            written = ", ".join(f"{region}={law_to_text(law)}" for region, law in laws.items())
             return f"A noise that adds fewer edges fits, deletions and additions apart: {written}."
     if device != "cpu":
         return "Run it on the CPU."

@@ -84,14 +84,14 @@ class Mutag(TrialStudy):
 
     @override
     def data(self, key: Key) -> Tested:
-        _, _, tested, numbers = fold_splits(tu("MUTAG").all, key[-1], self.seed)
+        _, _, tested, numbers = fold_splits(tu("MUTAG"), key[-1], self.seed)
         return Tested(tested.graphs, tested.labels, sc.Noise(pairs=0.1), None, numbers)
 
     @override
     def model(self, key: Key) -> Classifier:
         name, delete, add, fold = key
         _, pooling, learning_rate, halve_every = NETWORKS[name]
-        taught, held, _, _ = fold_splits(tu("MUTAG").all, fold, self.seed)
+        taught, held, _, _ = fold_splits(tu("MUTAG"), fold, self.seed)
         with own_generator(1000 * self.seed + (10 if fold is None else fold), "cpu"):
             module = GCN(7, 2, pooling=pooling)
         base = from_dense(module.dense(), n_classes=2)
@@ -103,7 +103,7 @@ class Mutag(TrialStudy):
 
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
-        majority, every = tu("MUTAG").all.majority_share, found["every"]
+        majority, every = tu("MUTAG").majority_share, found["every"]
         sweep: Sweep = {at: voted for at, voted in found.items() if isinstance(at, tuple)}
         ours = {
             name: {kind: each.ratios(BOX) for kind, each in found[name].anchored_too().items()}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernel_worlds import motif_graph, quietly
+from kernel_worlds import grakel_input, motif_graph, quietly
 
 import starcert as sc
 
@@ -13,7 +13,6 @@ from grakel import kernels as grakel
 
 from golden.worlds import MUTAG
 from starcert import kernels
-from starcert.classifiers.kernels.svm import grakel_input
 
 SAME = {
     "vertex histogram": (kernels.VertexHistogram, grakel.VertexHistogram),
@@ -51,18 +50,6 @@ def test_kernel_matrices_on_mutag(molecules, name, normalize, node_labels):
     else:
         np.testing.assert_array_equal(found[0], fitted)
         np.testing.assert_array_equal(found[1], asked)
-
-
-def test_edges_by_the_labels_of_their_ends(molecules):
-    """GraKeL counts labels of edges: here each edge is labelled with its ends."""
-    some = molecules[:60]
-    converted = grakel_input(some, "atom")
-    for graph in converted:
-        graph[2] = {(u, v): str(sorted((graph[1][u], graph[1][v]))) for u, v in graph[2] if u < v}
-    features = kernels.EdgeHistogram(node_labels="atom").fit_transform(some)
-    np.testing.assert_array_equal(
-        (features @ features.T).toarray(), quietly(grakel.EdgeHistogram().fit_transform, converted)
-    )
 
 
 def test_what_sets_the_published_nspd_apart():

@@ -75,7 +75,5 @@ def test_noisy_copies_count_as_graphs_do():
     ("sizes", "name"), [((2, 4), "smallest"), ((5, 4), "smallest"), ((3, 6), "largest"), ((3, 4.0), "largest")]
 )
 def test_sizes_are_three_to_five(sizes, name):
-    with pytest.raises(
-        sc.InvalidParameterError, match=rf"'{name}' must be a whole number from 3 to .*GraphletSampling"
-    ):
+    with pytest.raises(sc.InvalidParameterError, match=rf"'{name}' must be a whole number from 3 to "):
         Graphlets(*sizes).fit([random_graph(5, 0.5, 1)])

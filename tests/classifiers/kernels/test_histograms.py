@@ -8,7 +8,7 @@ import starcert as sc
 
 pytest.importorskip("sklearn")
 
-from starcert.classifiers.kernels import EdgeHistogram, VertexHistogram, WeisfeilerLehman
+from starcert.classifiers.kernels import VertexHistogram, WeisfeilerLehman
 
 TRAIN = [motif_graph(i % 2, i) for i in range(10)]
 LABELLED = [random_graph(n, 0.4, n, kind=list("abc" * 9)[:n]) for n in (1, 2, 5, 8, 11)]
@@ -29,18 +29,6 @@ def test_nodes_by_label():
     )
     kinds = [Counter(graph.node_data["kind"]) for graph in LABELLED]
     np.testing.assert_array_equal(gram(VertexHistogram(node_labels="kind"), LABELLED), kernel_of(kinds))
-
-
-def test_edges_by_the_labels_of_their_ends():
-    def counted(graph):
-        return Counter(tuple(sorted(graph.node_data["kind"][end] for end in edge)) for edge in graph.edges.tolist())
-
-    np.testing.assert_array_equal(
-        gram(EdgeHistogram(node_labels="kind"), LABELLED), kernel_of(list(map(counted, LABELLED)))
-    )
-    assert EdgeHistogram(node_labels=None).fit_transform(LABELLED).toarray()[:, 0].tolist() == [
-        graph.n_edges for graph in LABELLED
-    ]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 4])
@@ -81,7 +69,6 @@ def test_words_of_64_copies_weigh_as_degrees_do(n):
     [
         VertexHistogram(),
         VertexHistogram(normalize=True),
-        EdgeHistogram(),
         WeisfeilerLehman(3),
         WeisfeilerLehman(normalize=True),
     ],
@@ -99,7 +86,3 @@ def test_noisy_copies_count_as_graphs_do(kernel):
 def test_a_norm_knows_what_training_has_not_seen():
     kernel = VertexHistogram(normalize=True).fit([sc.Graph(2, [(0, 1)])])
     assert kernel.transform([sc.Graph(7, [(0, 1), (1, 2), (3, 4)])]).toarray().tolist() == [[4 / np.sqrt(16 + 1 + 4)]]
-    assert EdgeHistogram(normalize=True).fit_transform([sc.Graph(3, []), sc.Graph(2, [(0, 1)])]).toarray().tolist() == [
-        [0.0],
-        [1.0],
-    ]

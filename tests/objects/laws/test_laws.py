@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import starcert as sc
-from starcert.objects.laws import law_from_json, law_from_text
+from starcert.objects.laws import law_from_json, law_from_text, law_to_text
 from starcert.system.errors import InvalidParameterError
 
 LAWS = [
@@ -43,7 +43,7 @@ def test_closed_forms_agree_with_what_follows_from_the_transitions(law):
 @pytest.mark.parametrize("law", LAWS + OPEN, ids=repr)
 def test_a_law_is_read_as_it_was_written(law):
     assert law_from_json(law.to_json()) == law
-    assert law_from_text(law.to_text(), "--noise") == law
+    assert law_from_text(law_to_text(law), "--noise") == law
     assert pickle.loads(pickle.dumps(law)) == law
     assert hash(pickle.loads(pickle.dumps(law))) == hash(law)
     assert eval(repr(law), {"Flip": sc.Flip, "Categorical": sc.Categorical, "Edges": sc.Edges}) == law
@@ -78,7 +78,7 @@ def test_a_law_is_read_as_it_was_written(law):
     ids=repr,
 )
 def test_files_and_commands_go_on_writing_a_law_in_the_same_way(law, form, text):
-    assert (law.to_json(), law.to_text()) == (form, text)
+    assert (law.to_json(), law_to_text(law)) == (form, text)
     assert law_from_json(form) == law_from_text(text, "--noise") == law
 
 
@@ -95,7 +95,7 @@ def test_files_and_commands_go_on_writing_a_law_in_the_same_way(law, form, text)
     ],
 )
 def test_text_and_words(law, text, words):
-    assert (law.to_text(), law.describe()) == (text, words)
+    assert (law_to_text(law), law.describe()) == (text, words)
 
 
 def test_categorical_on_two_values_is_a_flip():
@@ -150,9 +150,9 @@ def test_a_law_need_not_say_more_than_it_must():
     assert law.channels == sc.Flip(0.25).channels
     assert (law.change(0), law.capacity((3, 4))) == (0.25, (7,))
     assert sc.slack(sc.Noise(a=law), 2) == sc.slack(sc.Noise(a=0.25), 2)
-    for write in (law.to_json, law.to_text):
+    for write in (sc.Law.to_json, law_to_text):
         with pytest.raises(InvalidParameterError, match="Give the law its `numbers`"):
-            write()
+            write(law)
 
 
 @pytest.mark.parametrize("law", [sc.Categorical(0.5, 3), sc.Edges(delete=0.3, add=0.3, change=0.3, types=2)], ids=repr)

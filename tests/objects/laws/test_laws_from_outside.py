@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import starcert as sc
-from starcert.objects.laws import law_from_json, law_from_text
+from starcert.objects.laws import law_from_json, law_from_text, law_to_text
 from starcert.runs.grid import Grid, parse_grid
 from starcert.runs.run_file import _with_places
 from starcert.runs.setting_values import as_noise, parse_noise
@@ -46,7 +46,7 @@ def test_a_run_names_a_law_by_its_file_or_its_module(coins, place):
     law = as_noise({"all": {"law": place, "p": 0.25}}, coins, "noise")["all"]
     assert (type(law).__name__, law.p, type(law).name) == ("Coin", 0.25, place)
     assert law.to_json() == {"law": place, "p": 0.25}
-    assert law.to_text() == f"{place}(0.25)"
+    assert law_to_text(law) == f"{place}(0.25)"
     assert type(law_from_json(law.to_json())) is type(law)  # now that it is defined
     again = parse_noise(f"all={place}(0.25),other=0.1")
     assert type(again["all"]) is type(law)

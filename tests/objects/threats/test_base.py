@@ -140,6 +140,15 @@ def test_a_function_that_does_not_choose_is_refused():
     assert Where(lambda frame, u, v: True, 1, name="all").count(EDGES, 1) == 3
 
 
+def test_a_function_that_fails_is_named_with_what_it_raised():
+    def stops(frame, u, v):
+        return next(iter(()))
+
+    for wrong, raised in ((lambda frame: True, "TypeError: .* 1 positional argument"), (stops, "StopIteration.")):
+        with pytest.raises(InvalidParameterError, match=f"'predicate .*' must take the frame and 2 arrays.*{raised}"):
+            Where(wrong, 1).attacks(EDGES, 1)
+
+
 def test_noise_without_an_axis_for_a_change_is_refused():
     @dataclass(frozen=True)
     class Forget(sc.Law):

@@ -38,6 +38,11 @@ EVERY = {
     Deletions(1): ("deletions:1", "1 deletion"),
     Additions(3): ("additions:3", "at most 3 additions"),
     Changes(2): ("changes:2", "at most 2 changed values"),
+    Box({"a&b:c": 3}) & AnyFlips(2) & Box(1): (
+        "box:a&b:c=3 & flips:2 & box:1",
+        "at most 3 in a&b:c, and any 2 flips, and at most 1 by axis",
+    ),
+    Box((3, 45)): ("box:3,45", "at most 3, 45 by axis"),
     Box({"b.delete": 1, "a": 2}): ("box:b.delete=1,a=2", "at most 1 in b.delete, 2 in a"),
     Rewire(1): ("rewire:1", "1 rewired edge"),
     Swap(2): ("swap:2", "at most 2 swaps of two edges"),
@@ -101,16 +106,31 @@ def test_operators_bind_as_in_python():
 @pytest.mark.parametrize(
     "given",
     [
-        "",
-        None,
-        2,
-        "flips",
-        "flips:",
-        "flips:0",
-        "flips:-1",
-        "flips:1.0",
-        "flips:²",
-        "flips:2,most=3",
+        *(
+            "",
+            None,
+            2,
+            (3, 45),
+            "flips",
+            "flips:",
+            "flips:0",
+            "flips:-1",
+            "flips:1.0",
+            "flips:1e3",
+            "flips:02",
+            "flips:²",
+        ),
+        *(
+            "flips:2,most=3",
+            "flips:2 &",
+            "& flips:2",
+            "flips:2 & 3",
+            "flips:2&box:3",
+            "bonds:2",
+            "box:core",
+            "box:core=",
+        ),
+        *("box:core=-1", "box:core=1,2", "box:core=1,core=2", "box:1.5", "box:²"),
         "rewired:1",
         "rewire:1 |",
         "| rewire:1",
@@ -147,6 +167,22 @@ def test_what_is_no_threat_is_refused_in_one_message(given):
 def test_a_name_that_is_close_is_proposed():
     with pytest.raises(InvalidParameterError, match=r"Did you mean rewire\?$"):
         read_threat("rewired:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("(" * 50_000 + "flips:1" + ")" * 50_000, "words and parentheses"),
+        ("x" + ")" * 500_000 + "x", "must be a threat"),
+        ("(" * 21 + "rewire:1" + ")" * 21, "More than 20 parentheses"),
+        (" | ".join(["rewire:1"] * 50_000), "words and parentheses"),
+    ],
+    ids=["deep", "one word", "nested", "long"],
+)
+def test_texts_without_end_are_refused_at_once(text, why):
+    with pytest.raises(InvalidParameterError, match=why):
+        read_threat(text)
+    assert read_threat("(" * 20 + "rewire:1" + ")" * 20 + " | " + "((rewire:1))") == Rewire(1) | Rewire(1)
 
 
 def test_units_are_whole_numbers():

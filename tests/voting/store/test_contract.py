@@ -25,7 +25,7 @@ def test_a_store_gives_back_exactly_what_it_was_given(path):
     assert os.listdir(path.parent) == [path.name]  # no journal, no lock
     with VoteStore.read(path) as store:
         assert store.settings == SETTINGS
-        assert store.settings.noise["bonds"]["add"] == 5e-324
+        assert store.settings.noise["bonds"]["add"] == 1e-100
         assert store.settings.noise["motif"].hex() == (0.1 + 0.2).hex()
         assert list(store.settings.noise) == ["motif", "bonds"]
         assert store.graphs == tuple(graphs_of(3))
@@ -176,7 +176,7 @@ def test_a_run_continues_and_remembers_its_sessions(full):
 
 def test_every_difference_is_named(full):
     settings = VoteSettings(
-        {"motif": 0.3, "bonds": {"delete": 0.05, "add": 5e-324}, "ring": 0.1}, "other", 3, 5, 10, "cuda"
+        {"motif": 0.3, "bonds": {"delete": 0.05, "add": 1e-100}, "ring": 0.1}, "other", 3, 5, 10, "cuda"
     )
     graphs = graphs_of(3)
     graphs[1] = dataclasses.replace(graphs[1], key="new", sizes={"motif": 9})

@@ -6,10 +6,10 @@ The features of a graph depend on that graph alone.
 
 from starcert.classifiers.kernels.distances import NeighbourhoodPairs, ShortestPath
 from starcert.classifiers.kernels.graphlets import Graphlets
-from starcert.classifiers.kernels.histograms import EdgeHistogram, VertexHistogram, WeisfeilerLehman
+from starcert.classifiers.kernels.histograms import VertexHistogram, WeisfeilerLehman
 from starcert.classifiers.kernels.kernel import GraphKernel
 
-__all__ = ["EdgeHistogram", "GraphKernel", "Graphlets", "NeighbourhoodPairs", "ShortestPath", "VertexHistogram",
+__all__ = ["GraphKernel", "Graphlets", "NeighbourhoodPairs", "ShortestPath", "VertexHistogram",
            "WeisfeilerLehman"]  # fmt: skip
 
 

@@ -40,9 +40,8 @@ class Graphlets(GraphKernel):
 
     @override
     def count(self, graphs: Collection) -> Counts:
-        hint = "grakel.kernels.GraphletSampling takes others, slowly."
-        largest = whole_number("largest", self.largest, 3, LARGEST, hint)
-        smallest = whole_number("smallest", self.smallest, 3, largest, hint)
+        largest = whole_number("largest", self.largest, 3, LARGEST)
+        smallest = whole_number("smallest", self.smallest, 3, largest)
         counts = _count(graphs, smallest, largest, _numbered(largest))
         rows, numbers = np.nonzero(counts)
         starts = np.searchsorted(rows, np.arange(len(counts) + 1))

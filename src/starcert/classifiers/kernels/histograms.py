@@ -1,4 +1,4 @@
-"""Histograms of labels: of nodes, of edges, and of nodes whose labels grow with what is around them.
+"""Histograms of labels: of nodes, and of nodes whose labels grow with what is around them.
 
 The vertex histogram counts the nodes of each label: κ(G, H) = Σ_l c(G, l)·c(H, l). Weisfeiler and Lehman give every
 node a new label, again and again, which says what it was and what its neighbours were; the kernel is the sum of the
@@ -69,22 +69,6 @@ class VertexHistogram(GraphKernel):
         return values, np.full(len(values), n * sizes.max(initial=0.0))
 
 
-class EdgeHistogram(GraphKernel):
-    """How many edges there are by the labels of their two ends. See `GraphKernel` for its parameters.
-
-    Example:
-        >>> from starcert import Graph
-        >>> elements = {"label": ["C", "C", "O"]}
-        >>> graphs = [Graph(3, [(0, 1), (1, 2)], node_data=elements), Graph(3, [(0, 1)], node_data=elements)]
-        >>> EdgeHistogram().fit_transform(graphs).toarray().tolist()
-        [[1.0, 1.0], [1.0, 0.0]]
-    """
-
-    @override
-    def count(self, graphs: Collection) -> Counts:
-        return count_hashes(graphs.starts[:-1], graphs.starts[1:], _edge_hashes(graphs))
-
-
 class WeisfeilerLehman(GraphKernel):
     """How many nodes have each label, after each round of refinement (Shervashidze and others, 2011).
 
@@ -108,16 +92,6 @@ class WeisfeilerLehman(GraphKernel):
     def count(self, graphs: Collection) -> Counts:
         times = 1 + whole_number("rounds", self.rounds, 0)
         return count_hashes(times * graphs.nodes[:-1], times * graphs.nodes[1:], _refine(graphs, times))
-
-
-@compiled
-def _edge_hashes(graphs: Collection) -> Hashes:
-    hashes = np.empty(graphs.u.size, np.uint64)
-    for graph in range(graphs.nodes.size - 1):
-        labels = graphs.labels[graphs.nodes[graph] :]
-        for edge in range(graphs.starts[graph], graphs.starts[graph + 1]):
-            hashes[edge] = mix(labels[graphs.u[edge]]) + mix(labels[graphs.v[edge]])
-    return hashes
 
 
 @compiled

@@ -1,8 +1,7 @@
-"""Support vector machines on graph kernels: starcert's kernels or any of GraKeL's, scikit-learn's machine."""
+"""Support vector machines on the kernels of `starcert.kernels`: scikit-learn's machine."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,29 +13,27 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from starcert.classifiers.kernels import GraphKernel, Graphlets, NeighbourhoodPairs, VertexHistogram
-from starcert.classifiers.kernels.kernel import DATA, DEGREE, checked_graphs, labels_in, node_labels_of
+from starcert.classifiers.kernels.kernel import DATA, DEGREE, checked_graphs
 from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError
-
-EDGE_LABEL = 1  # edges have no labels of their own: for GraKeL all have this one
 
 
 class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A support vector machine on a graph kernel, as a scikit-learn estimator on lists of starcert `Graph`s.
 
     Args:
-        kernel: one of `starcert.kernels`, or any of GraKeL, not fitted; it is cloned. None: the vertex histogram.
-        node_labels: what GraKeL, or the vertex histogram of None, sees as the label of a node: "degree", or the name of
-            an attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
-            `atomic_number` (molecules), and else degrees. A kernel of `starcert.kernels` has node labels of its own.
+        kernel: one of `starcert.kernels`, not fitted; it is cloned. None: the vertex histogram.
+        node_labels: what the vertex histogram of None sees as the label of a node: "degree", or the name of an
+            attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
+            `atomic_number` (molecules), and else degrees. A given kernel has node labels of its own.
         C: the machine's penalty, as in `sklearn.svm.SVC`.
 
     Attributes:
         classes_: the classes, sorted.
         kernel_: the fitted kernel.
         node_labels_: what the label of a node is.
-        features_: the features of the training graphs; None for a kernel of GraKeL.
+        features_: the features of the training graphs.
         svc_: the fitted `SVC`, on the precomputed kernel.
         training_digest_: a digest of the training graphs.
 
@@ -49,7 +46,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = None,  # noqa: ANN401  (GraKeL carries no types)
+        kernel: GraphKernel | None = None,
         *,
         node_labels: str | None = None,
         C: float = 1.0,  # noqa: N803
@@ -68,33 +65,25 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameterError("y", f"hold one class for each of the {len(graphs)} graphs", len(classes))
         if len(np.unique(classes)) < 2:
             raise InvalidParameterError("y", "hold two classes at least", np.unique(classes).tolist())
-        if isinstance(kernel, GraphKernel):
-            self.features_ = kernel.fit_transform(graphs)
-            self.node_labels_ = kernel.labels_used
-            matrix = (self.features_ @ self.features_.T).toarray()
-        else:
-            self.features_ = None
-            self.node_labels_ = labels_in(graphs) if self.node_labels in (None, DATA) else self.node_labels
-            matrix = kernel.fit_transform(grakel_input(graphs, self.node_labels_))
+        self.features_ = kernel.fit_transform(graphs)
+        self.node_labels_ = kernel.labels_used
+        matrix = (self.features_ @ self.features_.T).toarray()
         self.kernel_ = kernel
         self.svc_ = SVC(kernel="precomputed", C=self.C).fit(matrix, classes)
         self.classes_ = self.svc_.classes_
         self.training_digest_ = digest([graph.key for graph in graphs])
         return self
 
-    def _fresh_kernel(self) -> Any:  # noqa: ANN401
+    def _fresh_kernel(self) -> GraphKernel:
         if self.kernel is None:
             return VertexHistogram(node_labels=DATA if self.node_labels is None else self.node_labels)
-        if isinstance(self.kernel, GraphKernel):
-            if self.node_labels is not None:
-                hint = f"Give them to the kernel: {type(self.kernel).__name__}(node_labels={self.node_labels!r})."
-                raise InvalidParameterError("node_labels", "be None beside such a kernel", self.node_labels, hint)
-        elif not _is_grakel(self.kernel):
-            hint = "Use a class of starcert.kernels or grakel.kernels, for example starcert.kernels.ShortestPath()."
-            raise InvalidParameterError(
-                "kernel", "be a kernel of starcert or a GraKeL kernel, or None", self.kernel, hint
-            )
-        return clone(self.kernel)
+        if not isinstance(self.kernel, GraphKernel):
+            hint = "Use a class of starcert.kernels, for example starcert.kernels.ShortestPath()."
+            raise InvalidParameterError("kernel", "be a kernel of starcert, or None", self.kernel, hint)
+        if self.node_labels is not None:
+            hint = f"Give them to the kernel: {type(self.kernel).__name__}(node_labels={self.node_labels!r})."
+            raise InvalidParameterError("node_labels", "be None beside such a kernel", self.node_labels, hint)
+        return clone(self.kernel)  # type: ignore[no-any-return]  # scikit-learn carries no types
 
     def decision_function(self, X: Sequence[Graph]) -> npt.NDArray[np.float64]:  # noqa: N803
         """The decision of each graph, as `SVC.decision_function` has it."""
@@ -107,66 +96,15 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.svc_.predict(matrix))
 
     def matrix(self, X: Any, rows: Any = slice(None)) -> npt.NDArray[np.float64]:  # noqa: ANN401, N803
-        """The kernel between graphs and the training graphs.
-
-        A kernel of `starcert.kernels` also takes a batch of noisy copies, and which of its graphs are `rows`.
-        """
+        """The kernel between graphs, or a batch of noisy copies of which these are `rows`, and the training graphs."""
         check_is_fitted(self, "svc_")
-        if isinstance(self.kernel_, GraphKernel):
-            return np.asarray((self.kernel_.transform(X)[rows] @ self.features_.T).toarray())
-        assert self.node_labels_ is not None  # for GraKeL nodes always have labels
-        return np.asarray(self.kernel_.transform(grakel_input(X, self.node_labels_)))
+        return np.asarray((self.kernel_.transform(X)[rows] @ self.features_.T).toarray())
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
         shown: str = super().__repr__(N_CHAR_MAX)
         labels = self.kernel.node_labels if isinstance(self.kernel, GraphKernel) else self.node_labels or DATA
         follows = labels == DATA and hasattr(self, "svc_")
         return f"{shown} on node labels {self.node_labels_!r}" if follows else shown
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the function and the shapes in a fitted `GraphletSampling`, which do not survive pickling."""
-        state = dict(super().__getstate__())
-        kernel: Any = state.get("kernel_")
-        if _is_grakel(kernel) and type(kernel).__name__ == "GraphletSampling":
-            left_out = ("sample_graphlets_", "_graph_bins", "_Y_graph_bins")
-            shapes = [
-                (len(shape._vertices), [(v, end.name) for v, vertex in shape._vertices.items() for end in vertex.edges])
-                for shape in kernel._graph_bins.values()
-            ]
-            kept = {name: value for name, value in vars(kernel).items() if name not in left_out}
-            state["kernel_"] = clone(kernel), kept, shapes
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if isinstance(state.get("kernel_"), tuple):
-            from grakel.kernels._isomorphism import Graph as Shape  # noqa: PLC0415
-
-            kernel, kept, shapes = state["kernel_"]
-            kernel.initialize()
-            vars(kernel).update(kept)
-            kernel._graph_bins = {number: Shape(size, iter(edges)) for number, (size, edges) in enumerate(shapes)}
-            state = {**state, "kernel_": kernel}
-        super().__setstate__(state)
-
-
-def _is_grakel(kernel: object) -> bool:
-    """Whether this is a kernel of GraKeL, which takes seconds to import: then it is imported already."""
-    grakel = sys.modules.get("grakel.kernels")
-    return grakel is not None and isinstance(kernel, grakel.Kernel)
-
-
-def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
-    """Graphs as GraKeL wants them: (adjacency matrix, node labels, edge labels), the nodes called 0, 1, …."""
-    if not isinstance(node_labels, str):
-        raise InvalidParameterError("node_labels", "be 'degree' or the name of an attribute in node_data", node_labels)
-    converted = []
-    for graph in checked_graphs(graphs):
-        adjacency = graph.to_numpy().astype(int)
-        labels = adjacency.sum(axis=1).tolist() if node_labels == DEGREE else node_labels_of(graph, node_labels)
-        edges = {(u, v): EDGE_LABEL for one, other in graph.edges.tolist() for u, v in ((one, other), (other, one))}
-        # GraKeL takes a graph without edge labels for unlabelled and refuses it; a label of no edge has no effect.
-        converted.append([adjacency, dict(enumerate(labels)), edges or {(0, 0): EDGE_LABEL}])
-    return converted
 
 
 def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803

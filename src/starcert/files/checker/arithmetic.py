@@ -29,11 +29,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, ctx
 
+from starcert.files.checker.tails import ERROR, MAX_TERMS, tail_in_pairs
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, SiteLaw
 from starcert.math.channels import Channel
 from starcert.math.flips import FlipRecord
-from starcert.math.limits import ERROR, MAX_TERMS, tail_in_pairs
 from starcert.math.pooling import bins_of
 
 

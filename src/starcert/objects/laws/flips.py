@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from typing_extensions import override
 
 from starcert.math.channels import Channel
-from starcert.objects.laws.law import Law, Move, probability, real_number
+from starcert.objects.laws.law import LEAST, Law, Move, probability, real_number
 from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
@@ -122,33 +122,6 @@ class Flip(Law):
         return self.delete if self.symmetric else self.numbers
 
     @override
-    @classmethod
-    def from_json(cls, value: Any) -> Flip | None:
-        if not isinstance(value, Mapping):
-            return None if math.isnan(real_number(value)) else Flip(real_number(value))
-        if frozenset(value) - {"added"} not in ({"flip"}, {"delete", "add"}):
-            return None
-        return Flip(**{("p" if name == "flip" else name): chance for name, chance in value.items()})
-
-    @override
-    def to_text(self) -> str:
-        text = "/".join(map(repr, self.numbers.values()))
-        if self.added == "uniform":
-            return text
-        return f"{text}@{self.added if isinstance(self.added, str) else ':'.join(map(repr, self.added))}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Flip | None:
-        flips, typed, rule = text.partition("@")
-        chances = [float(part) for part in flips.split("/")]
-        added: Any = rule if rule.isalpha() else [float(share) for share in rule.split(":")] if typed else "uniform"
-        if len(chances) > 2:
-            return None
-        named: Any = {"p": chances[0]} if len(chances) == 1 else {"delete": chances[0], "add": chances[1]}
-        return Flip(**named, added=added)
-
-    @override
     def describe(self) -> str:
         if self.symmetric:
             return f"flips with probability {self.delete:g}"
@@ -219,7 +192,10 @@ def _as_rule(added: object) -> Added | tuple[float, ...]:
         return added  # type: ignore[return-value]  # mypy does not narrow to the literal
     listed = [] if isinstance(added, str) or not isinstance(added, Sequence) else list(added)
     shares = [real_number(share) for share in listed]
-    if not shares or not all(0 <= share < float("inf") for share in shares) or not sum(shares):
+    if not shares or not all(0 <= share < math.inf for share in shares) or not 0 < sum(shares) < math.inf:
         wanted = "be 'uniform', 'graph' or a share for each type"
         raise InvalidParameterError("added", wanted, added, "Shares are numbers of 0 or more, such as (0.7, 0.2, 0.1).")
+    for share in shares:
+        if 0 < share < LEAST * sum(shares):
+            raise InvalidParameterError("added", f"have shares that are 0 or at least {LEAST:g} of their sum", added)
     return tuple(shares)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,9 @@ from starcert.math.attacked_sites import AxisMoves, SiteLaw
 from starcert.math.channels import Channel
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_user_module
+
+LEAST = 1e-100
+"""The least probability above 0 that a law may have: squares of likelihood ratios, up to 1/p, have to fit floats."""
 
 _Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 Move: TypeAlias = tuple[int, int]
@@ -136,16 +138,6 @@ class Law(ABC):
             return None
         return cls(**{name: number for name, number in value.items() if name != "law"})
 
-    def to_text(self) -> str:
-        """The law as a command line takes it; `law_from_text` reads it back."""
-        return f"{self.name}({'/'.join(map(repr, self.numbers.values()))})"
-
-    @classmethod
-    def from_text(cls, text: str) -> Law | None:
-        """The law of this class that `to_text` wrote; None, or a ValueError, if it is not of this class."""
-        found = re.fullmatch(rf"{re.escape(cls.name)}\((.*)\)", text)
-        return None if found is None else cls(*map(float, filter(None, found[1].split("/"))))
-
     def describe(self) -> str:
         """The law as a phrase, for a report."""
         return repr(self)
@@ -180,6 +172,9 @@ def probability(value: object, name: str) -> float:
     number = real_number(value)
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
+    if 0 < number < LEAST:
+        hint = "Write 0 for what never happens: so rare a change shows in no vote."
+        raise InvalidParameterError(name, f"be 0 or at least {LEAST:g}", value, hint)
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
 
 

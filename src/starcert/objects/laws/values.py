@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -86,24 +85,6 @@ class Categorical(Law):
     @override
     def to_json(self) -> dict[str, Any]:
         return self.numbers
-
-    @override
-    @classmethod
-    def from_json(cls, value: Any) -> Categorical | None:
-        of_this = isinstance(value, Mapping) and frozenset(value) - {"values"} == {"categorical"}
-        return Categorical(value["categorical"], value.get("values")) if of_this else None
-
-    @override
-    def to_text(self) -> str:
-        return f"{self.p!r}:{'*' if self.values is None else self.values}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Categorical | None:
-        chance, numbered, number = text.partition(":")
-        if not numbered or "/" in chance or "@" in text:
-            return None
-        return Categorical(float(chance), None if number == "*" else int(number))
 
     @override
     def describe(self) -> str:
@@ -209,26 +190,6 @@ class Edges(Law):
     @override
     def to_json(self) -> dict[str, Any]:
         return self.numbers
-
-    @override
-    @classmethod
-    def from_json(cls, value: Any) -> Edges | None:
-        of_this = isinstance(value, Mapping) and frozenset(value) - {"types"} == {"delete", "add", "change"}
-        return Edges(**value) if of_this else None
-
-    @override
-    def to_text(self) -> str:
-        text = f"{self.delete!r}/{self.add!r}/{self.retype!r}"
-        return text if self.types is None else f"{text}:{self.types}"
-
-    @override
-    @classmethod
-    def from_text(cls, text: str) -> Edges | None:
-        if text.count("/") != 2 or "@" in text:
-            return None
-        chances, numbered, number = text.partition(":")
-        delete, add, change = map(float, chances.split("/"))
-        return Edges(delete=delete, add=add, change=change, types=int(number) if numbered else None)
 
     @override
     def describe(self) -> str:

@@ -22,6 +22,7 @@ FEATURE_REGIONS = ("alike", "unlike")
 RANK_REGIONS = ("residual", "captured")
 
 MAX_LISTED = 1_000_000  # at most this many node pairs are listed one by one: each takes a few hundred bytes
+MAX_KINDS = 8192  # at most this many different rows of features are compared
 MAX_NODES = 4096  # the adjacency of at most this many nodes is decomposed as a dense matrix
 
 _CHUNK, _DECIMALS = 2_000_000, 9
@@ -75,25 +76,35 @@ def divide_by_ends(graph: Graph, features: Features, alike: Alike, regions: tupl
     """Regions of the pairs that are alike by the features of their two ends, and of all others; not anchored."""
     # Nodes with equal features are alike to the same nodes: only different rows are compared.
     kinds, kind_of = np.unique(features, axis=0, return_inverse=True)
-    kind_of = kind_of.ravel()
-    cuts = np.cumsum(np.bincount(kind_of, minlength=len(kinds)))[:-1]
-    members = np.split(np.argsort(kind_of, kind="stable"), cuts) if len(kinds) else []
-    same, others, own = _compare(kinds, alike)
-    groups = _transitive(len(kinds), same, others) if own.all() else None
-    if groups is not None:
-        sets = tuple(frozenset(graph.nodes[i] for kind in group for i in members[kind]) for group in groups)
-        return Partition(((regions[0], Within(sets)), (regions[1], Across(sets))))
+    if len(kinds) > MAX_KINDS:
+        raise StarcertError(
+            f"The regions {' and '.join(regions)} compare at most {MAX_KINDS:,} different rows of features, not "
+            f"{len(kinds):,}. Choose regions that are described by node sets."
+        )
+    members = [np.flatnonzero(kind_of.ravel() == kind) for kind in range(len(kinds))]
+    step = max(1, _CHUNK // max(1, len(kinds)))
+    starts = range(0, len(kinds), step)
+    chunks = [alike(kinds, np.arange(start, min(start + step, len(kinds)))) for start in starts]
+    same = np.concatenate([np.empty((0, len(kinds)), dtype=np.bool_), *chunks])
+    if len(kinds):  # being alike is transitive if it is being in the group of the first kind that one is alike to
+        group_of = same.argmax(axis=1)
+        if (same == (group_of[:, None] == group_of)).all():
+            groups = [
+                np.concatenate([members[kind] for kind in np.flatnonzero(row)]) for row in same[np.unique(group_of)]
+            ]
+            sets = tuple(frozenset(graph.nodes[i] for i in group) for group in groups)
+            return Partition(((regions[0], Within(sets)), (regions[1], Across(sets))))
     sizes = np.array([len(nodes) for nodes in members])
-    inside = sizes * (sizes - 1) // 2  # the pairs of one kind
-    n_same = np.inf if same is None else int(inside[own].sum() + sizes[same].prod(axis=1).sum())
-    n_others = np.inf if others is None else int(inside[~own].sum() + sizes[others].prod(axis=1).sum())
-    _check_size(min(n_same, n_others), regions)
-    few, between, listed = (regions[1], others, ~own) if n_others <= n_same else (regions[0], same, own)
-    assert between is not None
-    within = [members[kind][np.stack(np.triu_indices(sizes[kind], 1), axis=1)] for kind in np.flatnonzero(listed)]
+    n_same = int(sizes @ same @ sizes - sizes @ same.diagonal()) // 2
+    few = 2 * n_same < graph.n_nodes * (graph.n_nodes - 1) // 2
+    _check_size(n_same if few else graph.n_nodes * (graph.n_nodes - 1) // 2 - n_same, regions)
+    chosen = np.triu(same == few)
+    pairs = [np.empty((0, 2), dtype=np.int64)]
+    for one, other in np.argwhere(chosen).tolist():
+        both = np.stack(np.meshgrid(members[one], members[other]), axis=-1).reshape(-1, 2)
+        pairs.append(both[both[:, 0] < both[:, 1]] if one == other else both)
     # Not anchored: pairs that are alike may happen to be the edges, but were not read there.
-    pairs = np.concatenate([_between(members, between), *within])
-    return replace(_list_few(graph, few, pairs, regions), anchored=False)
+    return replace(_list_few(graph, regions[0] if few else regions[1], np.concatenate(pairs), regions), anchored=False)
 
 
 def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) -> Partition:
@@ -105,56 +116,12 @@ def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) 
     return Partition(tuple(parts))
 
 
-def _check_size(size: float, regions: tuple[str, str]) -> None:
+def _check_size(size: int, regions: tuple[str, str]) -> None:
     if size > MAX_LISTED:
         raise StarcertError(
             f"The regions {' and '.join(regions)} both have more than {MAX_LISTED:,} node pairs, too many to list. "
             "Choose a threshold or a quantile that leaves fewer in one of them, or regions described by node sets."
         )
-
-
-def _between(members: list[Indices], kinds: Indices) -> Indices:
-    """All node pairs between pairs of kinds."""
-    pairs = [np.stack(np.meshgrid(members[a], members[b]), axis=-1).reshape(-1, 2) for a, b in kinds.tolist()]
-    return np.concatenate([np.empty((0, 2), dtype=np.int64), *pairs])
-
-
-def _compare(kinds: Features, alike: Alike) -> tuple[Indices | None, Indices | None, npt.NDArray[np.bool_]]:
-    """The pairs of different kinds that are alike, and those that are not, None for too many; is each like itself?"""
-    found: list[list[Indices] | None] = [[], []]
-    sizes, own = [0, 0], np.zeros(len(kinds), dtype=np.bool_)
-    step = max(1, _CHUNK // max(1, len(kinds)))
-    for start in range(0, len(kinds), step):
-        rows = np.arange(start, min(start + step, len(kinds)))
-        is_alike = alike(kinds, rows)
-        own[rows] = is_alike[np.arange(len(rows)), rows]
-        later = rows[:, None] < np.arange(len(kinds))
-        for which, mask in enumerate((is_alike & later, ~is_alike & later)):
-            sizes[which] += int(mask.sum())
-            so_far = found[which]
-            if so_far is None or sizes[which] > MAX_LISTED:
-                found[which] = None
-            else:
-                so_far.append(np.argwhere(mask) + np.array([start, 0]))
-    none = np.empty((0, 2), dtype=np.int64)
-    same, others = (None if parts is None else np.concatenate([none, *parts]) for parts in found)
-    return same, others, own
-
-
-def _transitive(n_kinds: int, alike: Indices | None, unlike: Indices | None) -> list[list[int]] | None:
-    """The groups of kinds that are all alike, if kinds of different groups never are; else None."""
-    if unlike is not None and not len(unlike):
-        return [list(range(n_kinds))]
-    if alike is None:
-        return None
-    from scipy import sparse  # noqa: PLC0415  (slow to import)
-
-    links = sparse.coo_array((np.ones(len(alike)), tuple(alike.T)), shape=(n_kinds, n_kinds))
-    n_groups, group_of = sparse.csgraph.connected_components(links, directed=False)
-    sizes = np.bincount(group_of, minlength=n_groups)
-    if int((sizes * (sizes - 1) // 2).sum()) != len(alike):
-        return None
-    return [np.flatnonzero(group_of == group).tolist() for group in range(n_groups)]
 
 
 def _features(graph: Graph, attribute: str) -> npt.NDArray[np.float32]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from typing_extensions import override
 
-from starcert.objects.layers import EDGE_LAYERS, Indices, find_places
+from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, find_places
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, ground_of
 from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
@@ -144,12 +144,22 @@ class Where(SiteThreat):
         found = np.zeros(sites.n_sites, dtype=np.bool_)
         for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
             if block.layer == self._layer(sites):
-                chosen = np.asarray(self.predicate(sites.frame, *block.coordinates(np.arange(size))))
-                if chosen.shape not in ((), (size,)) or chosen.dtype != np.bool_:
-                    requirement = f"return a truth value for each of {size:,} sites"
-                    raise InvalidParameterError("predicate", requirement, f"{chosen.dtype} of shape {chosen.shape}")
-                found[offset : offset + size] = chosen
+                found[offset : offset + size] = self._chosen(sites, block.coordinates(np.arange(size)), size)
         return found[moves.site]
+
+    def _chosen(self, sites: Sites, coordinates: Coordinates, size: int) -> Mask:
+        """What the predicate says of sites with these coordinates, checked."""
+        called = f"predicate {self.name}"
+        try:
+            chosen: Mask = np.asarray(self.predicate(sites.frame, *coordinates))
+        except Exception as error:
+            takes, raised = f"take the frame and {len(coordinates)} arrays of coordinates", type(error).__name__
+            hint = f"It raised {f'{raised}: {error}' if str(error) else raised}."
+            raise InvalidParameterError(called, takes, self.name, hint) from error
+        if chosen.shape not in ((), (size,)) or chosen.dtype != np.bool_:
+            requirement = f"return a truth value for each of {size:,} sites"
+            raise InvalidParameterError(called, requirement, f"{chosen.dtype} of shape {chosen.shape}")
+        return chosen
 
 
 @dataclass(frozen=True)

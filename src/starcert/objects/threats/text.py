@@ -19,6 +19,7 @@ THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
     InjectNode,
 )  # fmt: skip
+MAX_TOKENS, MAX_NESTED = 1_000, 20
 _OWN = {each.word: each for each in THREATS}
 _OPERATORS = {"|": or_, "&": and_, "+": add}  # the loosest first, as in Python
 _REFERENCE = re.compile(r"([^:]+:[^\W\d]\w*)(?::(.*))?")  # file.py:NAME or module:NAME, and what follows
@@ -39,10 +40,22 @@ def read_threat(given: object, name: str = "threat", *, find: Find | None = None
     if isinstance(given, Threat):
         return given
     text = re.sub(r"(?<=[:,])\s+", "", given) if isinstance(given, str) else ""
-    reader = _Reader(re.findall(r"[()]|\S+?(?=\)*(?:\s|$))", text), name, given, find)
+    reader = _Reader(_tokens(text), name, given, find)
+    if len(reader.tokens) > MAX_TOKENS:
+        reader.refuse(f"It has {len(reader.tokens):,} words and parentheses, more than {MAX_TOKENS}.")
     found = reader.combined(list(_OPERATORS))
     if reader.tokens:
         reader.refuse()
+    return found
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text, without the parentheses around them, and these, each by itself."""
+    found = list[str]()
+    for word in text.split():
+        inner = word.lstrip("()")
+        bare = inner.rstrip(")")
+        found += [*word[: len(word) - len(inner)], *[bare] * bool(bare), *inner[len(bare) :]]
     return found
 
 
@@ -66,6 +79,7 @@ class _Reader:
     name: str
     given: object
     find: Find | None
+    nested: int = 0  # parentheses that are open
 
     def refuse(self, hint: str = "") -> NoReturn:
         requirement = f"be a threat with its number, such as flips:2 or rewire:1; there are {', '.join(_OWN)}"
@@ -86,7 +100,11 @@ class _Reader:
             self.refuse()
         token = self.tokens.pop(0)
         if token == "(":
+            self.nested += 1
+            if self.nested > MAX_NESTED:
+                self.refuse(f"More than {MAX_NESTED} parentheses are open at one place.")
             found = self.combined(list(_OPERATORS))
+            self.nested -= 1
             if not self.tokens or self.tokens.pop(0) != ")":
                 self.refuse("A parenthesis is not closed.")
             return found
