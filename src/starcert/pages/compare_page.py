@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -27,11 +27,8 @@ from starcert.objects.words import AttackWords
 from starcert.pages.compared_runs import (
     AnyArchive,
     ComparedRun,
-    DifferenceMap,
     Mask,
     compared_runs,
-    difference_maps,
-    run_pairs,
     shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
@@ -79,7 +76,6 @@ class Comparison:
     differences: tuple[Difference, ...]
     gains: tuple[tuple[str, StructureGain], ...]  # for each run with a blind model, what it gains on that
     notes: tuple[str, ...]  # why there are dashes
-    maps: tuple[DifferenceMap, ...]
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # the graphs on which answers or radii differ, the most different first
@@ -119,7 +115,6 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
         differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
         gains=gains,
         notes=tuple(in_words(_unknown(found, attacker, outcomes, shared))),
-        maps=tuple(difference_maps(found, hits, among)),
         notices=(*_notices(found, attacker, outcomes, shared), *_without_gain(gains, one)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *columns))),
         rows=tuple(_rows(found, reaches, () if by_size else shared)),
@@ -393,15 +388,7 @@ def write_comparison(
         content,
         title=f"Compared: {', '.join(found.names)}",
         scripts=["text.js", "charts.js", "compare.js"],
-        data={
-            "curves": list(found.curves),
-            "runs": list(found.names),
-            "what": what,
-            "one": found.one,
-            "differences": [each._asdict() for each in found.differences],
-            "pairs": run_pairs(len(found.names)),
-            "maps": [asdict(each) for each in found.maps],
-        },
+        data={"curves": list(found.curves), "what": what},
     )
     try:
         same = file.is_file() and file.read_bytes() == as_bytes(html)
