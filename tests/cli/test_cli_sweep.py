@@ -110,10 +110,7 @@ BAD = [
     (("run.toml", "--grid", "hub=0.1", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--grid", "hub=0.1", "--alpha", "0.95"), "Was a confidence level meant?"),
     (("run.toml", "--grid", "hub=0.1", "--model", "model.py:clasifier"), "Did you mean classifier?"),
-    (("run.toml", "--grid", "hub=0.1", "--max-radius", "hub=1"), "Missing: motif"),
     (("run.toml", "--grid", "hub=0.1", "--out", "graphs"), "'out' must be a new folder"),
-    (("run.toml", "--grid", "hub=0.1", "--best", "flips@hubs"), "'--best' must name axes of the noise: "),
-    (("run.toml", "--grid", "hub=0.1", "--best", "most"), "'--best' must be accuracy or flips, with @ and where"),
 ]
 
 
@@ -149,9 +146,7 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert re.fullmatch(
-        r"Classes: .*\n3 levels on 6 graphs, 200 votes each: about \d+ (to \d+ )?s with 1 worker\.\n", out
-    )
+    assert re.fullmatch(r"Classes: .*\n3 levels on 6 graphs, 200 votes each\.\n", out)
     assert err == "Interrupted. What was counted is kept: the same command goes on.\n"
     assert not (project / "sweep").exists()
     done = worlds.starcert(*words, cwd=project)

@@ -19,7 +19,7 @@ from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
 from starcert.pages.compare_page import write_comparison
 from starcert.pages.worth import Worth
-from starcert.runs import blind_run, forecast
+from starcert.runs import blind_run
 from starcert.runs.certification import certify_run
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
@@ -386,24 +386,13 @@ def test_no_row_is_kept_in_the_folder_of_a_run_without_a_vote(values, tmp_path, 
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_learning_is_in_progress_stages_and_estimate(values, monkeypatch, capsys, learned):
+def test_learning_is_in_progress_and_stages(values, monkeypatch, capsys, learned):
     monkeypatch.setattr("starcert.system.output.PROGRESS_SECONDS", 0)
-    settings, heard, timed = run_settings(values(split="test")), [], []
-
-    def before(sentence):
-        heard.append((sentence, len(learned)))
-
-    times = certify_run(settings, profile=True, before=before).times
-    assert times.seconds["learning"] > 0
+    with sc.stages() as clock:
+        certify_run(run_settings(values(split="test")))
+    assert clock.times().seconds["learning"] > 0
+    assert len(learned) == 1
     assert "blind model: 5 of 11 (45%), about " in capsys.readouterr().err
-    assert {count for _, count in heard} == {1}  # what is left is estimated once it has learned
-    seconds_of_run = forecast.seconds_of_run
-    monkeypatch.setattr(
-        forecast, "seconds_of_run", lambda *each: timed.append(each[1].learning) or seconds_of_run(*each)
-    )
-    assert list(forecast.forecast(settings))
-    assert timed[0] > 0
-    assert len(learned) == 2
 
 
 def test_a_file_may_say_anything_about_a_blind_model():
