@@ -91,25 +91,6 @@ def test_a_frontier_that_is_too_large_says_so(starcert, as_json):
     assert "· not known to be" in shown.stdout
 
 
-def test_the_table_and_the_map_for_people(starcert):
-    shown = starcert("radius", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
-    assert "Maximal certified radii, proved" in shown
-    assert "Incomplete" not in shown
-    assert "│     1 │     45 │" in shown
-    assert "     1 " + "█" * 46 in shown
-    assert "     2 " + "·" * 46 in shown
-    assert "the smoothed classifier answers class 0" in shown
-
-
-@pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.46,b=0.45"])
-def test_maps_of_any_number_of_axes_fit_a_terminal(starcert, noise):
-    done = starcert("radius", "--noise", noise, "--p-lower", "0.999")
-    assert done.returncode == 0
-    marked = [line for line in done.stdout.splitlines() if set(line[7:]) <= {"█", "·"} and line[7:]]
-    assert 1 <= len(marked) <= 20
-    assert all(len(line) <= 80 for line in marked)
-
-
 def test_slack(starcert, as_json):
     shown = starcert("radius", *HEADLINE, "--radius", "motif=1,random=45").stdout
     assert "slack(motif 1, random 45) ≈ 0.0018759438408876" in shown

@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction
-from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -14,7 +13,6 @@ from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_co
 
 import starcert as sc
 from starcert.files import Archive
-from starcert.objects.site_sets import Across, Within
 from starcert.pages import write_report
 
 
@@ -100,21 +98,6 @@ def test_a_typed_p_lower_is_taken_to_the_last_digit(on_sure):
     assert on_the_page(browser)[0] == 1e-6
 
 
-def test_the_drawn_line_is_the_frontier(on_sure):
-    browser, _, _ = on_sure
-    for position in (0.8, 2.2, 4.15):
-        set_value(browser, "#slider", position, "input")
-        _, radii = on_the_page(browser)
-        line = browser.execute_script(
-            "const trace = document.getElementById('frontier-plot').data[2];"
-            "return [...trace.x].map((x, i) => [x, trace.y[i]])"
-        )
-        # The line turns at the outer corner of each maximal cell, and stays at the cells that are certified.
-        corners = [[across + 0.5, up + 0.5] for up, across in radii]
-        assert [point for point in line if point in corners] == corners
-        assert all(any(x <= r[1] + 0.5 and y <= r[0] + 0.5 for r in radii) for x, y in line)
-
-
 def test_the_keyboard_moves_the_slider(on_sure):
     from selenium.webdriver.common.keys import Keys  # noqa: PLC0415
 
@@ -160,65 +143,6 @@ def test_the_page_reads_blocks_of_every_kind(on_sure):
     for (block, pairs), found in zip(worlds, read, strict=True):
         assert found == numbered(block)
         assert set(map(tuple, found)) == pairs
-
-
-def test_a_region_within_several_groups_is_drawn_as_what_it_is(shown):
-    """Pairs of two nodes in one group, and those across: neither takes the other's edges."""
-    groups = (frozenset(range(5)), frozenset(range(5, 9)), frozenset(range(9, 12)))
-    partition = sc.Partition((("core", Within(groups)), ("rest", Across(groups))))
-    archive, sites = world(TWO, [[990, 10]], partition=lambda graph: partition)
-    browser = shown(archive, sites)
-    colours = dict(zip(("#0072B2", "#D55E00"), ("core", "rest"), strict=True))
-    drawn = browser.execute_script(
-        "const unpacked = Drawing.unpack(JSON.parse(document.getElementById('data').textContent), 0);"
-        "return [unpacked.edges, unpacked.absent,"
-        " [...document.querySelectorAll('#drawing line')].map((x) => x.getAttribute('stroke'))]"
-    )
-    edges, absent, strokes = drawn
-    together = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-    for u, v, region in [*edges, *absent]:
-        assert region == (0 if {u, v} in together else 1)
-    assert len(edges) == sites[0].graph.n_edges
-    assert len(edges) + len(absent) == 66
-    sizes = dict(zip(sites[0].regions, sites[0].sizes, strict=True))
-    assert {colours[stroke]: strokes.count(stroke) for stroke in set(strokes)} == sizes
-    assert texts(browser, "#region-table tr.fixed") == []
-
-
-def test_fixed_pairs_have_a_row_and_a_sentence(on_sure):
-    browser, _, sites = on_sure
-    assert sites[0].n_fixed == 66 - 15 - 15 > 0
-    row = texts(browser, "#region-table tr.fixed td")
-    assert row == ["in no region (fixed)", "36", str(len(sites[0].fixed_edges))]
-    assert "nothing is certified there" in texts(browser, "#region-caption")[0]
-    (regions,) = texts(browser, "#origin table:first-of-type")[:1]
-    assert "in no regionFixed: 108 node pairs in 3 of 3 graphs lie in no region; nothing is certified there." in regions
-
-
-def hollow(graph):
-    """Regions for TWO: some graphs have nothing in the core."""
-    return sc.Partition.from_node_sets({"core": range(5 if graph.n_edges % 2 else 1), "rest": range(6, 12)})
-
-
-@pytest.mark.parametrize("labels", [None, [0, 1, 0, 1, 1, 0]])
-def test_graphs_with_an_empty_region_are_counted_apart(shown, labels):
-    archive, sites = world(TWO, [[4990, 10], [60, 4940], [5000, 0]] * 2, labels=labels, partition=hollow)
-    there = np.array([sizes[0] > 0 for sizes in archive.capacities])
-    assert 0 < there.sum() < 6
-    browser = shown(archive, sites)
-    shares = browser.execute_script("return document.getElementById('surface-plot').data[0].z.map((row) => [...row])")
-    right = np.ones(6, bool) if labels is None else archive.certificates.labels == labels
-    for up, row in enumerate(shares):
-        for across, share in enumerate(row):
-            assert share == (archive.certificates.certified((up, across)) & right)[there].mean()
-    out = 6 - there.sum()
-    (caption,) = texts(browser, "#surface-caption")
-    assert f"{out} of 6 graphs have nothing to flip in core or in rest and are not counted here." in caption
-    if labels is not None:
-        most = np.bincount(np.array(labels)[there]).max() / there.sum()
-        assert f"would be right on {most:.1%}" in caption
-    assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h2")
-    assert f"core has none in {out} of 6 graphs" in texts(browser, "#notices")[0]
 
 
 def test_axes_that_no_graph_has_are_not_drawn(shown):
@@ -430,15 +354,6 @@ def test_p_lower_has_six_digits_everywhere_and_is_rounded_down(on_sure):
     assert shown[0] in browser.find_element("css selector", "tr[data-graph='0']").text
     assert browser.execute_script("return document.getElementById('p-lower').value") == str(float(shown[0]))
     assert browser.execute_script("return Text.probability(1e-9)") == "0.999999"
-
-
-@pytest.mark.parametrize("width", [500, 1200])
-def test_the_scale_of_slack_has_a_title(on_sure, width):
-    browser, *_ = on_sure
-    title = "const div = document.getElementById('frontier-plot'); return div.data[0].colorbar.title.text"
-    assert browser.execute_script(title) == "slack"
-    found = browser.execute_script("return Charts.scale({ clientWidth: arguments[0] }, 'slack', {}).title", width)
-    assert found == {"text": "slack", "side": "top" if width < 560 else "right"}
 
 
 def test_numbers_in_the_page_are_rounded_against_ourselves(on_sure):

@@ -3,8 +3,8 @@
 import networkx as nx
 import numpy as np
 import pytest
-from browsing import open_page, set_value, texts
-from target_worlds import Some, named_star, nodes
+from browsing import open_page, texts
+from target_worlds import named_star, nodes
 
 import starcert as sc
 from starcert.files import Archive, read, write
@@ -87,25 +87,6 @@ class TestNodes:
             assert all_of_them == pytest.approx(np.mean(archive.certificates.certified(count)))
             assert right == archive.certificates.certified_accuracy(archive.labels, count)
 
-    def test_the_colours_follow_the_radius_and_a_click_chooses_a_node(self, shown):
-        archive, problem = star_world()
-        browser = shown(archive, problem)
-        for count in (0, 1, 3):
-            set_value(browser, "#picture-count", count, "input")
-            expected = int(archive.certificates.certified(count).sum())
-            assert (f"certified: {expected}" in texts(browser, "#picture-legend li")) is (expected > 0)
-        browser.execute_script(
-            "document.querySelector('.target[data-node=\"3\"]').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
-        )
-        assert texts(browser, "#detail-heading") == ["0.c"]
-        assert texts(browser, "#detail-lead")[0].startswith("A node of a graph with 5 nodes, 4 edges.")
-        assert texts(browser, "#graph-table tr[aria-selected=true] .name") == ["0.c"]
-
-    def test_nodes_that_are_no_targets_are_white(self, shown):
-        browser = shown(*certified(nodes(Some()), [named_star()]))
-        assert texts(browser, "#picture-legend li")[-1] == "no target: 3"
-        assert texts(browser, "#graph-table .name") == ["0.hub", "0.b"]
-
     def test_a_large_graph_is_not_drawn_and_that_is_said(self, shown):
         graph = sc.Graph.from_networkx(nx.cycle_graph(400))
         archive, problem = certified(nodes(), [graph])
@@ -114,27 +95,11 @@ class TestNodes:
         assert browser.execute_script("return document.querySelectorAll('svg.main-svg').length") > 0
         assert texts(browser, "#table-count") == ["1–15 of 400 nodes"]
 
-    def test_the_table_is_sorted_by_how_far_nodes_are_certified(self, shown):
-        archive, problem = star_world()
-        browser = shown(archive, problem)
-        button = "document.querySelector('th[data-column=reach_0] button').click()"
-        browser.execute_script(f"{button}; {button}")
-        shown_reaches = list(map(int, texts(browser, "#graph-table td:last-child")))
-        assert shown_reaches == sorted(shown_reaches, reverse=True)
-
     def test_an_archive_that_was_read_back_gives_the_same_page(self, tmp_path):
         archive, problem = star_world()
         write(tmp_path / "certificates.json", archive)
         again = read(tmp_path / "certificates.json")
         assert page_data(again.confirmed(), problem.sites).data == page_data(archive, problem.sites).data
-
-    def test_the_command_that_verifies_speaks_of_nodes(self, here, tmp_path):
-        archive, _ = star_world()
-        write(tmp_path / "certificates.json", archive)
-        status, out, _ = here("verify", tmp_path / "certificates.json")
-        assert status == 0
-        assert "5 nodes" in out
-        assert "for each node;" in out or "nodes together;" in out
 
     def test_nodes_of_several_graphs(self, shown):
         graphs = [named_star(), sc.Graph(3, [(0, 1)])]

@@ -226,18 +226,3 @@ def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
     assert not further
     assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
     assert two.n_attacks == 14 + 6 + 45
-
-
-def test_the_page_of_a_listed_threat_reads_as_its_certificates(listed, shown):
-    page = shown(*listed)
-    assert "deletions:2" in texts(page, "#threat")[0]
-    assert texts(page, "#graph-table th")[-2:] == ["1 deletion", "at most 2 deletions"]
-    assert texts(page, "#graph-table td:last-child") == ["broken", "by evidence", "no such attack"]
-    first, second = texts(page, "#threat-verdicts li")
-    assert first.startswith("1 deletion (4 attacks): broken, by ")
-    assert second.startswith("at most 2 deletions (10 attacks): broken, by ")
-    assert "An attack that changes the answer (1 deletion)" in texts(page, "#attack-text")[0]
-    assert texts(page, "#verdict-plot") == texts(page, "#surface-counted") == []
-    assert "1 of 3 graphs has no attack of this kind (at most 2 deletions)." in " ".join(
-        texts(page, "#verdicts .caption")
-    )
