@@ -72,13 +72,6 @@ def test_too_many_attacks_are_refused_by_a_dry_run(project, here, monkeypatch):
     assert "radii, which need no list" in err
 
 
-def test_json_names_the_verdicts_by_size(project, here):
-    status, out, _ = here(*FEW[:4], "--threat", "rewire:1", "--json")
-    found = json.loads(out)
-    assert (status, found["threat"], found["sizes"]) == (0, "rewire:1", ["1 rewired edge"])
-    assert {len(each["threat"]) for each in found["certificates"]} == {1}
-
-
 def test_without_evidence_p_a_answers_and_the_next_step_is_named(project, here):
     status, out, _ = here(*FEW[:4], *WEIGHED[1:], "--threat", "rewire:1 | deletions:1", "--out", "plain")
     assert status == 0

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import sys
 from dataclasses import replace
 
@@ -194,14 +193,6 @@ def test_a_graph_without_attacks_counts_for_no_gain_by_size(threat):
     assert (attacked.n_graphs, attacked.certified, attacked.blind) == (1, 1, 1)
 
 
-def test_a_run_that_tries_every_attack_says_why_it_has_no_blind_row(values):
-    found, why = certified(values, threat="flips:1", exact=True), "There is no training part to learn from"
-    assert f"No blind model to compare with. {why}" in shown(exact_view(found))
-    assert why in found.report.read_text(encoding="utf-8")
-    assert exact_object(found)["blind"]["missing"].startswith(why)
-    assert "blind_class" not in (found.folder / "results.csv").read_text(encoding="utf-8")
-
-
 def test_without_scikit_learn_a_run_ends_all_the_same(values, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     missing = BlindRow.of(certified(values, split="test").archive).missing
@@ -264,13 +255,6 @@ def test_a_run_that_goes_on_does_not_learn_again(values, learned, changes):
     assert (first.folder / "blind.json").exists()
 
 
-def test_nor_does_a_sweep(values, tmp_path, learned):
-    file = RunFile(values=values(split="validation"))
-    for _ in range(2):
-        run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))
-    assert learned == [48]
-
-
 @pytest.fixture
 def row_of(values):
     """The row of a run with these settings, read from a file or kept in it."""
@@ -312,17 +296,6 @@ def test_a_kept_row_that_is_not_whole_is_learned_again(row_of, tmp_path, learned
     assert kept.read_text(encoding="utf-8") == text
     assert row_of(kept) == row
     assert learned == [48, 48]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_what_is_no_file_is_not_read(row_of, tmp_path, learned):
-    os.mkfifo(tmp_path / "pipe")
-    assert row_of(tmp_path / "pipe").answers
-    (tmp_path / "pipe").unlink()
-    (tmp_path / "folder").mkdir()
-    assert row_of(tmp_path / "folder").answers
-    assert row_of(tmp_path / "missing" / "blind.json").answers
-    assert learned == [48] * 3
 
 
 @pytest.mark.parametrize(

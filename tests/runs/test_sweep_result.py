@@ -223,14 +223,3 @@ def test_warnings():
     assert "certified in motif at levels 1, 2 (450 votes could); random at levels 1, 2 (none ever could)." in text
     few = {number: {"n_right": 9, "n_graphs": 10, "n_majority": 5} for number in range(6)}
     assert heads(changes=few)[-1] == "Only 10 graphs"
-
-
-def test_accuracies_have_intervals(shown):
-    sweep = invented(TWO, changes={0: {"n_right": 45}})
-    browser = shown(sweep)
-    (cell,) = texts(browser, "#level-table tr[data-level='0'] td:nth-child(3)")
-    assert cell == "75.0% (62%–85%)"
-    assert sweep.levels[0].n_graphs == 60
-    assert "holds with probability 95% over the choice of graphs" in " ".join(
-        texts(browser, "#levels .caption")[0].split()
-    )
