@@ -80,7 +80,7 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
     grid = Grid.of({"hub": [0.02, 0.05], "rest": {"delete": [0.1], "add": [0.2, 0.3]}})
     for record in (
         RunRecord(settings, dict.fromkeys(run_file.EXPECTED, "00")),
-        RunRecord(settings, {"model": "00"}, grid, "accuracy@hub=1", {"samples": 5}),
+        RunRecord(settings, {"model": "00"}, grid, {"samples": 5}),
     ):
         text = run_file_text(record, folder=tmp_path)
         assert "threat" in text
