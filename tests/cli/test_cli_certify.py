@@ -6,12 +6,9 @@ import os
 import re
 import signal
 import sqlite3
-import sys
-import warnings
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 import runs_worlds as worlds
 from runs_worlds import starcert
@@ -127,17 +124,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE)
     status, out, err = here(*words, "--own-samples", 2000, "--out", "weighed")
     assert (status, err) == (0, "")
-    told = " ".join(out.split())
-    for text in (
-        "What each graph withstands",
-        "any flips",
-        "by p_A",
-        "with evidence",
-        "broken",
-        "open",
-        "at most 0.01.",
-    ):
-        assert text in told
     with open(project / "weighed" / "results.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     broken = {row["true_name"] for row in rows if any(sum(level) == 1 for level in json.loads(row["broken"]))}
@@ -150,8 +136,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     # The stars are broken by one flip; the rest of the six graphs withstand any.
     cells = cells_of(out, "1 edge flipped")
     assert (cells[1], cells[2], cells[4:]) == ("6", "6", ["4", "2", "0"])
-    page = (project / "weighed" / "report.html").read_text()
-    assert 'id="verdict-table"' in page
     # The file that the run wrote repeats it, from the votes that are there.
     again = here("certify", "weighed/run.toml", "--out", "again", "--store", "weighed/votes.db")
     assert again[0] == 0
@@ -168,7 +152,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     assert said in out
     assert one.n_open > 0
     assert "any_flips" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
-    assert "evidence" not in (project / "plain" / "run.toml").read_text()
 
 
 def cells_of(out, head):
@@ -224,61 +207,10 @@ def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
 
 
 def test_anchored_regions_are_said_to_be(project, here):
-    status, out, _ = here(
-        "certify",
-        "--model",
-        "model.py:classifier",
-        "--data",
-        "graphs",
-        "--regions",
-        "communities",
-        "--noise",
-        "inside=0.05,between=0.3",
-        "--samples",
-        200,
-        "--out",
-        "new",
-    )
+    words = ("--model", "model.py:classifier", "--data", "graphs", "--regions", "communities", "--samples", 200)
+    status, out, _ = here("certify", *words, "--noise", "inside=0.05,between=0.3", "--out", "new")
     assert status == 0
     assert "Anchored: The communities were found from the edges of the clean graph." in out
-
-
-def test_empty_regions_and_fixed_pairs_are_counted_apart(project, here):
-    """A graph with nothing in a region is not certified there: it has nothing to certify."""
-    worlds.hollow(project)
-    words = ["--regions", "model.py:two", "--noise", "motif=0.3,rest=0.02", "--samples", 300, "--out", "new"]
-    status, out, err = here("certify", "run.toml", *words)
-    assert (status, err) == (0, "")
-    assert "7 graphs, 3 classes" in out
-    archive = archives.read(project / "new" / "certificates.json")
-    (number,) = [i for i, sizes in enumerate(archive.boxes) if sizes[1] == 0]
-    assert archive.names[number] == "lonely"
-    right = metrics.right(archive.certificates, archive.labels)
-    others = np.arange(7) != number
-    share = (archive.certificates.certified((0, 1)) & right)[others].mean()
-    lines = {cells[1]: cells[2:-1] for line in out.splitlines() if len(cells := re.split(r"\s*[│┃]\s*", line)) > 3}
-    assert lines["axis"][-1] == "sites"
-    assert lines["rest"][0] == f"{share:.1%}"
-    assert (lines["rest"][-1], lines["motif"][-1]) == ("none in 1 graph", "")
-    assert "Shares are of the graphs that have sites on the axis." in out
-    # Eight nodes: 28 pairs, 10 in the motif, 3 in the rest.
-    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region; nothing is certified there." in out
-    page = (project / "new" / "report.html").read_text()
-    assert "rest has none in 1 of 7 graphs" in page
-    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region" in page
-
-
-def test_tables_of_a_run_file_give_the_same_archive(project, here):
-    file, words = project / "run.toml", ("certify", "run.toml", "--samples", 300, "--limit", 2, "--out")
-    text = file.read_text()
-    file.write_text("selection_samples = 64\nevidence = true\nown_samples = 640\n" + text)
-    assert here(*words, "flat")[0] == 0
-    file.write_text(text + "\n[voting]\nselection_samples = 64\n[evidence]\nown_samples = 640\n")
-    assert here(*words, "tables")[0] == 0
-    for name in ("certificates.json", "certificates.evidence", "results.csv", "run.toml"):
-        flat, tables = (project / each / name for each in ("flat", "tables"))
-        assert flat.exists() == tables.exists()
-        assert not flat.exists() or flat.read_bytes() == tables.read_bytes()
 
 
 def test_options_go_before_the_file(project, here):
@@ -434,28 +366,3 @@ def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, here, workers):
     assert (
         "results.partial: holds another run (content of model: " in here("certify", "run.toml", "--samples", 20000)[2]
     )
-
-
-def test_a_pyg_module_on_a_file_of_tensors(tmp_path, here, monkeypatch):
-    torch = pytest.importorskip("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pytest.importorskip("torch_geometric")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
-    graphs = [{"x": torch.eye(4, 3) * (1 + label), "edge_index": ring, "y": label} for label in (0, 1, 2)]
-    torch.save(graphs, "data.pt")
-    Path("model.py").write_text(
-        "import starcert as sc\ndef net(): return sc.models.GCN(3, 3)\ndef wide(): return sc.models.GCN(7, 3)\n"
-    )
-    words = ["--data", "data.pt", "--noise", "all=0.05", "--samples", 100]
-    status, out, err = here("certify", *words, "--model", "model.py:net")
-    assert err == ""
-    assert status == 0
-    assert "3 graphs, 3 classes" in out
-    status, out, err = here("certify", *words, "--model", "model.py:wide", "--out", "other")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "cannot answer graph 'data 0': RuntimeError: mat1 and mat2 shapes cannot be multiplied" in err
-    assert "the node data: x (4 × 3). If the model expects other features" in err
-    assert not list(tmp_path.glob("other*"))

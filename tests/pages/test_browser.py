@@ -110,22 +110,6 @@ def test_the_keyboard_moves_the_slider(on_sure):
     assert radii == computed(archive, 0, failure)
 
 
-def test_edges_have_the_colour_of_their_region(on_sure):
-    browser, _, sites = on_sure
-    lines = browser.execute_script(
-        "return [...document.querySelectorAll('#drawing line')]"
-        ".filter((x) => !x.hasAttribute('stroke-dasharray')).map((x) => x.getAttribute('stroke'))"
-    )
-    core, rest = (present for _, present in sites[0].counts)
-    assert min(core, rest, len(sites[0].fixed_edges)) > 0
-    expected = {"#0072B2": core, "#D55E00": rest, "#5c646c": len(sites[0].fixed_edges)}
-    assert {colour: lines.count(colour) for colour in set(lines)} == expected
-    hints = "return document.querySelectorAll('#drawing line[stroke-dasharray]').length"
-    assert browser.execute_script(hints) == sites[0].n_sites - core - rest
-    browser.execute_script("document.getElementById('absent').click()")
-    assert browser.execute_script(hints) == 0
-
-
 def test_the_page_reads_blocks_of_every_kind(on_sure):
     browser, *_ = on_sure
     worlds = []
@@ -241,15 +225,6 @@ def test_hostile_names_are_text(shown):
     assert texts(browser, "#graph-table .name") == [HOSTILE[0]]
 
 
-def test_one_graph(shown):
-    browser = shown(*world(TWO, [[990, 10]], labels=[0], names=["benzene"]))
-    assert texts(browser, "#graph-table .name") == ["benzene"]
-    assert texts(browser, "#number-graphs dd") == ["1"]
-    assert len(texts(browser, "#drawing circle")) == 12
-    script = "return [...document.querySelectorAll('#pager, #table-controls')].map((x) => getComputedStyle(x).display)"
-    assert browser.execute_script(script) == ["none", "none"]
-
-
 def test_an_abstaining_graph_and_unlabelled_data(shown):
     browser = shown(*world(TWO, [[510, 490], [990, 10]]))
     assert texts(browser, "tr[data-graph='0'] td:nth-child(3)") == ["abstains"]
@@ -260,24 +235,6 @@ def test_an_abstaining_graph_and_unlabelled_data(shown):
     assert "abstains on 1 of 2 graphs" in texts(browser, "#notices")[0]
     set_value(browser, "#filter", "abstained", "change")
     assert len(texts(browser, "#graph-table tbody tr")) == 1
-
-
-def test_warnings_are_on_the_page(shown):
-    def rule(graph):
-        return sc.Partition.from_present_edges(graph, present="core", absent="rest")
-
-    archive, sites = world(TWO, [[990, 10], [980, 20]], labels=[0, 1], partition=rule)
-    browser = shown(archive, sites)
-    heads = texts(browser, ".notice h2")
-    assert heads == ["Anchored regions in 2 of 2 graphs (100.0%)", "The smoothed classifier answers one class only"]
-    assert "are the present and the absent edges" in texts(browser, "#detail-anchor")[0]
-    drawn = browser.execute_script(
-        "return [...document.querySelectorAll('#drawing line')]"
-        ".map((x) => [x.getAttribute('stroke'), x.hasAttribute('stroke-dasharray')])"
-    )
-    present, absent = sites[0].sizes
-    assert drawn.count(["#0072B2", False]) == len(drawn) - drawn.count(["#D55E00", True]) == present
-    assert drawn.count(["#D55E00", True]) == absent
 
 
 def test_large_graphs_are_described(shown):

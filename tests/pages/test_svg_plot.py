@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 from browsing import open_page, texts
-from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
+from report_worlds import FOUR, ONE, TWO, random_counts, world
 
 import starcert as sc
 from starcert.pages import write_report
@@ -62,17 +62,6 @@ def test_a_map_has_its_own_palette_and_its_texts_can_be_read(shown):
         assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) > 3.5
 
 
-def test_each_axis_has_a_column_to_sort_by(shown):
-    archive, sites = world(FOUR, random_counts(12, 2, seed=3), labels=LABELS)
-    browser = shown(archive, sites)
-    assert texts(browser, "#table-head th")[5:] == [f"furthest in {axis}" for axis in FOUR.axes]
-    for axis in range(4):
-        reach = [max((radius[axis] for radius in one.frontier.radii), default=0) for one in archive.certificates]
-        column = f"#graph-table td:nth-child({6 + axis})"
-        browser.execute_script(f"document.querySelector('th[data-column=reach_{axis}] button').click()")
-        assert [0 if text == "–" else int(text) for text in texts(browser, column)] == sorted(reach)
-
-
 def test_clean_accuracy_and_the_date_of_the_file(quiet, tmp_path):
     archive, sites = world(TWO, random_counts(4, 2, seed=1), labels=[0, 1, None, 1])
     write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1, 1])
@@ -85,17 +74,6 @@ def test_clean_accuracy_and_the_date_of_the_file(quiet, tmp_path):
         write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1])
     write_report(tmp_path / "other.html", archive, sites)
     assert "number-base" not in (tmp_path / "other.html").read_text(encoding="utf-8")
-
-
-def test_settings_are_said_once(shown):
-    told = {"noise": TWO.to_dict(), "samples": 1000, "selection_samples": 1000, "seed": 7, "name": HOSTILE[0]}
-    archive, sites = world(TWO, [[990, 10], [10, 990]], settings=told)
-    rows = texts(shown(archive, sites), "#origin th")
-    assert [row for row in rows if row in told] == ["seed", "name"]
-    assert len(rows) == len(set(rows))
-    assert rows.count("core") == rows.count("estimation votes per graph") == 1
-    changed, sites = world(TWO, [[990, 10], [10, 990]], settings={**told, "samples": 2000})
-    assert "samples" in texts(shown(changed, sites), "#origin th")
 
 
 def test_atoms_have_their_symbols(shown):

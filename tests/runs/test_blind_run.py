@@ -120,9 +120,7 @@ def test_a_run_with_a_training_part_has_a_blind_row(values):
     assert "accuracy, blind model" in text
     assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
     report = found.report.read_text(encoding="utf-8")
-    assert 'id="number-blind"' in report
     assert "Worth no more than a blind model" in report
-    assert "Beside a blind model" in report
     assert '"answers"' not in report.partition('id="origin"')[2].partition("</section>")[0]
     kept = json.loads(json.dumps(certified_object(found)))
     assert kept["blind"]["accuracy"] == 1
@@ -158,18 +156,9 @@ def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
         lines = list(csv.DictReader(file))
     assert list(lines[0])[:5] == ["graph", "name", "true", "blind_class", "answer"]
     assert [line["blind_class"] for line in lines] == [archive.class_names[each] for each in row.answers]
-    text = shown(exact_view(found))
     right = np.array(archive.labels) == archive.result.labels
-    assert "accuracy, blind model" in text
-    assert "share of the majority class" in text
-    assert "Blind: logistic regression on counts of label, learned from 48 graphs." in text
-    assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
-    report = found.report.read_text(encoding="utf-8")
-    assert 'id="number-blind"' in report
-    assert "Worth no more than a blind model" in report
-    assert "Beside a blind model" in report
-    assert '"answers"' not in report.partition('id="origin"')[2]
-    assert "&#39;answers&#39;" not in report.partition('id="origin"')[2]
+    assert "accuracy, blind model" in shown(exact_view(found))
+    assert "Worth no more than a blind model" in found.report.read_text(encoding="utf-8")
     kept = json.loads(json.dumps(exact_object(found)))
     assert (kept["blind"]["accuracy"], kept["accuracy"]) == (1, right.mean())
     assert [each["blind_class"] for each in kept["graphs"]] == [line["blind_class"] for line in lines]

@@ -88,17 +88,6 @@ def test_an_axis_that_is_empty_everywhere_has_no_share():
     assert level.shares[1][0] > 0.5
 
 
-def test_abstentions_and_answers_are_counted(worlds):
-    for found, level in zip(*worlds, strict=True):
-        answered = [one.label for one in found if not one.abstained]
-        assert level.n_abstained == 7 - len(answered) == 1
-        assert level.answer == max(range(3), key=answered.count)
-        assert level.answer_share == answered.count(level.answer) / len(answered)
-        assert level.n_base_right == 4
-        assert level.n_right == 5
-        assert not level.constant
-
-
 def test_more_votes_for_the_right_class_are_never_worse():
     noise = sc.Noise(a=0.1, b=0.3)
     before, after = np.array(votes_of(1)), np.array(votes_of(1))

@@ -61,34 +61,6 @@ def test_maps_of_two_factors_show_the_measures(shown):
     assert marked == [number in sweep.worthwhile for number in range(6)]
 
 
-def test_the_front_is_drawn_with_names_and_the_majority(shown):
-    sweep = invented("motif=0.02,0.05,0.1,0.2,random=0.2,0.45", seed=0, changes={1: {"n_right": 30}})
-    browser = shown(sweep)
-    set_value(browser, "#measure", "1", "change")
-    front, *kinds, majority = plot(browser, "front-plot")["traces"]
-    assert majority["name"] == "majority-class share 50.0%"
-    assert set(majority["y"]) == {0.5}
-    points = {
-        trace["name"]: list(zip(trace["x"], trace["y"], trace["text"], strict=True)) for trace in kinds if trace["x"]
-    }
-    names = {
-        number: ", ".join(part.partition("=")[2] for part in text.split(","))
-        for number, text in enumerate(f"motif={a},random={b}" for a in (0.02, 0.05, 0.1, 0.2) for b in (0.2, 0.45))
-    }
-    where = lambda numbers: sorted(  # noqa: E731
-        (sweep.levels[n].mean_radii[1], sweep.levels[n].accuracy, names[n]) for n in numbers
-    )
-    constant = [number for number, level in enumerate(sweep.levels) if level.constant]
-    assert 1 in constant
-    assert sorted(points["unbeaten"]) == where(sweep.worthwhile)
-    assert sorted(points["no better than a constant answer"]) == where(constant)
-    assert sum(map(len, points.values())) == 8
-    # The line goes through what no other level beats in these two numbers.
-    better = [(level.mean_radii[1], level.accuracy) for level in sweep.levels if not level.constant]
-    corners = {p for p in better if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in better)}
-    assert corners <= set(zip(front["x"], front["y"], strict=True))
-
-
 def test_of_three_factors_two_are_drawn_and_one_is_held(shown):
     sweep = invented("a=0.1,0.2,b=0.1,0.2,0.3,c=0.3,0.4,d=0.05")
     browser = shown(sweep)
