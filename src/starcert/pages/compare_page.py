@@ -30,7 +30,6 @@ from starcert.pages.compared_runs import (
     ComparedRun,
     Mask,
     compared_runs,
-    shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
 from starcert.pages.findings import VerdictRow, reasons_of
@@ -145,7 +144,7 @@ class _SideBySide:
         self.labelled = np.array([label is not None for label in runs[0].labels])
         self.known = bool(self.labelled.any())
         self.among = self.labelled if self.known else np.ones(len(runs[0].rows), bool)
-        self.shared = shared_axes(runs)
+        self.shared = [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
         # Whether an attacker finds as many sites to flip in every graph, whichever run it is, and as many attacks.
         self.same_sites = all(run.n_sites == runs[0].n_sites for run in runs)
         self.same_lists = all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in self._by_graph)

@@ -17,12 +17,13 @@ from starcert.certificates.metrics import (
     size_outcomes,
     threat_asked,
 )
+from starcert.certificates.result_rows import counted_threat
 from starcert.certificates.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.math.evidence import Level
 from starcert.objects.threats import Threat
 from starcert.pages.document import Notice
-from starcert.pages.findings import counted_threat, stated
+from starcert.pages.findings import stated
 from starcert.system.errors import InvalidParameterError
 
 MAX_NAMED = 20  # the most classes that are named in a message
@@ -93,7 +94,7 @@ class ComparedRun:
     @property
     def counted(self) -> Threat | None:
         """Under which threat its own results are counted."""
-        return counted_threat(self.archive)
+        return counted_threat(self.archive.certificates)
 
     def knows(self, threat: Threat) -> bool:
         """Whether it was asked about a threat that lists its attacks, or about the same with more units."""
@@ -186,8 +187,3 @@ def _apart(archive: AnyArchive, first: AnyArchive) -> tuple[str, str]:
         return "the same name twice", f"The names that are in both, such as {both}, are those of several {one}s."
     own, other = (next(iter(each.names), "none") for each in (archive, first))
     return "other names", f"No {one}'s name is in both: here is for example {own}, there {other}."
-
-
-def shared_axes(runs: Sequence[ComparedRun]) -> list[str]:
-    """The axes that the noises of all runs have."""
-    return [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
