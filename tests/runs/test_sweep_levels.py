@@ -104,15 +104,6 @@ def test_more_votes_for_the_right_class_are_never_worse():
     assert worse.criteria != better.criteria
 
 
-def test_a_constant_answer_is_found_out_however_robust():
-    counts = [[2000, 0, 0]] * 7
-    (level,) = measure_levels([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), counts), TRUTH, TRUTH, CAPACITY)])
-    assert level.constant
-    assert level.accuracy == level.majority_share
-    assert (level.answer, level.answer_share) == (0, 1)
-    assert level.mean_radii[1] > 3
-
-
 def test_the_axes_with_too_few_votes_for_a_flip_are_found():
     def short(samples, capacity=(9, 9), **laws):
         votes = Votes([[samples, 0, 0]], selection=[[10, 0, 0]])
