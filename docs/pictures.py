@@ -54,7 +54,7 @@ def draw_report(folder: Path) -> None:
 
 
 def draw_comparison(path: Path) -> None:
-    """The comparison of two runs that the page of commands makes: curves, and the map of the difference."""
+    """The comparison of two runs that the page of commands makes: verdicts and curves."""
     with tempfile.TemporaryDirectory() as place:
         examples.run(HERE / "commands.md", Path(place), src=HERE.parent / "src")
         with opened(Path(place, "compare.html")) as driver:

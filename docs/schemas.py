@@ -38,7 +38,7 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.questions import Question
-from starcert.cli.run_commands import BestOption, RunArgument
+from starcert.cli.run_commands import RunArgument
 from starcert.files import collective_votes, reading, record, writing
 from starcert.files.claims import MARGINS, BrokenLevel, Claims
 from starcert.files.record import Archive
@@ -137,11 +137,7 @@ def run_file_schema() -> Schema:
     """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
     of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
     about, laws = attribute_docs(run_file.RunFile), [object_of(*form) for form in _law_forms()]
-    goal = get_args(BestOption)[1]
-    sweep = _settings(of_sweeps, RunSettings, sweep=True) | {
-        "best": {"type": "string"} | described(f"{goal.help} By default {goal.show_default}."),
-        "grid": _grid(),
-    }
+    sweep = _settings(of_sweeps, RunSettings, sweep=True) | {"grid": _grid()}
     tables = {
         "sweep": object_of(sweep) | described(about["sweep"]),
         "train": object_of(_settings(TRAIN_SETTINGS, TrainSettings)) | described(TrainSettings.__doc__),

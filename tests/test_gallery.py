@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ FILES = {"citations": ("cora_ml.npz", 0), "protein": ("PROTEINS_A.txt", 2)}
 
 def test_the_page_shows_every_script_as_it_is():
     shown = {Path(block.file).stem: block.code for block in BLOCKS if block.file}
-    assert shown == SCRIPTS
+    assert shown == {name: f'--8<-- "{name}.py"\n' for name in NAMES}  # mkdocs puts the file in its place
     assert len(NAMES) == 6 == len(NEEDS)
 
 
@@ -53,7 +54,8 @@ def test_a_script_prints_what_the_page_shows_and_draws_its_picture(name, tmp_pat
     if name in FILES:
         monkeypatch.setenv("STARCERT_DATA", str(folder_of(*FILES[name])))
     page = tmp_path / "page.md"
-    page.write_text("".join(fenced(block) for block in (block_of(SHARED), *blocks_about(name))), encoding="utf-8")
+    shown = (replace(block_of(name), title=f"{SHARED}.py"), *blocks_about(name))
+    page.write_text("".join(map(fenced, shown)), encoding="utf-8")
     assert len(examples.run(page, tmp_path, src=ROOT / "src")) == 3
     drawn, kept = (size_of(folder / f"gallery_{name}.png") for folder in (tmp_path, PICTURES))
     assert drawn == kept
@@ -84,7 +86,8 @@ def blocks_about(name: str) -> list[examples.Block]:
 
 def fenced(block: examples.Block) -> str:
     title = f' title="{block.title}"' if block.title else ""
-    return f"```{block.language}{title}\n{block.code}```\n\n"
+    code = SCRIPTS[Path(block.file).stem] if block.file else block.code
+    return f"```{block.language}{title}\n{code}```\n\n"
 
 
 def size_of(picture: Path) -> tuple[int, int]:

@@ -80,7 +80,7 @@ def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
     grid = Grid.of({"hub": [0.02, 0.05], "rest": {"delete": [0.1], "add": [0.2, 0.3]}})
     for record in (
         RunRecord(settings, dict.fromkeys(run_file.EXPECTED, "00")),
-        RunRecord(settings, {"model": "00"}, grid, "accuracy@hub=1", {"samples": 5}),
+        RunRecord(settings, {"model": "00"}, grid, {"samples": 5}),
     ):
         text = run_file_text(record, folder=tmp_path)
         assert "threat" in text
@@ -105,7 +105,7 @@ def test_settings_of_a_benchmark_are_what_the_schema_says():
 TABLES = {
     "": (*SETTINGS, "voting", "sweep", "train", "expected"),
     "voting": run_file.GROUPS["voting"],
-    "sweep": ("grid", "best", *(key for key, each in SETTINGS.items() if each.of_sweeps)),
+    "sweep": ("grid", *(key for key, each in SETTINGS.items() if each.of_sweeps)),
     "train": tuple(TRAIN_SETTINGS),
     "expected": run_file.EXPECTED,
 }
@@ -192,7 +192,6 @@ def test_the_schema_has_every_key_and_no_other(table, refusal):
         ("[noise]\nall = 1.5", "$.noise.all: is none of 6 forms (: 1.5 is beyond the maximum, 1)"),
         ("[noise]\nall = {delete = 0.1}", "$.noise.all: is none of 6 forms"),
         ("[noise]\nall = {flip = 0.1, added = 'often'}", "$.noise.all: is none of 6 forms"),
-        ("[max_radius]\nall = 0.5", "$.max_radius: is none of 2 forms"),
         ('[columns]\nlabels = "y"', "$.columns.labels: 'labels' is none of"),
         ("[sweep]\nseed = 1", "$.sweep.seed: does not belong there"),
         ("[sweep.grid]\nall = [2]", "$.sweep.grid.all: is none of 3 forms"),

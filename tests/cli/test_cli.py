@@ -88,26 +88,6 @@ def test_a_frontier_that_is_too_large_says_so(starcert, as_json):
     assert "Maximal certified radii, proved" not in shown.stdout
     assert "Incomplete (axes under one law can share their flips in more than 100,000 ways)" in shown.stdout
     assert "others may be certified too" in shown.stdout
-    assert "· not known to be" in shown.stdout
-
-
-def test_the_table_and_the_map_for_people(starcert):
-    shown = starcert("radius", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
-    assert "Maximal certified radii, proved" in shown
-    assert "Incomplete" not in shown
-    assert "│     1 │     45 │" in shown
-    assert "     1 " + "█" * 46 in shown
-    assert "     2 " + "·" * 46 in shown
-    assert "the smoothed classifier answers class 0" in shown
-
-
-@pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.46,b=0.45"])
-def test_maps_of_any_number_of_axes_fit_a_terminal(starcert, noise):
-    done = starcert("radius", "--noise", noise, "--p-lower", "0.999")
-    assert done.returncode == 0
-    marked = [line for line in done.stdout.splitlines() if set(line[7:]) <= {"█", "·"} and line[7:]]
-    assert 1 <= len(marked) <= 20
-    assert all(len(line) <= 80 for line in marked)
 
 
 def test_slack(starcert, as_json):
@@ -120,19 +100,14 @@ def test_slack(starcert, as_json):
 
 BAD = [
     (["radius", "--noise", "a=1.5", "--p-lower", "0.9"], "--noise a"),
-    (["radius", "--noise", "a=nan", "--p-lower", "0.9"], "--noise a"),
-    (["radius", "--noise", "a=-0.1/0.2", "--p-lower", "0.9"], "--noise a"),
     (["radius", "--noise", "a=0.1/0.2/0.3/0.4", "--p-lower", "0.9"], "--noise a"),
     (["radius", "--noise", "a=0.1/0.2/0.3", "--p-lower", "0.9"], "0.1/0.2/0.3:4"),
     (["radius", "--noise", "a=0.1:*", "--p-lower", "0.9"], "0.05:4"),
     (["radius", "--noise", "a=high", "--p-lower", "0.9"], "--noise a"),
     (["radius", "--noise", "a", "--p-lower", "0.9"], "--noise"),
-    (["radius", "--noise", "", "--p-lower", "0.9"], "--noise"),
-    (["radius", "--noise", "a=", "--p-lower", "0.9"], "--noise"),
     (["radius", "--noise", "a=0.1,a=0.2", "--p-lower", "0.9"], "--noise"),
     (["radius", "--noise", "a.b=0.1", "--p-lower", "0.9"], "noise"),
     (["radius", *HEADLINE, "--p-lower", "1.5"], "p_lower"),
-    (["radius", *HEADLINE, "--p-lower", "nan"], "p_lower"),
     (["radius", *HEADLINE], "--p-lower / --votes"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
@@ -140,21 +115,15 @@ BAD = [
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "Unknown: ring"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),
-    (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=1.5,random=4"], "--max-radius[motif]"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "1,2,3"], "2 counts"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "many"], "--max-radius"),
     (["radius", "--noise", "a=0.5", "--p-lower", "0.9"], "Give max_radius"),
     (["radius", *HEADLINE, "--votes", "9,-1"], "counts[0][1]"),
-    (["radius", *HEADLINE, "--votes", "9,1.5"], "counts[0][1]"),
     (["radius", *HEADLINE, "--votes", "0,0"], "at least one vote"),
     (["radius", *HEADLINE, "--votes", ""], "--votes"),
     (["radius", *HEADLINE, "--votes", "9"], "--votes"),
     (["radius", *HEADLINE, "--votes", "9,1", "--selection", "9,1,0"], "selection"),
     (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "0.99"], "confidence level"),
-    (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "0"], "alpha"),
-    (["radius", *HEADLINE, "--votes", "9,1", "--alpha", "-0.1"], "alpha"),
-    (["radius", *HEADLINE, "--radius", "1"], "2 counts"),
-    (["radius", *HEADLINE, "--radius", "motif=1,random=0.5"], "--radius[random]"),
     (["radius", *HEADLINE, "--radius", "motif=1,random=99999999999"], "--radius[random]"),
 ]
 

@@ -6,12 +6,9 @@ import os
 import re
 import signal
 import sqlite3
-import sys
-import warnings
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 import runs_worlds as worlds
 from runs_worlds import starcert
@@ -20,8 +17,6 @@ import starcert as sc
 from starcert import files as archives
 from starcert.certificates import metrics
 from starcert.runs.run_file import OutputFolder
-
-PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 
 
 def test_a_new_user_gets_a_report(tmp_path, here, monkeypatch):
@@ -45,14 +40,6 @@ def test_a_new_user_gets_a_report(tmp_path, here, monkeypatch):
     assert err.count("\n") == 1
 
 
-def test_the_summary(project, here):
-    status, out, err = here("certify", "run.toml")
-    assert (status, err) == (0, "")
-    for words in ("6 graphs, 3 classes", "accuracy, smoothed", "abstains", "rest.delete", "33.3%", "at most 0.01"):
-        assert words in out
-    assert "Anchored" not in out
-
-
 def test_one_json_object(project, here):
     status, out, err = here("certify", "run.toml", "--json")
     found = json.loads(out)
@@ -63,31 +50,6 @@ def test_one_json_object(project, here):
     for row, one in zip(found["certificates"], kept.certificates, strict=True):
         assert row["frontier"] == [list(radius) for radius in one.frontier.radii]
         assert row["class"] == (None if one.abstained else one.label)
-
-
-def test_a_profile_says_where_the_time_went_and_changes_nothing_else(project, here):
-    status, out, err = here("certify", "run.toml", "--profile")
-    assert (status, err) == (0, "")
-    assert "Where the time went, in this run" in out
-    folder = project / "results"
-    kept = json.loads((folder / "profile.json").read_text())
-    assert kept["votes"] == 6 * 500
-    rows = {row["stage"]: row for row in kept["stages"]}
-    assert list(rows)[:4] == ["drawing", "model", "transfer", "counting"]
-    assert rows["model"]["seconds"] > 0
-    assert rows["storing"]["seconds"] > 0
-    assert rows["certifying"]["seconds"] > 0
-    assert sum(row["seconds"] for row in kept["stages"]) == pytest.approx(kept["elapsed_seconds"], rel=1e-6)
-    assert f"<td>{rows['model']['seconds']:.3f}</td>" in (folder / "report.html").read_text(encoding="utf-8")
-    assert here("certify", "run.toml", "--out", "plain")[0] == 0
-    assert not (project / "plain" / "profile.json").exists()
-    assert "Where the time went" not in (project / "plain" / "report.html").read_text(encoding="utf-8")
-    for name in ("certificates.json", "results.csv"):
-        assert (project / "plain" / name).read_bytes() == (folder / name).read_bytes()
-    status, out, _ = here("certify", "run.toml", "--out", "third", "--profile", "--json", "--workers", "1")
-    assert json.loads(out)["profile"]["votes"] == 6 * 500
-    assert here("certify", "run.toml", "--out", "fourth")[0] == 0
-    assert (project / "plain" / "report.html").read_bytes() == (project / "fourth" / "report.html").read_bytes()
 
 
 def test_a_limit_on_sorted_data_is_stratified_and_said(project, here):
@@ -102,7 +64,7 @@ def test_a_dry_run_says_what_to_expect_and_writes_nothing(project, here):
     before = set(project.rglob("*"))
     status, out, err = here("certify", "run.toml", "--dry-run")
     assert (status, err, set(project.rglob("*"))) == (0, "", before)
-    assert re.search(r"6 graphs, 500 votes each: about \d+ (to \d+ )?s with 1 worker\.", out)
+    assert "6 graphs, 500 votes each." in out
     needed = metrics.votes_needed(sc.Noise(hub=0.02, motif=0.03), 0.01, 3)
     assert f"hub {needed['hub']}, motif {needed['motif']}, rest.delete" in out
     assert "400 samples are too few on hub" in out
@@ -140,9 +102,6 @@ def test_all_certificates_together(project, here):
         out.split()
     )
     assert 'family = "all"' in (project / "joint" / "run.toml").read_text()
-    page = (project / "joint" / "report.html").read_text()
-    assert "over the sampling, all 6 certificates together." in page
-    assert "the failure probability of all 6 certificates together" in page
     kept = json.loads((project / "joint" / "certificates.json").read_text())
     assert kept["together"] == 6
     assert here("verify", "joint/certificates.json")[0] == 0
@@ -152,24 +111,10 @@ def test_all_certificates_together(project, here):
     for joint, each in zip(kept["graphs"], alone["graphs"], strict=True):
         assert joint["estimation"] == each["estimation"]
         assert joint["claims"]["failure"] > each["claims"]["failure"]
-    # The run file repeats it, and another folder is not mixed up with it.
-    assert here("certify", "joint/run.toml", "--out", "again")[0] == 0
-    assert (project / "again" / "certificates.json").read_text() == (
-        project / "joint" / "certificates.json"
-    ).read_text()
     status, _, err = here("certify", "run.toml", "--out", "joint")
     assert status == 2
     assert "family: there all, now each" in err
     assert "uses its votes again" in err
-
-
-def test_too_few_votes_are_told_with_the_number_that_could_do(project, here):
-    words = ["--noise", "hub=0.3,motif=0.001,rest=0.3,bridge=0.3"]
-    status, out, err = here("certify", "run.toml", *words, "--samples", 100, "--out", "few")
-    assert (status, err) == (0, "")
-    said = " ".join(out.split())
-    assert "Even if all 100 votes agreed, no flip would be certified in motif (" in said
-    assert "no flip can be certified" in (project / "few" / "report.html").read_text()
 
 
 EVIDENCE = ("--evidence", "--noise", "motif=0.06,rest=0.2", "--regions", "node_labels:attribute=part")
@@ -179,17 +124,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE)
     status, out, err = here(*words, "--own-samples", 2000, "--out", "weighed")
     assert (status, err) == (0, "")
-    told = " ".join(out.split())
-    for text in (
-        "What each graph withstands",
-        "any flips",
-        "by p_A",
-        "with evidence",
-        "broken",
-        "open",
-        "at most 0.01.",
-    ):
-        assert text in told
     with open(project / "weighed" / "results.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     broken = {row["true_name"] for row in rows if any(sum(level) == 1 for level in json.loads(row["broken"]))}
@@ -202,8 +136,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     # The stars are broken by one flip; the rest of the six graphs withstand any.
     cells = cells_of(out, "1 edge flipped")
     assert (cells[1], cells[2], cells[4:]) == ("6", "6", ["4", "2", "0"])
-    page = (project / "weighed" / "report.html").read_text()
-    assert 'id="verdict-table"' in page
     # The file that the run wrote repeats it, from the votes that are there.
     again = here("certify", "weighed/run.toml", "--out", "again", "--store", "weighed/votes.db")
     assert again[0] == 0
@@ -220,7 +152,6 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     assert said in out
     assert one.n_open > 0
     assert "any_flips" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
-    assert "evidence" not in (project / "plain" / "run.toml").read_text()
 
 
 def cells_of(out, head):
@@ -265,48 +196,6 @@ def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
     assert 'id="repeating"' in page
 
 
-def test_a_threat_without_evidence_is_counted_by_the_counts(project, here):
-    words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE[1:])
-    status, out, err = here(*words, "--threat", "flips:1", "--out", "asked")
-    assert (status, err) == (0, "")
-    kept = archives.read(project / "asked" / "certificates.json").confirmed()
-    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:1")
-    assert cells_of(out, "any 1 ") == ["any 1 flip", "6", "6", str(one.n_by_p_A), str(one.n_open)]
-    page = (project / "asked" / "report.html").read_text(encoding="utf-8")
-    assert '<th scope="row">any 1 flip</th>' in page
-    assert "certified with evidence" not in page
-    assert 'id="repeating"' not in page
-    header = (project / "asked" / "results.csv").read_text().splitlines()[0].split(",")
-    assert "any_1" in header
-    assert "any_2" not in header
-    assert "broken" not in header
-    # Nothing is said of any flips where nothing was asked.
-    status, out, _ = here(*words, "--out", "plain")
-    assert (status, "│ any 1" in out) == (0, False)
-    assert "any_1" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
-
-
-def test_runs_are_compared_under_a_threat(project, here):
-    words = ("certify", "run.toml", "--samples", 2000)
-    assert here(*words, *EVIDENCE, "--threat", "flips:1", "--out", "weighed")[0] == 0
-    assert here(*words, *EVIDENCE[1:], "--seed", 4, "--out", "plain")[0] == 0
-    status, out, err = here("compare", "weighed", "plain", "--threat", "flips:1")
-    assert (status, err) == (0, "")
-    verdicts = out[out.index("Certified, broken, open") :]
-    weighed, plain = (cells_of(verdicts, name) for name in ("weighed", "plain"))
-    assert weighed[:4] == ["weighed", "any 1 flip", "6", "6"]
-    assert weighed[5:] == ["4", "2", "0"]
-    assert plain[5:7] == ["–", "–"]
-    assert here("compare", "weighed", "plain", "--out", "beside")[0] == 0
-    assert (project / "beside.html").exists()
-    assert 'id="number-asked"' not in (project / "weighed" / "report.html").read_text(encoding="utf-8")
-    assert here(*words, *EVIDENCE, "--threat", "flips:2", "--out", "two")[0] == 0
-    assert 'id="number-asked"' in (project / "two" / "report.html").read_text(encoding="utf-8")
-    status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
-    assert (status, err.count("\n")) == (2, 1)
-    assert "'--threat' must be a threat with its number, such as flips:2 or rewire:1" in err
-
-
 def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
     words = ("certify", "run.toml", "--samples", 20000, "--own-samples", 0, *EVIDENCE)
     status, _, err = here(*words, "--plan", "decided", "--threat", "box:motif=0,rest=1", "--out", "soon")
@@ -318,116 +207,10 @@ def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
 
 
 def test_anchored_regions_are_said_to_be(project, here):
-    status, out, _ = here(
-        "certify",
-        "--model",
-        "model.py:classifier",
-        "--data",
-        "graphs",
-        "--regions",
-        "communities",
-        "--noise",
-        "inside=0.05,between=0.3",
-        "--samples",
-        200,
-        "--out",
-        "new",
-    )
+    words = ("--model", "model.py:classifier", "--data", "graphs", "--regions", "communities", "--samples", 200)
+    status, out, _ = here("certify", *words, "--noise", "inside=0.05,between=0.3", "--out", "new")
     assert status == 0
     assert "Anchored: The communities were found from the edges of the clean graph." in out
-
-
-def test_a_rule_is_asked_once_for_every_graph(tmp_path):
-    marked = worlds.MODEL.replace(
-        "def four(graph):",
-        "import pathlib\nasked = pathlib.Path(__file__).with_name('asked')\n\ndef four(graph):\n"
-        "    with asked.open('a') as file: file.write('x')",
-    )
-    run = worlds.project(tmp_path / "project", model=marked)
-    assert worlds.starcert("certify", "run.toml", "--samples", 150, cwd=run.parent).returncode == 0
-    assert (run.parent / "asked").read_text() == "x" * 6
-
-
-def test_empty_regions_and_fixed_pairs_are_counted_apart(project, here):
-    """A graph with nothing in a region is not certified there: it has nothing to certify."""
-    worlds.hollow(project)
-    words = ["--regions", "model.py:two", "--noise", "motif=0.3,rest=0.02", "--samples", 300, "--out", "new"]
-    status, out, err = here("certify", "run.toml", *words)
-    assert (status, err) == (0, "")
-    assert "7 graphs, 3 classes" in out
-    archive = archives.read(project / "new" / "certificates.json")
-    (number,) = [i for i, sizes in enumerate(archive.boxes) if sizes[1] == 0]
-    assert archive.names[number] == "lonely"
-    right = metrics.right(archive.certificates, archive.labels)
-    others = np.arange(7) != number
-    share = (archive.certificates.certified((0, 1)) & right)[others].mean()
-    lines = {cells[1]: cells[2:-1] for line in out.splitlines() if len(cells := re.split(r"\s*[│┃]\s*", line)) > 3}
-    assert lines["axis"][-1] == "sites"
-    assert lines["rest"][0] == f"{share:.1%}"
-    assert (lines["rest"][-1], lines["motif"][-1]) == ("none in 1 graph", "")
-    assert "Shares are of the graphs that have sites on the axis." in out
-    # Eight nodes: 28 pairs, 10 in the motif, 3 in the rest.
-    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region; nothing is certified there." in out
-    page = (project / "new" / "report.html").read_text()
-    assert "rest has none in 1 of 7 graphs" in page
-    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region" in page
-
-
-def test_an_axis_that_no_graph_has_shows_no_share(project, here):
-    worlds.hollow(project)
-    (project / "graphs" / "labels.csv").write_text("name,label\nlonely,0\n")
-    for file in (project / "graphs").glob("g*.graphml"):
-        file.unlink()
-    words = ["--regions", "model.py:two", "--noise", "motif=0.05,rest=0.02", "--samples", 300, "--out", "new"]
-    status, out, err = here("certify", "run.toml", *words)
-    assert (status, err) == (0, "")
-    (line,) = [line for line in out.splitlines() if line.startswith("│ rest")]
-    assert "%" not in line
-    assert "none in 1 graph" in line
-    assert "Fixed:" not in out
-
-
-def test_an_abstention_is_not_right(project, here):
-    """Noise of one half leaves nothing to answer by."""
-    words = ["--noise", "hub=0.5,motif=0.5,rest=0.5,bridge=0.5", "--samples", 10, "--out", "new"]
-    status, out, _ = here("certify", "run.toml", *words)
-    assert status == 0
-    archive = archives.read(project / "new" / "certificates.json")
-    abstained = [one.abstained for one in archive.certificates]
-    leaning = archive.certificates.labels == np.array(archive.labels)
-    assert (abstained & leaning).any()
-    shown = re.search(r"accuracy, smoothed *│ ([0-9.]+)%", out)[1]
-    assert float(shown) == pytest.approx(100 * np.mean(leaning & ~np.array(abstained)), abs=0.05)
-    assert f"│ {sum(abstained)} of 6" in out
-
-
-@pytest.mark.filterwarnings("always")
-def test_the_old_max_radius_certifies_the_same_and_says_what_to_write(project, here):
-    words = ("certify", "run.toml", "--samples", 300, "--limit", 2, "--out")
-    status, _, err = here(*words, "old", "--max-radius", "1,1,1,1,1")
-    told = "--max-radius is deprecated: write --threat 'box:hub=1,motif=1,rest.delete=1,rest.add=1,bridge=1'."
-    assert (status, err) == (0, f"Note: {told}\n")
-    assert here(*words, "new", "--threat", "box:1,1,1,1,1")[0::2] == (0, "")
-    file = project / "run.toml"
-    file.write_text("max_radius = [1, 1, 1, 1, 1]\n" + file.read_text())
-    status, _, err = here(*words, "filed")
-    assert (status, err.count("\n")) == (0, 1)
-    assert err.startswith('Note: max_radius is deprecated: write threat = "box:hub=1,')
-    files = [(project / each / "certificates.json").read_bytes() for each in ("old", "new", "filed")]
-    assert files[0] == files[1] == files[2]
-
-
-def test_tables_of_a_run_file_give_the_same_archive(project, here):
-    file, words = project / "run.toml", ("certify", "run.toml", "--samples", 300, "--limit", 2, "--out")
-    text = file.read_text()
-    file.write_text("selection_samples = 64\nevidence = true\nown_samples = 640\n" + text)
-    assert here(*words, "flat")[0] == 0
-    file.write_text(text + "\n[voting]\nselection_samples = 64\n[evidence]\nown_samples = 640\n")
-    assert here(*words, "tables")[0] == 0
-    for name in ("certificates.json", "certificates.evidence", "results.csv", "run.toml"):
-        flat, tables = (project / each / name for each in ("flat", "tables"))
-        assert flat.exists() == tables.exists()
-        assert not flat.exists() or flat.read_bytes() == tables.read_bytes()
 
 
 def test_options_go_before_the_file(project, here):
@@ -446,12 +229,6 @@ def test_options_go_before_the_file(project, here):
     ).read_bytes()
 
 
-def test_everything_can_stand_on_the_command_line(project, here):
-    words = ["--model", "model.py:plain", "--data", "graphs", "--noise", "all=0.02", "--samples", 150, "--limit", 3]
-    assert here("certify", *words)[0] == 0
-    assert (project / "certified" / "report.html").exists()
-
-
 BAD = [
     ((), "'model' must be given"),
     (("no.toml",), "no.toml: there is no such file"),
@@ -462,15 +239,11 @@ BAD = [
     (("run.toml", "--model", "model.py:shape"), "If it is itself the classifier of a graph, return it"),
     (("run.toml", "--data", "nothing/here"), "'--data' must name a file or a folder that exists"),
     (("run.toml", "--data", "."), "'data' must be a folder with graphs"),
-    (("run.toml", "--data", "model.py"), "'data' must be graphs, not code"),
-    (("run.toml", "--data", "run.toml"), "no kind here reads files .toml"),
     (("run.toml", "--noise", "a=2"), "--noise a"),
     (("run.toml", "--noise", "all=0.1"), "There is no region all. Give --regions too."),
     (("run.toml", "--noise", "hub=0.1,motif=0.1,est=0.2,bridge=0.1"), "There is no region est. Did you mean rest?"),
     (("run.toml", "--noise", "hub=0.1,motif=0.1"), "'noise' must have a flip law for every region"),
     (("run.toml", "--data", "./graph.s"), "graphs?"),
-    (("run.toml", "--alpha", "0.95"), "Was a confidence level meant?"),
-    (("run.toml", "--family", "every"), '\'--family\' must be "each" or "all"'),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
     (
@@ -478,14 +251,8 @@ BAD = [
         "'--threat' must be a threat with its number, such as flips:2 or rewire:1",
     ),
     (("run.toml", "--threat", "flips:2 & box:hub=1"), "'threat' must have the axes hub, motif, "),
-    (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),
-    (("run.toml", "--plan", "sometimes"), "'--plan' must be one of fixed, decided. Got 'sometimes'"),
-    (("run.toml", "--limit", "0"), "'--limit'"),
-    (("run.toml", "--split", "half"), "'--split' must be one of"),
-    (("run.toml", "--workers", "0"), "'--workers'"),
     (("run.toml", "--device", "toaster"), "'--device' must name a device"),
     (("run.toml", "--device", "cuda"), "'device' must be cpu for a CallableClassifier"),
-    (("run.toml", "--max-radius", "hub=1"), "Missing: motif"),
     (("run.toml", "--regions", "comunities"), "Did you mean communities?"),
     (("run.toml", "--regions", "model.py:fours"), "Did you mean four?"),
     (("run.toml", "--regions", "node_labels:attribute=colour"), "'g1' cannot be used: 'attribute' must name data"),
@@ -498,8 +265,6 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "message"), BAD)
 def test_bad_input_ends_in_one_clear_line(project, here, words, message):
-    if "no kind" in message:
-        pytest.importorskip("torch")
     before = sorted(project.rglob("*"))
     status, out, err = here("certify", *words)
     assert (status, out) == (2, "")
@@ -569,26 +334,6 @@ def test_a_fault_of_our_own_is_one_line_too(project, here, monkeypatch):
     assert err == "Error: KeyError: 'nothing'. This is a fault in starcert; starcert --debug … shows where.\n"
 
 
-def test_help_has_examples_and_every_option(project, here):
-    _, out, _ = here("certify", "--help")
-    assert "starcert certify --model model.py:classifier --data MUTAG" in " ".join(out.split())
-    for option in (
-        "model",
-        "data",
-        "regions",
-        "noise",
-        "samples",
-        "alpha",
-        "device",
-        "workers",
-        "store",
-        "out",
-        "debug",
-    ):
-        assert f"--{option}" in out
-    assert "starcert init && starcert certify run.toml" in here("init", "--help")[1]
-
-
 INTERRUPTED = "Interrupted. What was counted is kept: the same command goes on.\n"
 
 
@@ -614,56 +359,10 @@ def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, here, workers):
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of its processes
     out, err = running.communicate(timeout=60)
     assert (running.returncode, err) == (130, INTERRUPTED)
-    assert re.fullmatch(r"Classes: .*\n6 graphs, 20,200 votes each: about .*\nVotes before one flip .*\n", out)
+    assert re.fullmatch(r"Classes: .*\n6 graphs, 20,200 votes each\.\nVotes before one flip .*\n", out)
     assert not (project / "results").exists()
     assert chunks_in(votes)
     model.write_text(model.read_text().replace("time.sleep(0.02)", "pass"))
     assert (
         "results.partial: holds another run (content of model: " in here("certify", "run.toml", "--samples", 20000)[2]
     )
-
-
-def test_a_pyg_module_on_a_file_of_tensors(tmp_path, here, monkeypatch):
-    torch = pytest.importorskip("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pytest.importorskip("torch_geometric")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
-    graphs = [{"x": torch.eye(4, 3) * (1 + label), "edge_index": ring, "y": label} for label in (0, 1, 2)]
-    torch.save(graphs, "data.pt")
-    Path("model.py").write_text(
-        "import starcert as sc\ndef net(): return sc.models.GCN(3, 3)\ndef wide(): return sc.models.GCN(7, 3)\n"
-    )
-    words = ["--data", "data.pt", "--noise", "all=0.05", "--samples", 100]
-    status, out, err = here("certify", *words, "--model", "model.py:net")
-    assert err == ""
-    assert status == 0
-    assert "3 graphs, 3 classes" in out
-    status, out, err = here("certify", *words, "--model", "model.py:wide", "--out", "other")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "cannot answer graph 'data 0': RuntimeError: mat1 and mat2 shapes cannot be multiplied" in err
-    assert "the node data: x (4 × 3). If the model expects other features" in err
-    assert not list(tmp_path.glob("other*"))
-
-
-@pytest.mark.skipif(not PROTEINS.exists(), reason="PROTEINS is not there")
-def test_a_tu_folder(project, here):
-    (project / "model.py").write_text("def f(): return lambda graph: int(graph.number_of_nodes() > 40)")
-    words = ["--data", PROTEINS, "--noise", "bonds=0.01/0.001", "--model", "model.py:f", "--samples", 30, "--limit", 3]
-    status, out, _ = here("certify", *words)
-    assert status == 0
-    assert "bonds.delete" in out
-    assert json.loads((project / "certified/certificates.json").read_text())["classes"] == ["1", "2"]
-
-
-def test_a_model_that_is_trained_on_its_part_of_the_data(tmp_path, here, monkeypatch):
-    pytest.importorskip("grakel")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    assert here("init", "trial", "--example", "sklearn")[0] == 0
-    status, out, _ = here("certify", "trial/run.toml", "--samples", 200)
-    assert status == 0
-    assert "6 graphs, 3 classes" in out
-    assert Path("trial/results/report.html").exists()

@@ -101,12 +101,6 @@ def test_a_study_that_is_run_by_itself_is_left_out_of_all_and_that_is_said(here,
     assert not (tmp_path / "paper" / "again").exists()
 
 
-def test_all_tells_of_one_claim_in_one_study(here, tmp_path, monkeypatch):
-    assert here("tiny", "--out", tmp_path / "tiny", "--workers", 1)[0] == 0
-    monkeypatch.setattr(worlds, "CLAIMS", (True, True, True))
-    assert here("all", "--out", tmp_path, "--workers", 1)[0] == 1
-
-
 def refused(result, *named):
     status, out, err = result
     assert (status, out) == (2, "")
@@ -151,10 +145,6 @@ def test_the_folder_of_something_else(here, tmp_path, name):
 def test_without_the_studies_it_is_said_what_to_install(here, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "starcert_studies", None)
     refused(here("synthetic", "--out", tmp_path), "package of their own", "pip install ./studies")
-
-
-def test_an_empty_folder_will_do(here, tmp_path):
-    assert here("tiny", "--out", tmp_path, "--workers", 1)[0] == 0
 
 
 # ---- the studies themselves, from the command line

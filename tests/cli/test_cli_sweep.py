@@ -78,15 +78,6 @@ def test_a_divided_data_set_is_swept_on_validation_and_certified_on_test(tmp_pat
     assert (tmp_path / "sweep/sweep.html").exists()
 
 
-def test_the_names_of_regions_are_not_broken(project, here, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    status, out, _ = here("sweep", "run.toml", "--grid", "hub=0.0212345,0.2,bridge=0.3", "--samples", 20)
-    assert status == 0
-    cells = [line.split("│")[3].strip() for line in out.splitlines() if line.startswith("│")]
-    parts = [part.rstrip(",") for cell in cells for part in cell.split()]
-    assert sorted(parts) == sorted(["hub=0.0212345", "hub=0.2", *["motif=0.03", "rest=0.3/0.2", "bridge=0.3"] * 2])
-
-
 def test_everything_can_stand_on_the_command_line(project, here):
     words = ["--model", "model.py:plain", "--data", "graphs", "--grid", "all.delete=0.02,0.1", "--grid", "all.add=0.01"]
     status, out, _ = here("sweep", *words, "--samples", 50, "--threat", "box:all.delete=1,all.add=1", "--seed", 5)
@@ -98,22 +89,12 @@ def test_everything_can_stand_on_the_command_line(project, here):
 BAD = [
     ((), "'grid' must be given"),
     (("run.toml",), "'grid' must be given"),
-    (("no.toml", "--grid", "hub=0.1"), "no.toml: there is no such file"),
     (("--grid", "hub=0.1"), "'model' must be given"),
     (("run.toml", "--grid", "0.1"), "'--grid' must be REGION=P,P,… for each region"),
     (("run.toml", "--grid", "hub=0.1,2"), "'--grid hub' must be a probability from 0 to 1. Got 2.0"),
     (("run.toml", "--grid", "hub=0.1,bridg=0.2"), "Did you mean bridge?"),
     (("run.toml", "--grid", "hubs=0.1,0.2"), "There is no region hubs. Did you mean hub?"),
     (("run.toml", "--grid", "hub=0.1", "--split", "test"), "'split' must leave the test part to certification"),
-    (("run.toml", "--grid", "hub=0.1", "--split", "half"), "'--split' must be one of"),
-    (("run.toml", "--grid", "hub=0.1", "--split", "validation", "--limit", "0"), "'--limit'"),
-    (("run.toml", "--grid", "hub=0.1", "--samples", "0"), "'--samples' must be a whole number from 1"),
-    (("run.toml", "--grid", "hub=0.1", "--alpha", "0.95"), "Was a confidence level meant?"),
-    (("run.toml", "--grid", "hub=0.1", "--model", "model.py:clasifier"), "Did you mean classifier?"),
-    (("run.toml", "--grid", "hub=0.1", "--max-radius", "hub=1"), "Missing: motif"),
-    (("run.toml", "--grid", "hub=0.1", "--out", "graphs"), "'out' must be a new folder"),
-    (("run.toml", "--grid", "hub=0.1", "--best", "flips@hubs"), "'--best' must name axes of the noise: "),
-    (("run.toml", "--grid", "hub=0.1", "--best", "most"), "'--best' must be accuracy or flips, with @ and where"),
 ]
 
 
@@ -128,17 +109,6 @@ def test_bad_input_ends_in_one_clear_line(project, here, words, message):
     assert sorted(path for path in project.rglob("*") if "__pycache__" not in str(path)) == before
 
 
-def test_help_has_examples(here):
-    status, out, _ = here("sweep", "--help")
-    assert status == 0
-    plain = " ".join(out.replace("│", " ").split())
-    assert "starcert init && starcert sweep run.toml" in plain
-    assert "starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4 --samples 2000 --out finer" in plain
-    assert "bonds=0.04/0.05,0.1/0.2" in plain
-    for option in ("grid", "model", "data", "regions", "noise", "samples", "split", "limit", "workers", "out", "debug"):
-        assert f"--{option}" in out
-
-
 def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
     model = project / "model.py"
     slow = "import os, time\n\ndef shapes(batch):\n    time.sleep(float(os.environ.get('SLEEP', '0')))"
@@ -149,9 +119,7 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert re.fullmatch(
-        r"Classes: .*\n3 levels on 6 graphs, 200 votes each: about \d+ (to \d+ )?s with 1 worker\.\n", out
-    )
+    assert re.fullmatch(r"Classes: .*\n3 levels on 6 graphs, 200 votes each\.\n", out)
     assert err == "Interrupted. What was counted is kept: the same command goes on.\n"
     assert not (project / "sweep").exists()
     done = worlds.starcert(*words, cwd=project)

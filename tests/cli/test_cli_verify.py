@@ -97,10 +97,6 @@ def test_the_status_does_not_depend_on_who_reads_the_output(path, frontier, stat
     assert also_errors or done.stderr.count("\n") == (status == 2)
 
 
-def test_help_has_an_example(starcert):
-    assert "starcert verify certificates.json" in starcert("verify", "--help").stdout
-
-
 def test_alpha_of_all_graphs_together_is_said_to_be(starcert, path):
     archives.write(path, archive_worlds.three_classes(family="all"))
     done = starcert("verify", str(path))

@@ -138,13 +138,6 @@ def try_command(rng: Random, _folder: Path) -> bool:
 # Run files
 
 SWEEP = """
-[max_radius]
-hub = 1
-motif = 2
-"rest.delete" = 3
-"rest.add" = 3
-bridge = 4
-
 [sweep]
 samples = 10
 limit = 2

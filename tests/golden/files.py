@@ -225,7 +225,7 @@ def sweeps() -> dict[str, object]:
     with project() as folder:
         for name, words in {
             "graphs": ("graphs.toml", "--grid", "motif=0.03,0.3,rest=0.2,0.45"),
-            "evidence": ("graphs.toml", "--grid", "motif=0.03,0.1,rest=0.2", "--evidence", *box, "--best", "flips"),
+            "evidence": ("graphs.toml", "--grid", "motif=0.03,0.1,rest=0.2", "--evidence", *box),
         }.items():
             command("sweep", *words, "--samples", "300", "--out", name)
             found[name] = table_in(folder / name / "sweep.csv", "level")

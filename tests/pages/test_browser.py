@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction
-from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -14,7 +13,6 @@ from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_co
 
 import starcert as sc
 from starcert.files import Archive
-from starcert.objects.site_sets import Across, Within
 from starcert.pages import write_report
 
 
@@ -100,21 +98,6 @@ def test_a_typed_p_lower_is_taken_to_the_last_digit(on_sure):
     assert on_the_page(browser)[0] == 1e-6
 
 
-def test_the_drawn_line_is_the_frontier(on_sure):
-    browser, _, _ = on_sure
-    for position in (0.8, 2.2, 4.15):
-        set_value(browser, "#slider", position, "input")
-        _, radii = on_the_page(browser)
-        line = browser.execute_script(
-            "const trace = document.getElementById('frontier-plot').data[2];"
-            "return [...trace.x].map((x, i) => [x, trace.y[i]])"
-        )
-        # The line turns at the outer corner of each maximal cell, and stays at the cells that are certified.
-        corners = [[across + 0.5, up + 0.5] for up, across in radii]
-        assert [point for point in line if point in corners] == corners
-        assert all(any(x <= r[1] + 0.5 and y <= r[0] + 0.5 for r in radii) for x, y in line)
-
-
 def test_the_keyboard_moves_the_slider(on_sure):
     from selenium.webdriver.common.keys import Keys  # noqa: PLC0415
 
@@ -125,22 +108,6 @@ def test_the_keyboard_moves_the_slider(on_sure):
     failure, radii = on_the_page(browser)
     assert failure == pytest.approx(before * 10**-0.4)
     assert radii == computed(archive, 0, failure)
-
-
-def test_edges_have_the_colour_of_their_region(on_sure):
-    browser, _, sites = on_sure
-    lines = browser.execute_script(
-        "return [...document.querySelectorAll('#drawing line')]"
-        ".filter((x) => !x.hasAttribute('stroke-dasharray')).map((x) => x.getAttribute('stroke'))"
-    )
-    core, rest = (present for _, present in sites[0].counts)
-    assert min(core, rest, len(sites[0].fixed_edges)) > 0
-    expected = {"#0072B2": core, "#D55E00": rest, "#5c646c": len(sites[0].fixed_edges)}
-    assert {colour: lines.count(colour) for colour in set(lines)} == expected
-    hints = "return document.querySelectorAll('#drawing line[stroke-dasharray]').length"
-    assert browser.execute_script(hints) == sites[0].n_sites - core - rest
-    browser.execute_script("document.getElementById('absent').click()")
-    assert browser.execute_script(hints) == 0
 
 
 def test_the_page_reads_blocks_of_every_kind(on_sure):
@@ -160,65 +127,6 @@ def test_the_page_reads_blocks_of_every_kind(on_sure):
     for (block, pairs), found in zip(worlds, read, strict=True):
         assert found == numbered(block)
         assert set(map(tuple, found)) == pairs
-
-
-def test_a_region_within_several_groups_is_drawn_as_what_it_is(shown):
-    """Pairs of two nodes in one group, and those across: neither takes the other's edges."""
-    groups = (frozenset(range(5)), frozenset(range(5, 9)), frozenset(range(9, 12)))
-    partition = sc.Partition((("core", Within(groups)), ("rest", Across(groups))))
-    archive, sites = world(TWO, [[990, 10]], partition=lambda graph: partition)
-    browser = shown(archive, sites)
-    colours = dict(zip(("#0072B2", "#D55E00"), ("core", "rest"), strict=True))
-    drawn = browser.execute_script(
-        "const unpacked = Drawing.unpack(JSON.parse(document.getElementById('data').textContent), 0);"
-        "return [unpacked.edges, unpacked.absent,"
-        " [...document.querySelectorAll('#drawing line')].map((x) => x.getAttribute('stroke'))]"
-    )
-    edges, absent, strokes = drawn
-    together = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-    for u, v, region in [*edges, *absent]:
-        assert region == (0 if {u, v} in together else 1)
-    assert len(edges) == sites[0].graph.n_edges
-    assert len(edges) + len(absent) == 66
-    sizes = dict(zip(sites[0].regions, sites[0].sizes, strict=True))
-    assert {colours[stroke]: strokes.count(stroke) for stroke in set(strokes)} == sizes
-    assert texts(browser, "#region-table tr.fixed") == []
-
-
-def test_fixed_pairs_have_a_row_and_a_sentence(on_sure):
-    browser, _, sites = on_sure
-    assert sites[0].n_fixed == 66 - 15 - 15 > 0
-    row = texts(browser, "#region-table tr.fixed td")
-    assert row == ["in no region (fixed)", "36", str(len(sites[0].fixed_edges))]
-    assert "nothing is certified there" in texts(browser, "#region-caption")[0]
-    (regions,) = texts(browser, "#origin table:first-of-type")[:1]
-    assert "in no regionFixed: 108 node pairs in 3 of 3 graphs lie in no region; nothing is certified there." in regions
-
-
-def hollow(graph):
-    """Regions for TWO: some graphs have nothing in the core."""
-    return sc.Partition.from_node_sets({"core": range(5 if graph.n_edges % 2 else 1), "rest": range(6, 12)})
-
-
-@pytest.mark.parametrize("labels", [None, [0, 1, 0, 1, 1, 0]])
-def test_graphs_with_an_empty_region_are_counted_apart(shown, labels):
-    archive, sites = world(TWO, [[4990, 10], [60, 4940], [5000, 0]] * 2, labels=labels, partition=hollow)
-    there = np.array([sizes[0] > 0 for sizes in archive.capacities])
-    assert 0 < there.sum() < 6
-    browser = shown(archive, sites)
-    shares = browser.execute_script("return document.getElementById('surface-plot').data[0].z.map((row) => [...row])")
-    right = np.ones(6, bool) if labels is None else archive.certificates.labels == labels
-    for up, row in enumerate(shares):
-        for across, share in enumerate(row):
-            assert share == (archive.certificates.certified((up, across)) & right)[there].mean()
-    out = 6 - there.sum()
-    (caption,) = texts(browser, "#surface-caption")
-    assert f"{out} of 6 graphs have nothing to flip in core or in rest and are not counted here." in caption
-    if labels is not None:
-        most = np.bincount(np.array(labels)[there]).max() / there.sum()
-        assert f"would be right on {most:.1%}" in caption
-    assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h2")
-    assert f"core has none in {out} of 6 graphs" in texts(browser, "#notices")[0]
 
 
 def test_axes_that_no_graph_has_are_not_drawn(shown):
@@ -317,15 +225,6 @@ def test_hostile_names_are_text(shown):
     assert texts(browser, "#graph-table .name") == [HOSTILE[0]]
 
 
-def test_one_graph(shown):
-    browser = shown(*world(TWO, [[990, 10]], labels=[0], names=["benzene"]))
-    assert texts(browser, "#graph-table .name") == ["benzene"]
-    assert texts(browser, "#number-graphs dd") == ["1"]
-    assert len(texts(browser, "#drawing circle")) == 12
-    script = "return [...document.querySelectorAll('#pager, #table-controls')].map((x) => getComputedStyle(x).display)"
-    assert browser.execute_script(script) == ["none", "none"]
-
-
 def test_an_abstaining_graph_and_unlabelled_data(shown):
     browser = shown(*world(TWO, [[510, 490], [990, 10]]))
     assert texts(browser, "tr[data-graph='0'] td:nth-child(3)") == ["abstains"]
@@ -336,24 +235,6 @@ def test_an_abstaining_graph_and_unlabelled_data(shown):
     assert "abstains on 1 of 2 graphs" in texts(browser, "#notices")[0]
     set_value(browser, "#filter", "abstained", "change")
     assert len(texts(browser, "#graph-table tbody tr")) == 1
-
-
-def test_warnings_are_on_the_page(shown):
-    def rule(graph):
-        return sc.Partition.from_present_edges(graph, present="core", absent="rest")
-
-    archive, sites = world(TWO, [[990, 10], [980, 20]], labels=[0, 1], partition=rule)
-    browser = shown(archive, sites)
-    heads = texts(browser, ".notice h2")
-    assert heads == ["Anchored regions in 2 of 2 graphs (100.0%)", "The smoothed classifier answers one class only"]
-    assert "are the present and the absent edges" in texts(browser, "#detail-anchor")[0]
-    drawn = browser.execute_script(
-        "return [...document.querySelectorAll('#drawing line')]"
-        ".map((x) => [x.getAttribute('stroke'), x.hasAttribute('stroke-dasharray')])"
-    )
-    present, absent = sites[0].sizes
-    assert drawn.count(["#0072B2", False]) == len(drawn) - drawn.count(["#D55E00", True]) == present
-    assert drawn.count(["#D55E00", True]) == absent
 
 
 def test_large_graphs_are_described(shown):
@@ -430,15 +311,6 @@ def test_p_lower_has_six_digits_everywhere_and_is_rounded_down(on_sure):
     assert shown[0] in browser.find_element("css selector", "tr[data-graph='0']").text
     assert browser.execute_script("return document.getElementById('p-lower').value") == str(float(shown[0]))
     assert browser.execute_script("return Text.probability(1e-9)") == "0.999999"
-
-
-@pytest.mark.parametrize("width", [500, 1200])
-def test_the_scale_of_slack_has_a_title(on_sure, width):
-    browser, *_ = on_sure
-    title = "const div = document.getElementById('frontier-plot'); return div.data[0].colorbar.title.text"
-    assert browser.execute_script(title) == "slack"
-    found = browser.execute_script("return Charts.scale({ clientWidth: arguments[0] }, 'slack', {}).title", width)
-    assert found == {"text": "slack", "side": "top" if width < 560 else "right"}
 
 
 def test_numbers_in_the_page_are_rounded_against_ourselves(on_sure):

@@ -34,20 +34,10 @@ def test_one_answer_for_all_is_a_constant_classifier(labels):
     assert "'toxic'" in notices[head]
 
 
-def test_a_single_graph_is_no_constant_classifier():
-    assert found(TWO, [SURE], labels=[0])[1] == {}
-
-
 def test_accuracy_must_beat_the_majority_class():
     _, notices = found(TWO, [SURE, LEAN, LEAN], labels=[0, 0, 1])
     assert list(notices) == ["No more accurate than a constant classifier"]
     assert "right on 2 of 3 graphs (66.7%)" in notices["No more accurate than a constant classifier"]
-
-
-def test_graphs_without_a_label_play_no_part_in_accuracy():
-    counts, notices = found(TWO, [SURE, LEAN, LEAN], labels=[0, None, 1])
-    assert (counts.n_labelled, counts.n_right, counts.majority) == (2, 2, (0, 1))
-    assert notices == {}
 
 
 def test_anchored_regions_are_named_with_their_reason():

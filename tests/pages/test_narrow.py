@@ -128,19 +128,3 @@ def test_an_attack_on_a_molecule_is_marked_and_says_what_changes(narrow, pages):
     absent = narrow.execute_script(dashes, "#drawing line.absent")
     assert absent
     assert not set(absent) & set(aromatic)
-
-
-def test_a_large_graph_shows_its_edges_and_the_attack(narrow, pages):
-    page, archive = pages["large"]
-    at(narrow, page, 1240)
-    assert archive.certificates[0].verdict("deletions:1") == "broken"
-    assert texts(narrow, "#drawing line.absent") == []
-    lines = narrow.execute_script(
-        "return [...document.querySelectorAll('#drawing line')].map((e) => e.className.baseVal)"
-    )
-    assert lines.count("attack") == 1
-    present = narrow.execute_script(
-        "return Drawing.unpack(JSON.parse(document.getElementById('data').textContent), 0).pairs"
-    )
-    assert all(there for *_, there in present)
-    assert len(lines) - lines.count("influence") - 2 == 40

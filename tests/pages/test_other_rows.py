@@ -1,13 +1,12 @@
 """Pages about rows that are no graphs: nodes of a graph, and objects of one's own; and graphs with arcs and types."""
 
-import networkx as nx
 import numpy as np
 import pytest
-from browsing import open_page, set_value, texts
-from target_worlds import Some, named_star, nodes
+from browsing import open_page, texts
+from target_worlds import named_star, nodes
 
 import starcert as sc
-from starcert.files import Archive, read, write
+from starcert.files import Archive
 from starcert.pages import write_report
 from starcert.pages.report_page import page_data
 from starcert.system.errors import InvalidParameterError
@@ -15,14 +14,6 @@ from validity.test_layers import BOARDS, columns
 
 FEW = {"samples": 500, "seed": 1}
 BOARD_NOISE = sc.Noise(left=sc.Categorical(0.1, 3), right=sc.Categorical(0.45, 3))
-TYPED = sc.Graph(
-    4,
-    [(0, 1), (1, 0), (1, 2), (2, 3), (3, 0)],
-    directed=True,
-    edge_types=["likes", "follows", "likes", "follows", "likes"],
-    type_names=("follows", "likes"),
-    nodes=["a", "b", "c", "<d>"],
-)
 
 
 @pytest.fixture
@@ -47,15 +38,6 @@ def star_world(base=None):
 def board_world():
     base = sc.classifiers.from_callable(lambda batch: batch.vectors().sum(axis=1) > 4, on="batch", description="sum")
     return certified(sc.SmoothedClassifier(base, BOARD_NOISE, columns), BOARDS[::20])
-
-
-def typed_world():
-    def answer(batch):
-        return np.ones(len(batch), dtype=int)
-
-    base = sc.classifiers.from_callable(answer, on="batch", description="one")
-    noise = sc.Noise(some=sc.Edges(delete=0.1, add=0.1, change=0.1))
-    return certified(sc.SmoothedClassifier(base, noise, sc.Partition.from_node_sets({"some": list("abc")})), [TYPED])
 
 
 class TestNodes:
@@ -87,55 +69,6 @@ class TestNodes:
             assert all_of_them == pytest.approx(np.mean(archive.certificates.certified(count)))
             assert right == archive.certificates.certified_accuracy(archive.labels, count)
 
-    def test_the_colours_follow_the_radius_and_a_click_chooses_a_node(self, shown):
-        archive, problem = star_world()
-        browser = shown(archive, problem)
-        for count in (0, 1, 3):
-            set_value(browser, "#picture-count", count, "input")
-            expected = int(archive.certificates.certified(count).sum())
-            assert (f"certified: {expected}" in texts(browser, "#picture-legend li")) is (expected > 0)
-        browser.execute_script(
-            "document.querySelector('.target[data-node=\"3\"]').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
-        )
-        assert texts(browser, "#detail-heading") == ["0.c"]
-        assert texts(browser, "#detail-lead")[0].startswith("A node of a graph with 5 nodes, 4 edges.")
-        assert texts(browser, "#graph-table tr[aria-selected=true] .name") == ["0.c"]
-
-    def test_nodes_that_are_no_targets_are_white(self, shown):
-        browser = shown(*certified(nodes(Some()), [named_star()]))
-        assert texts(browser, "#picture-legend li")[-1] == "no target: 3"
-        assert texts(browser, "#graph-table .name") == ["0.hub", "0.b"]
-
-    def test_a_large_graph_is_not_drawn_and_that_is_said(self, shown):
-        graph = sc.Graph.from_networkx(nx.cycle_graph(400))
-        archive, problem = certified(nodes(), [graph])
-        browser = shown(archive, problem)
-        assert texts(browser, "#picture-caption")[0].startswith("Not drawn: graphs with more than 300 nodes")
-        assert browser.execute_script("return document.querySelectorAll('svg.main-svg').length") > 0
-        assert texts(browser, "#table-count") == ["1–15 of 400 nodes"]
-
-    def test_the_table_is_sorted_by_how_far_nodes_are_certified(self, shown):
-        archive, problem = star_world()
-        browser = shown(archive, problem)
-        button = "document.querySelector('th[data-column=reach_0] button').click()"
-        browser.execute_script(f"{button}; {button}")
-        shown_reaches = list(map(int, texts(browser, "#graph-table td:last-child")))
-        assert shown_reaches == sorted(shown_reaches, reverse=True)
-
-    def test_an_archive_that_was_read_back_gives_the_same_page(self, tmp_path):
-        archive, problem = star_world()
-        write(tmp_path / "certificates.json", archive)
-        again = read(tmp_path / "certificates.json")
-        assert page_data(again.confirmed(), problem.sites).data == page_data(archive, problem.sites).data
-
-    def test_the_command_that_verifies_speaks_of_nodes(self, here, tmp_path):
-        archive, _ = star_world()
-        write(tmp_path / "certificates.json", archive)
-        status, out, _ = here("verify", tmp_path / "certificates.json")
-        assert status == 0
-        assert "5 nodes" in out
-        assert "for each node;" in out or "nodes together;" in out
-
     def test_nodes_of_several_graphs(self, shown):
         graphs = [named_star(), sc.Graph(3, [(0, 1)])]
         archive, problem = certified(nodes(), graphs)
@@ -160,33 +93,3 @@ def test_objects_that_are_no_graphs_have_tables_and_maps_and_no_drawings(shown):
     assert texts(browser, "#region-table th") == ["region", "sites", "not 0"]
     assert "flip this many sites" in texts(browser, "#surface-lead")[0]
     assert browser.execute_script("return document.querySelectorAll('#surface-plot svg').length") > 0
-
-
-def test_arcs_have_heads_and_types_a_legend(shown):
-    archive, problem = typed_world()
-    browser = shown(archive, problem)
-    assert texts(browser, "#detail-lead")[0].startswith("4 nodes, 5 arcs of 2 types.")
-    heads = "return document.querySelectorAll('#drawing .arc .head').length"
-    assert browser.execute_script(heads) == 5
-    dashes = (
-        "return [...document.querySelectorAll('#drawing .arc path')].map((e) => e.getAttribute('stroke-dasharray'))"
-    )
-    assert browser.execute_script(dashes) == ["10 4", None, "10 4", None, "10 4"]
-    assert texts(browser, "#type-legend li") == ["follows", "likes"]
-    assert texts(browser, "#region-table th") == ["region", "arcs", "present"]
-    cells = texts(browser, "#region-table td")
-    assert cells == ["some", "6", "3", "in no region (fixed)", "6", "2"]
-
-
-def test_regions_of_node_features_are_described(shown):
-    graph = sc.Graph(3, [(0, 1)], node_data={"x": np.array([[1, 0], [0, 0], [1, 1]])}).with_bits("x")
-
-    def answer(batch):
-        return np.zeros(len(batch), dtype=int)
-
-    base = sc.classifiers.from_callable(answer, on="batch", description="zero")
-    noise = sc.Noise(edges=0.1, words=sc.Flip(delete=0.2, add=0.1))
-    smoothed = sc.SmoothedClassifier(base, noise, sc.Partition.of_layers(edges="pairs", words="x"))
-    browser = shown(*certified(smoothed, [graph]))
-    assert texts(browser, "#region-table td") == ["edges", "3", "1", "words", "6", "3"]
-    assert browser.execute_script("return document.querySelectorAll('#drawing svg circle').length") == 3

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from browsing import open_page, set_value, texts
-from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
+from browsing import open_page, texts
+from report_worlds import FOUR, ONE, TWO, random_counts, world
 
 import starcert as sc
 from starcert.pages import write_report
@@ -42,37 +42,6 @@ def test_graphs_have_a_curve_for_each_axis(shown, noise):
     assert texts(browser, "#curves-plot .legendtext") == [name for name, _, _ in drawn]
 
 
-def test_the_map_starts_at_the_two_most_telling_axes(shown):
-    archive, sites = world(FOUR, random_counts(12, 2, seed=3), labels=LABELS)
-    browser = shown(archive, sites)
-    axes = [axis.removeprefix("flips in ") for axis in texts(browser, "#surface-plot .ytitle, #surface-plot .xtitle")]
-
-    def different(pair):
-        counts = [range(max(reach) + 2) for reach in zip(*archive.capacities, strict=True)]
-        where = [FOUR.axes.index(axis) for axis in pair]
-        radii = ((i, j) for i in counts[where[0]] for j in counts[where[1]])
-        found = set()
-        for each in radii:
-            radius = [0] * 4
-            for axis, count in zip(where, each, strict=True):
-                radius[axis] = count
-            found.add(archive.certificates.certified_accuracy(archive.labels, radius))
-        return len(found)
-
-    pairs = [(a, b) for a in FOUR.axes for b in FOUR.axes if a < b]
-    assert different(sorted(axes)) == max(map(different, pairs))
-    assert different(("a", "b")) < different(sorted(axes))
-
-
-def test_shares_stand_in_cells_that_have_room(shown):
-    archive, sites = world(TWO, random_counts(12, 2, seed=3), labels=LABELS)
-    browser = shown(archive, sites)
-    shares = browser.execute_script("return document.getElementById('surface-plot').data[0].z.flat()")
-    assert texts(browser, "#surface-plot .cell") == [f"{100 * share:.0f}%" for share in shares]
-    browser.execute_script("SvgPlot.resize(document.getElementById('surface-plot'), [300, 400])")
-    assert texts(browser, "#surface-plot .cell") == []
-
-
 def test_a_map_has_its_own_palette_and_its_texts_can_be_read(shown):
     browser = shown(*world(TWO, [[990, 10]], labels=[0]))
     regions = browser.execute_script("return Array.from({ length: 8 }, (_, r) => Drawing.colour(r).toLowerCase())")
@@ -93,43 +62,6 @@ def test_a_map_has_its_own_palette_and_its_texts_can_be_read(shown):
         assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) > 3.5
 
 
-def test_the_pointer_is_told_what_it_is_at(shown):
-    regions = {"<b>x": range(6), "%{y}<i>": range(6, 12)}
-    partition = sc.Partition.from_node_sets(regions)
-    archive, sites = world(
-        sc.Noise(dict.fromkeys(regions, 0.1)), [[990, 10]], labels=[0], partition=lambda graph: partition
-    )
-    browser = shown(archive, sites)
-    browser.execute_script(
-        "const div = document.getElementById('surface-plot'); const { left, top } = div.getBoundingClientRect();"
-        "const at = { clientX: left + div.frame.px(1), clientY: top + div.frame.py(0), bubbles: true };"
-        "div.querySelector('svg').dispatchEvent(new PointerEvent('pointermove', at))"
-    )
-    share = archive.certificates.certified_accuracy(archive.labels, (0, 1))
-    told = f"flips in <b>x: 0\nflips in %{{y}}<i>: 1\nright and certified: {share:.1%}"
-    assert texts(browser, "#surface-plot .plot-tip:not([hidden])") == [told]
-
-
-def test_a_narrow_plot_is_drawn_anew_when_it_grows(shown):
-    browser = shown(*world(TWO, [[990, 10]], labels=[0]))
-    width = "return document.querySelector('#surface-plot svg').viewBox.baseVal.width"
-    before = browser.execute_script(width)
-    browser.execute_script("document.getElementById('surface-plot').style.width = '420px'")
-    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 100))")
-    assert browser.execute_script(width) == 420 < before
-
-
-def test_each_axis_has_a_column_to_sort_by(shown):
-    archive, sites = world(FOUR, random_counts(12, 2, seed=3), labels=LABELS)
-    browser = shown(archive, sites)
-    assert texts(browser, "#table-head th")[5:] == [f"furthest in {axis}" for axis in FOUR.axes]
-    for axis in range(4):
-        reach = [max((radius[axis] for radius in one.frontier.radii), default=0) for one in archive.certificates]
-        column = f"#graph-table td:nth-child({6 + axis})"
-        browser.execute_script(f"document.querySelector('th[data-column=reach_{axis}] button').click()")
-        assert [0 if text == "–" else int(text) for text in texts(browser, column)] == sorted(reach)
-
-
 def test_clean_accuracy_and_the_date_of_the_file(quiet, tmp_path):
     archive, sites = world(TWO, random_counts(4, 2, seed=1), labels=[0, 1, None, 1])
     write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1, 1])
@@ -142,17 +74,6 @@ def test_clean_accuracy_and_the_date_of_the_file(quiet, tmp_path):
         write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1])
     write_report(tmp_path / "other.html", archive, sites)
     assert "number-base" not in (tmp_path / "other.html").read_text(encoding="utf-8")
-
-
-def test_settings_are_said_once(shown):
-    told = {"noise": TWO.to_dict(), "samples": 1000, "selection_samples": 1000, "seed": 7, "name": HOSTILE[0]}
-    archive, sites = world(TWO, [[990, 10], [10, 990]], settings=told)
-    rows = texts(shown(archive, sites), "#origin th")
-    assert [row for row in rows if row in told] == ["seed", "name"]
-    assert len(rows) == len(set(rows))
-    assert rows.count("core") == rows.count("estimation votes per graph") == 1
-    changed, sites = world(TWO, [[990, 10], [10, 990]], settings={**told, "samples": 2000})
-    assert "samples" in texts(shown(changed, sites), "#origin th")
 
 
 def test_atoms_have_their_symbols(shown):
@@ -172,11 +93,3 @@ def test_atoms_have_their_symbols(shown):
     assert found.names[drawn["symbols"]] == ["O", "C", "Cl"]
     numbered = sc.Graph(2, [(0, 1)], node_data={"atomic_number": np.array([0, 200])})
     assert "symbols" not in Drawings([sc.Partition.everything("bonds").sites(numbered)], ["bonds"]).graphs[0]
-
-
-def test_axes_are_changed_without_an_error_in_the_page(shown):
-    archive, sites = world(FOUR, random_counts(3, 2, seed=3))
-    browser = shown(archive, sites)
-    for axis in (3, 0, 2):
-        set_value(browser, "#surface-axes select[data-role=yAxis]", str(axis), "change")
-        assert texts(browser, "#surface-plot .ytitle") == [f"flips in {FOUR.axes[axis]}"]

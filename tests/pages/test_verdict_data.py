@@ -5,14 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 from browsing import open_page, set_value, texts
-from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
+from report_worlds import FOUR, HOSTILE, ONE, STARS, weighed
 
 import starcert as sc
-from starcert.certificates.attack_axes import influences
 from starcert.certificates.metrics import radii_of_flips, threat_verdicts
 from starcert.files import Archive
-from starcert.math.evidence import FlipEvidence
-from starcert.objects.attack_axes import axes_of
 from starcert.objects.words import AttackWords, Words
 from starcert.pages import write_report
 from starcert.pages.drawings import verdict_data
@@ -95,36 +92,6 @@ def test_an_attack_on_typed_edges_says_what_they_become():
         result = smoothed.certify(problem, samples=500, seed=1, evidence=True, threat=sc.threats.Box(axis))
         data = verdict_data(Archive.from_result(result), problem.sites, [True], AttackWords(result.noise))
         assert data["graphs"][0]["attack"]["named"] == [named]
-
-
-def test_influences_are_the_scores_of_evidence_where_they_stand_out():
-    certificates, sites = weighed()
-    noise = certificates.noise
-    for row, each in enumerate(sites):
-        record = certificates.votes.records[row]
-        found, axes = influences(record, each, noise), axes_of(each, noise)
-        evidence = FlipEvidence(record, axes, alpha=0.01, failure=0.1)
-        base = record.against.sum() / record.samples.sum()
-        for number, axis in enumerate(axes):
-            there = found[axis.sites]
-            gains = evidence.scores(number) - base
-            np.testing.assert_allclose(there[there > 0], gains[there > 0])
-            assert (there >= 0).all()
-        # Only pairs of the first five nodes carry the answer.
-        assert set(np.flatnonzero(found > found.max() / 2)) <= set(range(10))
-    star = influences(certificates.votes.records[0], sites[0], noise)
-    assert set(np.argsort(-star)[:4]) == set(sites[0].locate([0] * 4, [1, 2, 3, 4]).tolist())
-
-
-def test_without_evidence_the_page_has_none_of_it(tmp_path):
-    archive, sites = world(TWO, random_counts(2, 2, 0))
-    assert verdict_rows(archive) == ([], 0)
-    assert verdict_data(archive, sites, [True, True], AttackWords(archive.noise)) is None
-    assert "evidence" not in page_data(archive, sites).data
-    write_report(tmp_path / "report.html", archive, sites)
-    text = (tmp_path / "report.html").read_text()
-    assert 'id="verdicts"' not in text
-    assert 'id="verdict-plot"' not in text
 
 
 def test_shares_by_p_a_and_with_evidence_are_counted_side_by_side(kept):
@@ -226,18 +193,3 @@ def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
     assert not further
     assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
     assert two.n_attacks == 14 + 6 + 45
-
-
-def test_the_page_of_a_listed_threat_reads_as_its_certificates(listed, shown):
-    page = shown(*listed)
-    assert "deletions:2" in texts(page, "#threat")[0]
-    assert texts(page, "#graph-table th")[-2:] == ["1 deletion", "at most 2 deletions"]
-    assert texts(page, "#graph-table td:last-child") == ["broken", "by evidence", "no such attack"]
-    first, second = texts(page, "#threat-verdicts li")
-    assert first.startswith("1 deletion (4 attacks): broken, by ")
-    assert second.startswith("at most 2 deletions (10 attacks): broken, by ")
-    assert "An attack that changes the answer (1 deletion)" in texts(page, "#attack-text")[0]
-    assert texts(page, "#verdict-plot") == texts(page, "#surface-counted") == []
-    assert "1 of 3 graphs has no attack of this kind (at most 2 deletions)." in " ".join(
-        texts(page, "#verdicts .caption")
-    )

@@ -282,11 +282,6 @@ def test_data_without_classes_are_certified_too(run):
     assert outcome.archive.class_names == ("0", "1", "2")
 
 
-def test_a_box_of_radii(run):
-    outcome = certify_run(settings_of(run, threat="box:hub=1,motif=0,rest.delete=1,rest.add=1,bridge=2"))
-    assert outcome.archive.max_radius == (1, 0, 1, 1, 2)
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -71,26 +71,6 @@ def test_a_table_of_molecules_and_a_module_that_asks_for_bonds_reach_a_report(he
     assert here("certify", "out/other.toml", "--out", "third", "--edge-types", "bond")[0] == 0
 
 
-def test_a_sweep_has_it_too(here, molecules):
-    words = molecules("x=0.1")[1:-2]
-    status, _, err = here("sweep", *words, "--grid", "bonds=0.1/0.05", "--edge-types", "bond", "--out", "out")
-    assert status == 0, err
-    page = Path("out/sweep.html").read_text(encoding="utf-8")
-    assert "<title>Choosing the noise: molecules</title>" in page
-    assert 'edge_types = "bond"' in Path("out/run.toml").read_text()
-
-
-def test_a_sweep_over_one_axis_keeps_the_others_and_its_run_file_is_read(here, molecules):
-    words = molecules("bonds=0.2/0.05/0.1")[1:]
-    grid = ("--grid", "bonds.delete=0.1,0.4", "--edge-types", "bond", "--out", "out")
-    status, _, err = here("sweep", *words, *grid)
-    assert status == 0, err
-    assert "0.1/0.05/0.1" in Path("out/sweep.html").read_text(encoding="utf-8")
-    status, _, err = here("certify", "out/run.toml", "--out", "certified")
-    assert status == 0, err
-    assert "bonds.change" in json.loads(Path("certified/certificates.json").read_text())["axes"]
-
-
 def test_a_module_is_trained_on_types_too(here, molecules):
     head, *rows = TABLE.splitlines(keepends=True)
     Path("molecules.csv").write_text(head + "".join(rows * 5))

@@ -19,22 +19,6 @@ def make(n=40):
     )
 
 
-def test_parts_are_disjoint_stratified_and_a_function_of_the_seed():
-    data = make()
-    parts = {name: part_of(data, name, 1) for name in ("train", "validation", "test")}
-    assert [len(part) for part in parts.values()] == [32, 4, 4]
-    assert sorted(name for part in parts.values() for name in part.names) == sorted(data.names)
-    assert parts["test"].known.count(1) == 2
-    assert parts["test"].names == part_of(data, "test", 1).names != part_of(data, "test", 2).names
-    for part in parts.values():
-        assert all(f"g{graph.n_nodes - 1}" == name for graph, name in zip(part.graphs, part.names, strict=True))
-
-
-def test_the_first_graphs():
-    assert make()[:3].names == ("g0", "g1", "g2")
-    assert make()[:3].labels.tolist() == [0, 1, 0]
-
-
 def test_a_limit_on_sorted_data_draws_from_every_class():
     data = replace(make(), labels=(0,) * 30 + (1,) * 10)
     drawn = data.limited(8, 3)
@@ -60,12 +44,6 @@ def test_the_digest_is_that_of_the_content():
     others = [data[:39], replace(data, labels=(1,) * 40), replace(data, names=("x", *data.names[1:]))]
     others.append(replace(data, graphs=(Graph(2, [(0, 1)]), *data.graphs[1:])))
     assert len({data.digest, *(other.digest for other in others)}) == 5
-
-
-def test_data_are_gone_through_as_a_split_is():
-    data = make(4)
-    assert list(data) == list(zip(data.graphs, data.labels, strict=True))
-    assert [label for _, label in replace(data, labels=None)] == [None] * 4
 
 
 @pytest.fixture

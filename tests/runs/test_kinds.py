@@ -213,18 +213,3 @@ def test_a_sweep_is_of_graphs(here, tmp_path, monkeypatch):
     here("init", "--kind", "nodes")
     status, _, err = here("sweep", "run.toml", "--grid", "friendships=0.1,0.2")
     assert (status, "'targets' must be graphs in a sweep. Got 'nodes'" in " ".join(err.split())) == (2, True)
-
-
-def test_a_network_of_nodes(here, tmp_path, monkeypatch):
-    pytest.importorskip("torch_geometric")
-    monkeypatch.chdir(tmp_path)
-    here("init", "--kind", "nodes")
-    (tmp_path / "model.py").write_text(
-        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x, edge_index):\n"
-        "        return torch.stack([0.0 * x, torch.zeros(len(x)).index_add(0, edge_index[0],\n"
-        "            2.0 * x[edge_index[1]] - 1)], dim=1)\n\n\ndef classifier():\n    return Net()\n"
-    )
-    changed(tmp_path / "graphs" / "friends.graphml", 'attr.name="speaks"', 'attr.name="x"')
-    status, out, err = here("certify", "run.toml", "--samples", "100")
-    assert status == 0, err
-    assert "16 nodes, 2 classes" in out

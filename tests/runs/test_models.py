@@ -227,14 +227,6 @@ class Dense(torch.nn.Module):
                 expected.append(int(classifier.model(x, edge_index, torch.zeros(6, dtype=torch.long)).argmax()))
         assert answers(classifier, reference, data) == expected
 
-    def test_a_module_of_data(self, tmp_path):
-        data = make_data()
-        by_name, of_data = (
-            made(tmp_path, self.MODULE + f"def f(): torch.manual_seed(0); return {name}(3, 4)", data)
-            for name in ("Net", "OfData")
-        )
-        assert answers(*of_data, data) == answers(*by_name, data)
-
     def test_a_module_on_dense_adjacency(self, tmp_path):
         data = make_data()
         classifier, reference = made(tmp_path, self.MODULE + "def f(): return Dense()", data)
@@ -315,13 +307,6 @@ class Fake(Classifier):
         return [0] * len(graphs)
 
 
-def test_an_estimator_s_classes_go_by_their_names():
-    named = Fake(3)
-    named.class_names = ("c", "b", "a")
-    found = aligned(make_data(2), named)
-    assert (found.class_names, found.known) == (("c", "b", "a"), [2 - label for label in make_data(2).known])
-
-
 def test_names_are_answers_and_votes_know_them(tmp_path):
     text = "def f(): return g\ndef g(graph): return 'b' if graph.number_of_edges() > 6 else 'a'"
     classifier, reference = made(tmp_path, text, make_data())
@@ -350,12 +335,6 @@ def test_classes_in_another_order_are_noticed(tmp_path, capsys):
     )
     assert "answers b where it is a, a where it is b" in asked(f"int({edges} < 7)", make_data())
     assert asked(f"int({edges} < 7)", replace(make_data(), labels=(None,) * 6)) == ""
-
-
-def test_five_logits_for_three_classes_are_told_what_answers_mean():
-    words = r"Got '5 classes'.*its answers mean 0 = a, 1 = b, 2 = c\. Or label"
-    with pytest.raises(InvalidParameterError, match=words):
-        aligned(make_data(3), Fake(5))
 
 
 def test_classes_of_data_and_model_must_agree():

@@ -151,21 +151,6 @@ def test_a_sweep_uses_the_validation_part(trained, here):
     assert "The validation part of 6 graphs is empty (train has 3, test has 2). Choose another --split." in err
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ((), "'split' must be test for model.py:trained, which asks for training data. Got 'all' instead."),
-        (("--split", "validation"), ""),
-        (("--splits", "nowhere.json"), "'--splits' must name a file .json or .csv that exists"),
-        (("--splits", "model.py"), "'--splits' must name a file .json or .csv that exists"),
-    ],
-)
-def test_settings_that_do_not_fit(trained, here, more, words):
-    status, _, err = here(*ARGUMENTS, *more)
-    assert (status, err.count("\n")) == ((2, 1) if words else (0, 0))
-    assert words in err
-
-
 def test_a_model_that_asks_for_a_train_part_that_is_not_there(trained, here):
     (trained / "splits.json").write_text('{"test": [3, 4]}')
     status, _, err = here(*ARGUMENTS, "--split", "test")
@@ -173,25 +158,6 @@ def test_a_model_that_asks_for_a_train_part_that_is_not_there(trained, here):
     assert "'splits' must have a train part for model.py:trained, which asks for it" in err
     # Others do not ask for it.
     assert here("certify", "run.toml", "--splits", "splits.json", "--split", "test")[0] == 0
-
-
-VALIDATED = (
-    "\ndef validated(validation):\n"
-    "    names = ' '.join(validation.names)\n"
-    "    return sc.classifiers.from_callable(shape, n_classes=3, description=f'shapes by {names}')\n"
-)
-
-
-def test_a_model_may_ask_for_the_validation_part(trained, here):
-    (trained / "model.py").write_text(TRAINED + VALIDATED)
-    asking = ("run.toml", "--model", "model.py:validated", "--splits", "splits.json")
-    assert here("certify", *asking, "--split", "test")[0] == 0
-    kept = json.loads((trained / "results" / "certificates.json").read_text())
-    assert kept["settings"]["classifier"] == "shapes by g6"
-    status, _, err = here("certify", *asking, "--out", "all")
-    assert (status, err.count("\n")) == (2, 1)
-    assert "'split' must be test for model.py:validated, which asks for validation data. Got 'all' instead." in err
-    assert "is given your validation part, and your test part is certified." in err
 
 
 def test_a_column_of_the_data_says_the_parts(trained, here):

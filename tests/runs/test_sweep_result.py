@@ -12,7 +12,6 @@ from browsing import open_page, set_value, texts
 from report_worlds import HOSTILE
 from sweep_worlds import invented
 
-import starcert as sc
 from starcert.runs.sweep_result import OTHER, next_command, notices, write_sweep_page
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
@@ -52,7 +51,7 @@ def test_maps_of_two_factors_show_the_measures(shown):
     accuracy = plot(browser, "accuracy-plot")
     assert accuracy["traces"][0]["z"] == [[level.accuracy for level in row] for row in grid]
     assert any("majority" in tick and "50.0%" in tick for tick in accuracy["traces"][0]["ticks"])
-    for option, of in ((0, lambda x: x.mean_radii[0]), (1, lambda x: x.mean_radii[1]), (2, lambda x: x.volume)):
+    for option, of in ((0, lambda x: x.mean_radii[0]), (1, lambda x: x.mean_radii[1])):
         set_value(browser, "#measure", str(option), "change")
         drawn = plot(browser, "measure-plot")
         assert drawn["traces"][0]["z"] == [[of(level) for level in row] for row in grid]
@@ -60,98 +59,6 @@ def test_maps_of_two_factors_show_the_measures(shown):
         assert drawn["annotations"][0].endswith("✗")
     marked = [text.endswith("★") for text in accuracy["annotations"]]
     assert marked == [number in sweep.worthwhile for number in range(6)]
-    assert texts(browser, "#measure option")[-1] == "score"
-
-
-def test_the_front_is_drawn_with_names_and_the_majority(shown):
-    sweep = invented("motif=0.02,0.05,0.1,0.2,random=0.2,0.45", seed=3, changes={1: {"n_right": 30}})
-    browser = shown(sweep)
-    set_value(browser, "#measure", "1", "change")
-    front, *kinds, majority = plot(browser, "front-plot")["traces"]
-    assert majority["name"] == "majority-class share 50.0%"
-    assert set(majority["y"]) == {0.5}
-    points = {
-        trace["name"]: list(zip(trace["x"], trace["y"], trace["text"], strict=True)) for trace in kinds if trace["x"]
-    }
-    names = {
-        number: ", ".join(part.partition("=")[2] for part in text.split(","))
-        for number, text in enumerate(f"motif={a},random={b}" for a in (0.02, 0.05, 0.1, 0.2) for b in (0.2, 0.45))
-    }
-    where = lambda numbers: sorted(  # noqa: E731
-        (sweep.levels[n].mean_radii[1], sweep.levels[n].accuracy, names[n]) for n in numbers
-    )
-    constant = [number for number, level in enumerate(sweep.levels) if level.constant]
-    assert 1 in constant
-    assert sorted(points["unbeaten"]) == where(sweep.worthwhile)
-    assert sorted(points["no better than a constant answer"]) == where(constant)
-    assert sum(map(len, points.values())) == 8
-    # The line goes through what no other level beats in these two numbers.
-    better = [(level.mean_radii[1], level.accuracy) for level in sweep.levels if not level.constant]
-    corners = {p for p in better if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in better)}
-    assert corners <= set(zip(front["x"], front["y"], strict=True))
-
-
-def test_names_do_not_lie_on_one_another_and_the_unbeaten_have_theirs(shown):
-    grid = "motif=" + ",".join(f"0.{n:02}" for n in range(1, 13))
-    near = {n: {"n_right": 50, "mean_radii": (2 - n / 100,)} for n in range(12)}
-    sweep = invented(grid, changes={**near, 11: {"n_right": 55, "mean_radii": (1.0,)}})
-    assert sweep.unbeaten == (11, 0)
-    browser = shown(sweep)
-    boxes = browser.execute_script(
-        "return [...document.querySelectorAll('#front-plot .textpoint')].filter((each) => each.textContent)"
-        ".map((each) => { const { left, right, top, bottom } = each.getBoundingClientRect();"
-        " return [each.textContent, left, right, top, bottom]; })"
-    )
-    names = [name for name, *_ in boxes]
-    assert {"0.01", "0.12"} <= set(names)
-    assert len(names) < 12
-    for number, (_, left, right, top, bottom) in enumerate(boxes):
-        for _, *other in boxes[:number]:
-            assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
-    hovered = browser.execute_script(
-        "return document.getElementById('front-plot').data.flatMap((t) => t.hovertext || [])"
-    )
-    assert sum("motif=0.02:" in text for text in hovered) == 1
-
-
-def test_a_front_of_one_point_is_no_line(shown):
-    best = {"n_right": 60, "mean_radii": (9.0, 9.0)}
-    for changes, drawn in (({0: best}, False), ({0: best, 1: {"n_right": 50, "mean_radii": (9.5, 9.5)}}, True)):
-        browser = shown(invented(TWO, changes=changes))
-        names = [trace["name"] for trace in plot(browser, "front-plot")["traces"]]
-        assert ("front of these two" in names) == drawn
-        assert ("dotted line" in texts(browser, "#front-caption")[0]) == drawn
-
-
-def test_the_settings_tell_the_noise_that_does_not_vary(shown):
-    sweep = invented(TWO)
-    noise = sc.Noise(motif=0.02, random=0.2, rest=sc.Flip(delete=0.3, add=0.2))
-    more = {"noise": noise, "n_without": (0,) * 4}
-    levels = [replace(level, mean_radii=(*level.mean_radii, 0.0, 0.0), **more) for level in sweep.levels]
-    browser = shown(replace(sweep, levels=tuple(levels)))
-    assert "noise at all levelsrest=0.3/0.2" in texts(browser, "#origin")[0]
-    assert "noise at all levels" not in " ".join(texts(shown(sweep), "#origin"))
-
-
-def test_levels_at_the_same_point_share_a_name(shown):
-    same = {"n_right": 50, "mean_radii": (1.0, 2.0)}
-    sweep = invented(TWO, changes=dict.fromkeys(range(6), same))
-    browser = shown(sweep)
-    labels = [text for trace in plot(browser, "front-plot")["traces"] for text in trace["text"] or []]
-    assert sorted(labels) == ["", "", "", "", "", "0.02, 0.2 (+5)"]
-
-
-def test_one_factor_is_a_line_with_the_majority(shown):
-    sweep = invented("bonds=0.02/0.1,0.1/0.2,0.2/0.3", changes={2: {"n_right": 5}})
-    browser = shown(sweep)
-    for name, of in (("accuracy-plot", lambda x: x.accuracy), ("measure-plot", lambda x: x.mean_radii[0])):
-        if name == "measure-plot":
-            set_value(browser, "#measure", "0", "change")
-        drawn = plot(browser, name)
-        assert drawn["traces"][0]["y"] == [of(level) for level in sweep.levels]
-        assert "majority-class share 50.0%" in drawn["words"]
-        assert "0.02/0.1" in drawn["words"]
-    assert texts(browser, "#map-controls select") == []
 
 
 def test_of_three_factors_two_are_drawn_and_one_is_held(shown):
@@ -209,8 +116,8 @@ def test_what_is_suggested_certifies_something():
     assert suggested(dict.fromkeys(range(6), nothing)).suggested is None
 
 
-def test_one_level_and_levels_without_volume(shown):
-    browser = shown(invented("all=0.1", changes={0: {"volume": None, "score": None, "n_right": 50}}))
+def test_one_level_has_no_grid(shown):
+    browser = shown(invented("all=0.1", changes={0: {"n_right": 50}}))
     assert texts(browser, "#measure option") == ["mean certified radius, all"]
     assert browser.execute_script("return getComputedStyle(document.getElementById('maps')).display") == "none"
 
@@ -288,14 +195,3 @@ def test_warnings():
     assert "certified in motif at levels 1, 2 (450 votes could); random at levels 1, 2 (none ever could)." in text
     few = {number: {"n_right": 9, "n_graphs": 10, "n_majority": 5} for number in range(6)}
     assert heads(changes=few)[-1] == "Only 10 graphs"
-
-
-def test_accuracies_have_intervals(shown):
-    sweep = invented(TWO, changes={0: {"n_right": 45}})
-    browser = shown(sweep)
-    (cell,) = texts(browser, "#level-table tr[data-level='0'] td:nth-child(3)")
-    assert cell == "75.0% (62%–85%)"
-    assert sweep.levels[0].n_graphs == 60
-    assert "holds with probability 95% over the choice of graphs" in " ".join(
-        texts(browser, "#levels .caption")[0].split()
-    )

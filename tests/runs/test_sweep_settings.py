@@ -3,7 +3,7 @@ import sys
 import pytest
 import runs_worlds as worlds
 
-from starcert.runs.grid import Goal, parse_grid, sweep_settings
+from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -52,16 +52,6 @@ def test_the_table_of_a_run_file(run):
     assert run_settings(file.values).samples == 400  # certify goes its own way
 
 
-def test_the_goal_is_that_of_the_option_or_of_the_file(run):
-    file = with_table(run, '\n[sweep]\nbest = "flips@hub"\n')
-    assert str(sweep_settings(file, {}, GRID).goal) == "flips@hub"
-    assert str(sweep_settings(file, {}, GRID, "accuracy@hub=2").goal) == "accuracy@hub=2"
-    assert sweep_settings(read_run_file(run), {}, GRID, "accuracy").goal == Goal()
-    file = with_table(run, "")
-    with pytest.raises(InvalidParameterError, match=r"'sweep.best' must name axes of the noise: motif, rest. Got"):
-        sweep_settings(file, {"noise": None}, parse_grid(["motif=0.1,0.2,rest=0.1"]))
-
-
 @pytest.mark.parametrize(
     ("table", "words"),
     [
@@ -70,7 +60,6 @@ def test_the_goal_is_that_of_the_option_or_of_the_file(run):
         ("\n[sweep.grid]\nhub = [0.1, 3]\n", "'sweep.grid.hub' must be a probability from 0 to 1. Got 3"),
         ('\n[sweep]\ngrid = "hub"\n', "'sweep.grid' must be a table of regions and their levels"),
         ("\n[[sweep]]\n", "'sweep' must be a table"),
-        ("\n[sweep]\nbest = 3\n", "'sweep.best' must be a text. Got 3"),
     ],
 )
 def test_mistakes_in_the_table_are_named(run, table, words):

@@ -35,8 +35,6 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
             "mean_radii": tuple(rng.integers(0, 50, axes) / 10),
             "steps": (1, 2),
             "shares": ((0.5, 0.25),) * axes,
-            "volume": float(rng.integers(1, 100)),
-            "score": int(rng.integers(1, 50)),
             "short": {},
         }
         levels.append(SweepLevel(**{**values, **(changes or {}).get(number, {})}))

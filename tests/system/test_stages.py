@@ -10,7 +10,7 @@ from worlds import graphs, smoothed
 
 import starcert as sc
 from starcert.system import stages as module
-from starcert.system.stages import StageTimes, add_worker_times, measured, stage, staged, stages, unstaged
+from starcert.system.stages import StageTimes, add_worker_times, measured, stage, staged, stages
 
 
 class Time:
@@ -66,16 +66,6 @@ def test_a_stage_ends_however_it_ends(passing):
         with stage("drawing"):
             passing.now += 4
     assert (clock.times().seconds["model"], clock.times().seconds["drawing"]) == (1, 4)
-
-
-def test_what_is_only_tried_is_in_no_stage(passing):
-    with stages() as clock:
-        with unstaged():
-            staged("model")(passing.wait)(8)
-            module.add_votes(7)
-        staged("model")(passing.wait)(1)
-    times = clock.times()
-    assert (times.seconds["model"], times.votes, times.elapsed) == (1, 0, 9)
 
 
 def test_without_a_clock_a_stage_does_nothing(monkeypatch):

@@ -197,7 +197,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
     threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER", show_default=_AS_REQUESTED)] = None,
 ) -> None:
-    """Compares two or more runs on the same graphs: what is certified, broken and open, curves, maps, differences.
+    """Compares two or more runs on the same graphs: what is certified, broken and open, curves, differences.
 
     They may differ in model, noise, votes or argument. Graphs and axes that only some of them have are left out.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -207,13 +206,13 @@ def _frontier_object(certificate: Certificate) -> dict[str, object]:
 
 
 def _frontier_view(certificate: Certificate) -> list[RenderableType]:
-    """The frontier of a certificate as a table, with a map of it and the sentence that it says."""
+    """The frontier of a certificate as a table, and the sentence that it says."""
     found = certificate.frontier
     if certificate.abstained:
         return [str(certificate)]
     title = "Maximal certified radii" + (_proved(certificate.noise) if found.verified else "")
     radii = table(title, certificate.noise.axes, found.radii)
-    return [radii, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
+    return [radii, "", str(certificate), *_incomplete([certificate])]
 
 
 def _proved(noise: Noise) -> str:
@@ -247,24 +246,3 @@ def _incomplete(certificates: Sequence[Certificate]) -> list[str]:
         f"smaller box: --max-radius. Certificate.certified, in Python, decides any one radius."
         for reason in reasons
     ]
-
-
-def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:
-    """A map of the first two axes, the others at 0: one character a radius, thinned out where it is large."""
-    axes, found = certificate.noise.axes, certificate.frontier
-    flat = len(axes) == 1
-    limits = certificate.max_radius or tuple(map(max, zip(*found.radii, *found.beyond, strict=True)))
-    height = 0 if flat else min(limits[0], 2 + max(radius[0] for radius in found.radii))
-    width, x_axis = (limits[0], axes[0]) if flat else (limits[1], axes[1])
-    row_step, column_step = (math.ceil((limit + 1) / most) for limit, most in ((height, rows), (width, columns)))
-    points = {(0, *radius) if flat else radius[:2] for radius in found.radii}
-    lines = []
-    for row in range(0, height + 1, row_step):
-        reach = max((x for y, x in points if y >= row), default=-1)
-        cells = "".join("█" if column <= reach else "·" for column in range(0, width + 1, column_step))
-        lines.append(f"{'' if flat else row:>6} {cells}")
-    legend = f"{x_axis} from 0 to {width}" + (f", one mark for {column_step}" if column_step > 1 else "") + " →"
-    y_axis = "" if flat else f"{axes[0]} ↓   "
-    others = f"   ({', '.join(axes[2:])} at 0)" if len(axes) > 2 else ""
-    otherwise = "not known to be" if found.incomplete else "not"
-    return [f"{y_axis}{legend}   █ certified  · {otherwise}{others}", *lines]

@@ -39,10 +39,8 @@ from starcert.system.processes import available_cores
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
 ]
-_DRY_RUN = "Only say how long it will take, how many votes one flip needs, what is fixed and empty."
-_PROFILE = "Say where the time goes, at the end, in the report and in profile.json."
+_DRY_RUN = "Only say how many votes are drawn, how many one flip needs, what is fixed and empty."
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)]
-ProfileOption = Annotated[bool, typer.Option("--profile", help=_PROFILE)]
 GridOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,16 +48,6 @@ GridOption = Annotated[
         "delete/add counts deletions and additions apart: bonds=0.04/0.05,0.1/0.2 is two levels; "
         "bonds.delete=0.04,0.1,bonds.add=0.05,0.2 is all four combinations. May be given more than once.",
         metavar="REGION=P,P,…",
-    ),
-]
-BestOption = Annotated[
-    str | None,
-    typer.Option(
-        help="What the best level has most of: accuracy@motif=1,random=10 (certified against these flips, all at "
-        "once), accuracy@flips:2 (against any two flips), accuracy@rewire:1 (against the threat of the sweep), "
-        "accuracy, flips@random (mean certified flips on that axis alone), or flips (wherever they fall).",
-        show_default="accuracy, of the unbeaten levels that certify a flip",
-        metavar="GOAL",
     ),
 ]
 AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
@@ -79,7 +67,7 @@ def _with_settings(
         )
         annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json", "dry_run", "profile", "again"}
+    flags = {"_debug", "as_json", "dry_run", "again"}
     kind = inspect.Parameter.KEYWORD_ONLY
     defaults = {name: False if name in flags else None for name in annotations}
     options = [inspect.Parameter(k, kind, default=defaults[k], annotation=each) for k, each in annotations.items()]
@@ -93,10 +81,8 @@ def _with_settings(
 
 
 @app.command()
-@_with_settings(
-    {"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption}, SETTINGS
-)
-def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debug: bool, **given: object) -> None:
+@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption}, SETTINGS)
+def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -119,7 +105,7 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     if file.train and settings.weights is None:
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
-    outcome = certify_run(settings, expected=expected, profile=profile, note=note, before=None if as_json else show)
+    outcome = certify_run(settings, expected=expected, note=note, before=None if as_json else show)
     if isinstance(outcome, ExactRun):
         report(as_json, partial(exact_object, outcome), partial(exact_view, outcome))
     elif isinstance(outcome, ValueRun):
@@ -130,16 +116,17 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
 @app.command()
 @_with_settings(
-    {"run": RunArgument, "grid": GridOption, "best": BestOption},
+    {"run": RunArgument, "grid": GridOption},
     {key: setting for key, setting in SETTINGS.items() if setting.in_sweeps},
     sweep=True,
 )
-def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bool, **given: object) -> None:
+def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: object) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
     A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
-    radius), and is better in one of these. --best names what you want most of instead. Levels that the graphs cannot
-    tell from the best one are named: a tie. A model function with a parameter `noise` makes a model for each level.
+    radius), and is better in one of these. With --threat, the best level has most graphs right and certified under it.
+    Levels that the graphs cannot tell from the best one are named: a tie. A model function with a parameter `noise`
+    makes a model for each level.
 
     Levels are chosen on validation graphs; certify the one you choose on others. Interrupted, the same command goes on.
     A run file may hold the grid and a sweep's own settings in its tables `sweep` and `sweep.grid`.
@@ -150,14 +137,14 @@ def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bo
 
     starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4 --samples 2000 --out finer
 
-    starcert sweep run.toml --best accuracy@motif=1,random=10
+    starcert sweep run.toml --threat box:motif=1,random=10
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
     options = check_options(given, SETTINGS)
     levels = parse_grid(grid) if grid else None
     file = _run_file(run)
-    settings = sweep_settings(file, options, levels, best)
+    settings = sweep_settings(file, options, levels)
     expected = {} if "model" in options else file.expected
     show(*sweep_view(run_sweep(settings, expected=expected, note=note, before=show)))
 

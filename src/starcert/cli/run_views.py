@@ -35,7 +35,6 @@ from starcert.runs.sweep_levels import SweepLevel
 from starcert.runs.sweep_result import SweepResult
 from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration, fails_at_most, quantity
-from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,7 +69,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     archive, words = outcome.archive, outcome.words
     fixed = findings.fixed_pairs(outcome.fixed, words)
     hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
-    parts: list[RenderableType] = [
+    return [
         facts(f"{quantity(len(archive), words.one)}, {len(archive.class_names)} classes", _facts(outcome)),
         "",
         *_withstood(archive, words),
@@ -83,11 +82,8 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *(f"{each.head}. {each.text}" for each in findings.stated(archive)),
         fails_at_most(archive.certificates.alpha or archive.alpha, archive.together),
         *_in_short(archive, words),
+        f"Report: {outcome.report}",
     ]
-    if (times := outcome.times) is not None:
-        rows = [row.cells for row in times.rows]
-        parts += [table("Where the time went, in this run", HEADER, rows, left=HEADER[:1]), times.summary, ""]
-    return [*parts, f"Report: {outcome.report}"]
 
 
 def certified_object(outcome: CertifiedRun) -> dict[str, object]:
@@ -121,7 +117,6 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
             for row, (name, label, answer, one) in enumerate(rows)
         ],
         **({} if archive.collective is None else {"collective": archive.collective.rows()}),
-        **({} if outcome.times is None else {"profile": outcome.times.to_dict()}),
     }
 
 
@@ -255,7 +250,8 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
     first = found.levels[0]
     alone = "" if first.by_counts is None else " (by p_A)"
-    goal = [] if found.settings.goal is None else [str(found.goal).replace("@", "@ ").replace(",", ", ")]
+    threat = found.settings.run.threat
+    goal = [] if threat is None else [f"certified, {threat.label}"]
     heads = (
         *("", "level", "noise", "accuracy", *goal, "abstains"),
         *(f"radius {axis}{alone}" for axis in first.noise.axes),
@@ -273,7 +269,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
                 # Only at a space does a cell break: after a comma, never in the name of a region.
                 noise_text(level.noise).replace(",", ", "),
                 f"{level.accuracy:.1%}\n{low:.0%}–{high:.0%}",
-                *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
+                *([f"{own.value:.1%}\n{own.low:.0%}–{own.high:.0%}"] if goal else []),
                 f"{level.n_abstained / level.n_graphs:.1%}",
                 *_mean_radii(level),
                 *(

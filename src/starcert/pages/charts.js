@@ -6,9 +6,6 @@ const Charts = (() => {
   const SHARES = ["#f8f6fb", "#dfd8ec", "#bdb0d8", "#9584c0", "#6c56a3", "#472f80", "#2a1458"];
   const SLACKS = ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838"];
 
-  // Differences go from orange, less, through white to blue, more.
-  const DIFFERENCES = ["#8a3a00", "#cc6a1f", "#eeb285", "#f8f6f4", "#93c1e0", "#3c87bd", "#0b4a80"];
-
   // Certified by p_A, certified by evidence, open, broken: distinct to colour-blind readers, and in grey.
   const TONES = [["certified by p_A", "#0072B2"], ["certified by evidence", "#7CC4EE"], ["open", "#e3e7eb"], ["broken", "#D55E00"]];
 
@@ -56,5 +53,5 @@ const Charts = (() => {
 
   const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, ...more });
 
-  return { WARN, INK, BLUE, SHARES, SLACKS, DIFFERENCES, SHARE_AXIS, TONES, COLOURS, MAX_LINES, layout, scale, lineTrace, panels };
+  return { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, COLOURS, MAX_LINES, layout, scale, lineTrace, panels };
 })();

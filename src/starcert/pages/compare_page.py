@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -27,12 +28,8 @@ from starcert.objects.words import AttackWords
 from starcert.pages.compared_runs import (
     AnyArchive,
     ComparedRun,
-    DifferenceMap,
     Mask,
     compared_runs,
-    difference_maps,
-    run_pairs,
-    shared_axes,
 )
 from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
 from starcert.pages.findings import VerdictRow, reasons_of
@@ -79,7 +76,6 @@ class Comparison:
     differences: tuple[Difference, ...]
     gains: tuple[tuple[str, StructureGain], ...]  # for each run with a blind model, what it gains on that
     notes: tuple[str, ...]  # why there are dashes
-    maps: tuple[DifferenceMap, ...]
     notices: tuple[Notice, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # the graphs on which answers or radii differ, the most different first
@@ -93,36 +89,22 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
     that one, or else as many flips as any run was asked about, at least 2.
     """
     found = compared_runs(runs)
-    first, one = found[0], found[0].one
-    everything, labelled = np.ones(len(first.rows), bool), np.array([label is not None for label in first.labels])
-    known = bool(labelled.any())
-    among = labelled if known else everything
-    hits = [each.right if known else everything for each in found]
-    shared = shared_axes(found)
-    attacker = _attacker(found, threat)
-    outcomes = [each.outcomes(attacker) for each in found]
-    by_size = not all(each.by_votes for each in found)  # then there are no axes that all of them have
-    columns = ("certified size",) if by_size else tuple(shared)
-    reaches = [
-        [[one.certified for one in of_run]] if by_size else [run.reach[axis] for axis in shared]
-        for run, of_run in zip(found, outcomes, strict=True)
-    ]
-    gains = tuple(_gains(found, attacker, outcomes, labelled, shared))
+    side = _SideBySide(found, _attacker(found, threat))
+    one, gains = found[0].one, tuple(side.gains())
     return Comparison(
         names=tuple(runs),
         one=one,
-        n_graphs=int(among.sum()),
-        known=known,
-        threat=attacker,
-        verdicts=tuple(_verdicts(found, attacker, outcomes, hits, among)),
-        curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
-        differences=tuple(_differences(found, attacker, outcomes, hits, among, shared)),
+        n_graphs=int(side.among.sum()),
+        known=side.known,
+        threat=side.threat,
+        verdicts=tuple(side.verdicts()),
+        curves=tuple(curve for run in found for curve in side.curves(run)),
+        differences=tuple(side.differences()),
         gains=gains,
-        notes=tuple(in_words(_unknown(found, attacker, outcomes, shared))),
-        maps=tuple(difference_maps(found, hits, among)),
-        notices=(*_notices(found, attacker, outcomes, shared), *_without_gain(gains, one)),
-        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *columns))),
-        rows=tuple(_rows(found, reaches, () if by_size else shared)),
+        notes=tuple(in_words(side.unknown())),
+        notices=(*_notices(side), *_without_gain(gains, one)),
+        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *side.columns))),
+        rows=tuple(side.rows()),
         origin=tuple({each.name: list(each.about(SHOWN_SETTINGS))} for each in found),
     )
 
@@ -144,55 +126,136 @@ def _attacker(runs: Sequence[ComparedRun], given: Threat | str | None) -> Threat
     return AnyFlips(max([2, *(flips for flips in counted if flips is not None)]))
 
 
-def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, object]]:
-    furthest = max(map(max, run.reach.values()), default=0)
-    for axis in run.axes:
-        there, limit = among & run.has_sites([axis]), run.requested(axis)
-        end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
-        x = list(range(end + 1)) if there.any() else []
-        y = [float((run.certified({axis: n}) & hit)[there].mean()) for n in x]
-        known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (used at once)
-        yield {"run": run.name, "axis": axis, "x": known, "y": y[: len(known)]}
+class _Attacker(NamedTuple):
+    """Some flips, the graphs with enough sites for them in all runs, and what each run says of them."""
+
+    flips: str  # in words
+    possible: Mask
+    certified: list[Mask]  # by run
+    reasons: list[str]  # by run, why it would say nothing that no graph is certified; "" where that is a finding
 
 
-def _differences(
-    runs: Sequence[ComparedRun],
-    threat: Threat,
-    outcomes: Sequence[Sequence[SizeOutcome]],
-    hits: Sequence[Mask],
-    among: Mask,
-    shared: Sequence[str],
-) -> Iterator[Difference]:
-    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
-        there = among & possible
-        masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
-        known = [mask.any() or not why for mask, why in zip(masks, reasons, strict=True)]
-        for run, mask, says in zip(runs[1:], masks[1:], known[1:], strict=True):
-            if there.any():
-                apart = paired_difference(masks[0], mask) if says and known[0] else ()
-                yield Difference(run.name, flips, float(mask.mean()) if says else None, *apart)
+class _SideBySide:
+    """Runs on the same graphs under one threat."""
 
+    def __init__(self, runs: Sequence[ComparedRun], threat: Threat) -> None:
+        self.runs, self.threat = runs, threat
+        self.outcomes = [each.outcomes(threat) for each in runs]
+        self.labelled = np.array([label is not None for label in runs[0].labels])
+        self.known = bool(self.labelled.any())
+        self.among = self.labelled if self.known else np.ones(len(runs[0].rows), bool)
+        self.shared = [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
+        # Whether an attacker finds as many sites to flip in every graph, whichever run it is, and as many attacks.
+        self.same_sites = all(run.n_sites == runs[0].n_sites for run in runs)
+        self.same_lists = all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in self._by_graph)
+        self.by_size = not all(each.by_votes for each in runs)  # then there are no axes that all of them have
+        self.columns = ["certified size"] if self.by_size else self.shared
 
-def _gains(
-    runs: Sequence[ComparedRun],
-    threat: Threat,
-    outcomes: Sequence[Sequence[SizeOutcome]],
-    labelled: Mask,
-    shared: Sequence[str],
-) -> Iterator[tuple[str, StructureGain]]:
-    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
-        for run, mask, why in zip(runs, certified, reasons, strict=True):
-            if run.blind is not None and (labelled & possible).any():
-                yield run.name, StructureGain.of(flips, mask & run.right, run.blind, labelled & possible, why)
+    @property
+    def _by_graph(self) -> Iterator[tuple[SizeOutcome, ...]]:
+        return zip(*self.outcomes, strict=True)
 
+    def right(self, run: ComparedRun) -> Mask:
+        """Which graphs may count as certified in a run: those answered right, all where no class is known."""
+        return run.right if self.known else self.among
 
-def _unknown(
-    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
-) -> Iterator[tuple[str, bool, str]]:
-    """Of what a run says nothing, or p_A alone does, and why."""
-    for flips, possible, certified, reasons in _attackers(runs, threat, outcomes, shared):
-        for run, mask, why in zip(runs, certified, reasons, strict=True):
-            yield f"{run.name} against {flips}", bool((mask & possible).any()), why
+    @cached_property
+    def steps(self) -> list[int]:
+        """Some sizes that were requested of all runs."""
+        return size_steps([min(of_graph, key=lambda one: one.asked) for of_graph in self._by_graph])
+
+    @cached_property
+    def attackers(self) -> list[_Attacker]:
+        """No flip; flips under the threat, where it is the same attacker in all runs; and flips on each shared axis."""
+        runs, found = self.runs, list[_Attacker]()
+        everything = np.ones(len(runs[0].rows), bool)
+        found.append(_Attacker("no flip", everything, [run.answered for run in runs], [""] * len(runs)))
+        for n in self.steps if self.same_sites and self.same_lists else ():
+            possible = np.array([all(one.possible(n) for one in of_graph) for of_graph in self._by_graph])
+            certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in self.outcomes]
+            reasons = [why_unknown_at(n, each, possible) for each in self.outcomes]
+            found.append(_Attacker(self.threat.label_of(n), possible, certified, reasons))
+        for axis in self.shared:
+            noise = runs[0].archive.noise
+            words = AttackWords(noise).axes[noise.axes.index(axis)]
+            limits = [limit for run in runs if (limit := run.requested(axis)) is not None]
+            far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
+            possible = np.all([run.has_sites([axis]) for run in runs], axis=0)
+            for n in range(1, far + 1):
+                certified = [run.certified({axis: n}) for run in runs]
+                reasons = [run.why_unknown({axis: n}) for run in runs]
+                found.append(_Attacker(f"{n} {words.one if n == 1 else words.many}", possible, certified, reasons))
+        return found
+
+    def verdicts(self) -> Iterator[tuple[str, VerdictRow, bool]]:
+        """What becomes of the graphs of each run under attacks of some sizes."""
+        for size in self.steps:
+            for run, outcomes in zip(self.runs, self.outcomes, strict=True):
+                counts = SizeVerdicts.of(self.threat, size, outcomes, self.among, self.right(run) & run.answered)
+                yield run.name, VerdictRow.of(counts.label, counts, by_votes=run.by_votes), run.weighed(self.threat)
+
+    def curves(self, run: ComparedRun) -> Iterator[dict[str, object]]:
+        """The share of a run by the number of flips on each of its axes."""
+        furthest = max(map(max, run.reach.values()), default=0)
+        for axis in run.axes:
+            there, limit = self.among & run.has_sites([axis]), run.requested(axis)
+            end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
+            x = list(range(end + 1)) if there.any() else []
+            y = [float((run.certified({axis: n}) & self.right(run))[there].mean()) for n in x]
+            known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (used at once)
+            yield {"run": run.name, "axis": axis, "x": known, "y": y[: len(known)]}
+
+    def differences(self) -> Iterator[Difference]:
+        """How the other runs differ from the first."""
+        hits = [self.right(run) for run in self.runs]
+        for flips, possible, certified, reasons in self.attackers:
+            there = self.among & possible
+            masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
+            known = [mask.any() or not why for mask, why in zip(masks, reasons, strict=True)]
+            for run, mask, says in zip(self.runs[1:], masks[1:], known[1:], strict=True):
+                if there.any():
+                    apart = paired_difference(masks[0], mask) if says and known[0] else ()
+                    yield Difference(run.name, flips, float(mask.mean()) if says else None, *apart)
+
+    def gains(self) -> Iterator[tuple[str, StructureGain]]:
+        """What each run gains on its blind model."""
+        for flips, possible, certified, reasons in self.attackers:
+            there = self.labelled & possible
+            for run, mask, why in zip(self.runs, certified, reasons, strict=True):
+                if run.blind is not None and there.any():
+                    yield run.name, StructureGain.of(flips, mask & run.right, run.blind, there, why)
+
+    def unknown(self) -> Iterator[tuple[str, bool, str]]:
+        """Of what a run says nothing, or p_A alone does, and why."""
+        for flips, possible, certified, reasons in self.attackers:
+            for run, mask, why in zip(self.runs, certified, reasons, strict=True):
+                yield f"{run.name} against {flips}", bool((mask & possible).any()), why
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
+        runs, archive, found = self.runs, self.runs[0].archive, []
+        reaches = [
+            [[one.certified for one in of_run]] if self.by_size else [run.reach[axis] for axis in self.shared]
+            for run, of_run in zip(runs, self.outcomes, strict=True)
+        ]
+        # Where nothing is known of a single flip, a reach of 0 is a dash, as it is after an abstention.
+        axes = () if self.by_size else self.shared
+        least = [[int(bool(run.why_unknown({axis: 1}))) for axis in axes] or [0] for run in runs]
+        for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
+            answers = [run.answers[graph] for run in runs]
+            counts = [[of_axis[graph] for of_axis in of_run] for of_run in reaches]
+            apart = sum(abs(a - b) for each in counts[1:] for a, b in zip(each, counts[0], strict=True))
+            if len(set(answers)) == 1 and not apart:
+                continue
+            texts = (
+                ("–" if reach < low else f"{reach:,}" for reach, low in zip(*each, strict=True))
+                for each in zip(counts, least, strict=True)
+            )
+            cells = [cell for answer, of_run in zip(answers, texts, strict=True) for cell in (answer, *of_run)]
+            truth = "unknown" if label is None else archive.class_names[label]
+            found.append((len(set(answers)), apart, (archive.names[row], truth, *cells)))
+        found.sort(key=lambda each: (-each[0], -each[1]))
+        return [cells for _, _, cells in found]
 
 
 def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Iterator[Notice]:
@@ -202,86 +265,9 @@ def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Itera
             yield Notice(f"{name}: worth no more than a blind model", sentence)
 
 
-def _attackers(
-    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
-) -> Iterator[tuple[str, Mask, list[Mask], list[str]]]:
-    """Some flips, in words; the graphs with enough sites in all runs; for each run, which are certified.
-
-    And for each why it would say nothing that none is, "" where that is a finding.
-    """
-    yield "no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs], [""] * len(runs)
-    for n in _steps(outcomes) if _same_sites(runs) and _same_lists(outcomes) else ():  # else attackers differ
-        possible = np.array([all(one.possible(n) for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
-        certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield threat.label_of(n), possible, certified, [why_unknown_at(n, each, possible) for each in outcomes]
-    for axis in shared:
-        noise = runs[0].archive.noise
-        words = AttackWords(noise).axes[noise.axes.index(axis)]
-        limits = [limit for run in runs if (limit := run.requested(axis)) is not None]
-        far = min([MAX_COMPARED, max(max(run.reach[axis]) for run in runs), *limits])
-        possible = np.all([run.has_sites([axis]) for run in runs], axis=0)
-        for n in range(1, far + 1):
-            certified = [run.certified({axis: n}) for run in runs]
-            reasons = [run.why_unknown({axis: n}) for run in runs]
-            yield f"{n} {words.one if n == 1 else words.many}", possible, certified, reasons
-
-
-def _steps(outcomes: Sequence[Sequence[SizeOutcome]]) -> list[int]:
-    """Some sizes that were requested of all runs."""
-    return size_steps([min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)])
-
-
-def _same_sites(runs: Sequence[ComparedRun]) -> bool:
-    """Whether an attacker finds as many sites to flip in every graph, whichever run it is."""
-    return all(run.n_sites == runs[0].n_sites for run in runs)
-
-
-def _same_lists(outcomes: Sequence[Sequence[SizeOutcome]]) -> bool:
-    """Whether as many attacks on every graph are listed in all runs."""
-    return all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in zip(*outcomes, strict=True))
-
-
-def _verdicts(
-    runs: Sequence[ComparedRun],
-    threat: Threat,
-    outcomes: Sequence[Sequence[SizeOutcome]],
-    hits: Sequence[Mask],
-    among: Mask,
-) -> Iterator[tuple[str, VerdictRow, bool]]:
-    for size in _steps(outcomes):
-        for run, found, hit in zip(runs, outcomes, hits, strict=True):
-            counts = SizeVerdicts.of(threat, size, found, among, hit & run.answered)
-            yield run.name, VerdictRow.of(counts.label, counts, by_votes=run.by_votes), run.weighed(threat)
-
-
-def _rows(
-    runs: Sequence[ComparedRun], reaches: Sequence[Sequence[Sequence[int]]], axes: Sequence[str]
-) -> list[tuple[str, ...]]:
-    """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
-    archive, found = runs[0].archive, []
-    # Where nothing is known of a single flip, a reach of 0 is a dash, as it is after an abstention.
-    least = [[int(bool(run.why_unknown({axis: 1}))) for axis in axes] or [0] for run in runs]
-    for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
-        answers = [run.answers[graph] for run in runs]
-        counts = [[of_axis[graph] for of_axis in of_run] for of_run in reaches]
-        apart = sum(abs(a - b) for each in counts[1:] for a, b in zip(each, counts[0], strict=True))
-        if len(set(answers)) == 1 and not apart:
-            continue
-        texts = (
-            ("–" if reach < low else f"{reach:,}" for reach, low in zip(*each, strict=True))
-            for each in zip(counts, least, strict=True)
-        )
-        cells = [cell for answer, of_run in zip(answers, texts, strict=True) for cell in (answer, *of_run)]
-        truth = "unknown" if label is None else archive.class_names[label]
-        found.append((len(set(answers)), apart, (archive.names[row], truth, *cells)))
-    found.sort(key=lambda each: (-each[0], -each[1]))
-    return [cells for _, _, cells in found]
-
-
-def _notices(
-    runs: Sequence[ComparedRun], threat: Threat, outcomes: Sequence[Sequence[SizeOutcome]], shared: Sequence[str]
-) -> Iterator[Notice]:
+def _notices(side: _SideBySide) -> Iterator[Notice]:
     """What a reader must know: what is left out, other data, and attackers that are not the same."""
+    runs, threat, shared = side.runs, side.threat, side.shared
     first, one = runs[0], runs[0].one
     others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
     if others:
@@ -312,9 +298,9 @@ def _notices(
         head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
         text = f"Axes that only some runs have are shown in curves alone ({axes})."
         yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
-    if not _same_sites(runs):
+    if not side.same_sites:
         yield _other_sites(runs)
-    elif not _same_lists(outcomes):
+    elif not side.same_lists:
         text = "Other numbers of attacks are listed, as regions or data differ, and no differences are given."
         yield Notice(f"{threat.label[0].upper()}{threat.label[1:]} is not the same attacker in all runs", text)
 
@@ -393,15 +379,7 @@ def write_comparison(
         content,
         title=f"Compared: {', '.join(found.names)}",
         scripts=["text.js", "charts.js", "compare.js"],
-        data={
-            "curves": list(found.curves),
-            "runs": list(found.names),
-            "what": what,
-            "one": found.one,
-            "differences": [each._asdict() for each in found.differences],
-            "pairs": run_pairs(len(found.names)),
-            "maps": [asdict(each) for each in found.maps],
-        },
+        data={"curves": list(found.curves), "what": what},
     )
     try:
         same = file.is_file() and file.read_bytes() == as_bytes(html)

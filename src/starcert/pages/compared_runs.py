@@ -1,59 +1,35 @@
-"""Runs side by side: the graphs that all of them have, in one order, what each run says about these, and intervals.
-
-An interval is over the choice of graphs, and holds with probability 1 − INTERVAL, by itself. Those of shares and of
-their differences are exact (`certificates/paired.py`); that of a mean is Student's, which holds for many graphs.
-"""
+"""Runs side by side: the graphs that all of them have, in one order, and what each run says about these."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import combinations
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.metrics import (
-    Radii,
     SizeOutcome,
-    certified_counts,
     has_sites,
-    open_ended,
     right,
     size_outcomes,
     threat_asked,
 )
-from starcert.certificates.paired import INTERVAL, difference_of_counts
+from starcert.certificates.result_rows import counted_threat
 from starcert.certificates.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.math.evidence import Level
 from starcert.objects.threats import Threat
 from starcert.pages.document import Notice
-from starcert.pages.findings import counted_threat, stated
-from starcert.pages.radius_tables import Slices, project, ticks
+from starcert.pages.findings import stated
 from starcert.system.errors import InvalidParameterError
 
 MAX_NAMED = 20  # the most classes that are named in a message
-MAX_TICKS = 16  # the most counts of flips on an axis of a map
-MAX_ALL_PAIRS = 4  # of more runs than this, each is compared with the first only
 
 Mask = npt.NDArray[np.bool_]
 AnyArchive: TypeAlias = Archive | ExactArchive
-
-
-def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
-    """The mean of one number for each graph, and an interval for it; of a single graph it is endless."""
-    from scipy.special import stdtrit  # noqa: PLC0415  (a fifth of a second)
-
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, -math.inf, math.inf
-    half = float(stdtrit(len(values) - 1, float(1 - INTERVAL / 2)) * values.std(ddof=1) / math.sqrt(len(values)))
-    return mean, mean - half, mean + half
 
 
 class ComparedRun:
@@ -118,7 +94,7 @@ class ComparedRun:
     @property
     def counted(self) -> Threat | None:
         """Under which threat its own results are counted."""
-        return counted_threat(self.archive)
+        return counted_threat(self.archive.certificates)
 
     def knows(self, threat: Threat) -> bool:
         """Whether it was asked about a threat that lists its attacks, or about the same with more units."""
@@ -148,18 +124,6 @@ class ComparedRun:
         places = [self.axes.index(axis) for axis in axes]
         found: Mask = np.all(has_sites(self.archive.certificates)[np.ix_(self.rows, places)], axis=1)
         return found
-
-    @cached_property
-    def _slices(self) -> Slices:
-        return Slices(self.archive)
-
-    def radii(self, axes: Sequence[str], graph: int) -> Radii:
-        """The maximal certified radii of a graph on one or two axes; where all sites are taken, there is no end."""
-        places, row = [self.axes.index(axis) for axis in axes], self.rows[graph]
-        pair = next(each for each in self._slices.pairs if set(places) <= set(each))
-        sizes = self.archive.capacities[row]
-        found = project(self._slices.of(row, pair), tuple(map(pair.index, places)))
-        return open_ended(found, None if sizes is None else [sizes[place] for place in places])
 
 
 def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
@@ -223,84 +187,3 @@ def _apart(archive: AnyArchive, first: AnyArchive) -> tuple[str, str]:
         return "the same name twice", f"The names that are in both, such as {both}, are those of several {one}s."
     own, other = (next(iter(each.names), "none") for each in (archive, first))
     return "other names", f"No {one}'s name is in both: here is for example {own}, there {other}."
-
-
-def shared_axes(runs: Sequence[ComparedRun]) -> list[str]:
-    """The axes that the noises of all runs have."""
-    return [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceMap:
-    """How many graphs each run certifies over one or two axes, all others at 0."""
-
-    axes: tuple[str, ...]  # the y axis and the x axis, or the x axis alone
-    ticks: tuple[tuple[int, ...], ...]  # the counts of flips on each of them
-    graphs: int  # how many graphs count: those with sites on these axes (and a known class)
-    # by run, how many are certified (and right), a row for each y; None where 0 would say nothing
-    counts: tuple[tuple[tuple[int | None, ...], ...], ...]
-    clear: tuple[tuple[tuple[bool, ...], ...], ...]  # by pair of runs, where their difference is clearly not 0
-
-
-def run_pairs(n_runs: int) -> list[tuple[int, int]]:
-    """Which runs are compared with which: all of them, or each with the first where they are many."""
-    every = list(combinations(range(n_runs), 2))
-    return every if n_runs <= MAX_ALL_PAIRS else [pair for pair in every if pair[0] == 0]
-
-
-def difference_maps(runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask) -> Iterator[DifferenceMap]:
-    """The maps of all pairs of axes that the runs share; one along a single axis if they share no more.
-
-    `hits` says for each run which graphs may count as certified, `among` which graphs count at all.
-    """
-    shared = shared_axes(runs)
-    for axes in combinations(shared, min(2, len(shared))) if shared else ():
-        graphs = np.flatnonzero(among & np.all([run.has_sites(axes) for run in runs], axis=0)).tolist()
-        if not graphs:
-            continue
-        at = tuple(tuple(ticks(_end(runs, axis), MAX_TICKS)) for axis in axes)
-        grids = [_certified(run, hit, axes, graphs, at) for run, hit in zip(runs, hits, strict=True)]
-        clear = []
-        for before, after in run_pairs(len(runs)):
-            gained, lost = (grids[after] & ~grids[before]).sum(axis=0), (grids[before] & ~grids[after]).sum(axis=0)
-            rows = zip(gained.tolist(), lost.tolist(), strict=True)
-            clear.append(tuple(tuple(_is_clear(*each, len(graphs)) for each in zip(*row, strict=True)) for row in rows))
-        counts = tuple(_known_counts(run, axes, at, grid) for run, grid in zip(runs, grids, strict=True))
-        yield DifferenceMap(axes, at, len(graphs), counts, tuple(clear))
-
-
-def _end(runs: Sequence[ComparedRun], axis: str) -> int:
-    """How far a map goes: one flip beyond what any run certifies, and no further than all of them looked."""
-    requested = [limit for run in runs if (limit := run.requested(axis)) is not None]
-    return max(0, min([max(max(run.reach[axis]) for run in runs) + 1, *requested]))
-
-
-def _certified(
-    run: ComparedRun, hit: Mask, axes: Sequence[str], graphs: Sequence[int], at: Sequence[Sequence[int]]
-) -> Mask:
-    """Which of the graphs are certified at each radius: shape (graphs, y, x), with one y on a single axis."""
-    radii = [run.radii(axes, graph) if hit[graph] else () for graph in graphs]
-    different = {each: number for number, each in enumerate(dict.fromkeys(radii))}
-    grids = certified_counts(dict(zip(different, np.eye(len(different), dtype=np.int64), strict=True)), at) > 0
-    return grids[[different[each] for each in radii]].reshape(len(graphs), -1, len(at[-1]))
-
-
-def _known_counts(
-    run: ComparedRun, axes: Sequence[str], at: Sequence[Sequence[int]], grid: Mask
-) -> tuple[tuple[int | None, ...], ...]:
-    """How many graphs are certified at each radius of a map; None where 0 would say nothing."""
-    y_axis = at[0] if len(at) > 1 else [0]
-    return tuple(
-        tuple(
-            None if not n and run.why_unknown({axes[0]: y, axes[-1]: x} if len(at) > 1 else {axes[0]: x}) else n
-            for x, n in zip(at[-1], row, strict=True)
-        )
-        for y, row in zip(y_axis, grid.sum(axis=0).tolist(), strict=True)
-    )
-
-
-@cache
-def _is_clear(gained: int, lost: int, total: int) -> bool:
-    """Whether the interval of a difference does not hold 0."""
-    _, low, high = difference_of_counts(gained, lost, total)
-    return low > 0 or high < 0

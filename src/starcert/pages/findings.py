@@ -13,7 +13,7 @@ from starcert.certificates.unknown import in_words
 from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, Threat
+from starcert.objects.threats import AnyFlips
 from starcert.objects.words import AttackWords, Words
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
@@ -94,14 +94,9 @@ def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
     return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
 
 
-def counted_threat(archive: Archive) -> Threat | None:
-    """Under which threat results are counted: see `result_rows.counted_threat`."""
-    return result_rows.counted_threat(archive.certificates)
-
-
 def by_size(archive: Archive) -> list[SizeVerdicts]:
     """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
-    threat = counted_threat(archive)
+    threat = result_rows.counted_threat(archive.certificates)
     return [] if threat is None else threat_verdicts(archive.certificates, _known_labels(archive), threat=threat)
 
 
@@ -116,7 +111,7 @@ def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII)
     Of these radii there are at most this many, and the number says how many are left out.
     """
     rows = [VerdictRow.of(each.label, each) for each in by_size(archive)]
-    threat = counted_threat(archive)
+    threat = result_rows.counted_threat(archive.certificates)
     if threat is None or not has_radii_by_evidence(archive):
         return rows, 0
     radii, attack = metrics.radii_of_flips(archive.certificates, min(2, threat.most)), AttackWords(archive.noise, words)

@@ -34,7 +34,6 @@ from starcert.pages.radius_tables import Grids, Pair, Radii, Slices, limits_of, 
 from starcert.pages.worth import GAIN_HEADS, Worth
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
-from starcert.system.stages import HEADER, StageTimes
 
 SCRIPTS = (
     "text.js",
@@ -56,7 +55,6 @@ def write_report(
     *,
     title: str = "Robustness certificates",
     base: Sequence[int] | None = None,
-    times: StageTimes | None = None,
 ) -> None:
     """Writes certificates as one self-contained HTML page.
 
@@ -69,7 +67,6 @@ def write_report(
             drawn.
         title: the heading of the page.
         base: the base classifier's answer on each clean row; None: not known.
-        times: where the time went when they were made; None: the page does not say.
 
     Raises:
         InvalidParameterError: if the sites are not those of the archive's graphs.
@@ -84,10 +81,10 @@ def write_report(
     if base is not None and len(base) != len(archive):
         raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
-    write_page(file, _page(archive, page_data(archive, sites), title, base, times))
+    write_page(file, _page(archive, page_data(archive, sites), title, base))
 
 
-def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
+def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None) -> str:
     regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
     regions += [("in no region", found.fixed)] if found.fixed else []
     worth = Worth.of(archive, found.words)
@@ -115,8 +112,6 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "gains": [] if worth is None else worth.cells,
         "gain_notes": [] if worth is None else worth.notes,
         "blind_model": "" if worth is None else worth.about,
-        "times": times,
-        "times_header": HEADER,
         "origin": [
             {"Noise by region": regions, "Settings": list(_settings(archive, found.words))},
             {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},

@@ -6,10 +6,7 @@
   const accuracy = { key: "accuracy", name: "accuracy", of: (level) => level.accuracy, show: Text.percent, share: true };
   const figure = (value) => (value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 2 }));
   const measures = data.axes.map((axis, i) => ({ key: `radius-${i}`, name: `mean certified radius, ${axis}`, of: (level) => level.radii[i], show: figure }));
-  for (const key of ["volume", "score"]) {
-    if (data.levels.every((level) => level[key] !== null)) measures.push({ key, name: key, of: (level) => level[key], show: figure });
-  }
-  if (data.goal) measures.push({ key: "goal", name: data.goal.name, of: (level) => level.goal, show: data.goal.share ? Text.percent : figure, share: data.goal.share });
+  if (data.goal) measures.push({ key: "goal", name: data.goal, of: (level) => level.goal, show: Text.percent, share: true });
   // To begin with, what the levels are to be best at, or the axis on which they differ most.
   const different = data.axes.map((_, i) => new Set(data.levels.map(measures[i].of)).size);
   const state = { measure: data.goal ? measures.length - 1 : different.indexOf(Math.max(...different)), up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from starcert.certificates.gains import exact_gains, structure_gains, worth_sentence
 from starcert.certificates.paired import StructureGain
+from starcert.certificates.result_rows import counted_threat
 from starcert.certificates.unknown import in_words
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.words import Words
 from starcert.pages.document import KeyFigure, Notice
-from starcert.pages.findings import counted_threat
 from starcert.system.output import quantity
 
 GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
@@ -41,7 +41,9 @@ class Worth:
         archive = self.archive
         if isinstance(archive, ExactArchive):
             return exact_gains(archive.result, archive.labels, self.row.answers)
-        return structure_gains(archive.certificates, archive.labels, self.row.answers, counted_threat(archive))
+        return structure_gains(
+            archive.certificates, archive.labels, self.row.answers, counted_threat(archive.certificates)
+        )
 
     @property
     def cells(self) -> list[tuple[str, ...]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -26,8 +24,6 @@ from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inpu
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import (
     CERTIFICATES,
-    COLLECTIVE,
-    PROFILE,
     REPORT,
     RESULTS,
     VOTES,
@@ -40,9 +36,8 @@ from starcert.runs.threats import without_folders
 from starcert.runs.user_code import voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
 from starcert.system.errors import StarcertError
-from starcert.system.files import versions, write_whole
+from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
-from starcert.system.stages import StageTimes, stages, unstaged
 from starcert.voting.options import Evidence, Voting
 
 Say = Callable[[str], None]  # receives a sentence
@@ -59,7 +54,6 @@ class CertifiedRun:
     fixed: tuple[int, ...]  # how many sites of each graph, or other object, lie in no region
     words: Words  # what rows and sites are called
     folder: Path  # the output folder
-    times: StageTimes | None = None  # where the time went, up to the report, of a run with a profile
 
     @property
     def report(self) -> Path:
@@ -80,7 +74,6 @@ def certify_run(
     settings: RunSettings,
     *,
     expected: Mapping[str, str] | None = None,
-    profile: bool = False,
     note: Say = print,
     before: Say | None = None,
 ) -> CertifiedRun | ValueRun | ExactRun:
@@ -91,12 +84,11 @@ def certify_run(
     Args:
         settings: what to certify, and how.
         expected: digests of what a repeated run was made from; others are refused.
-        profile: whether to report where the time goes: in `profile.json`, and on the page.
         note: receives what a user may want to know on the way.
-        before: receives, sentence by sentence, what is known before the first vote; None: nothing is measured.
+        before: receives, sentence by sentence, what is known before the first vote; None: nobody asks.
     """
     place = OutputFolder(settings.out)
-    with place.held(), stages() if profile else nullcontext() as clock:
+    with place.held():
         inputs = read_inputs(settings)
         ready = tried_model(settings, inputs, [settings.noise], note)
         data, problem = ready.data, ready.problem
@@ -110,28 +102,25 @@ def certify_run(
         if ready.base.values is None:
             about[BLIND] = blind_row(settings, inputs, ready, place.blind_row(settings.store)).to_json()
         labels = None if not data.known else (data.labels if nodes is None else nodes.labels(data.labels)).tolist()
-        if settings.exact:
-            if before is not None:
-                before(exact_forecast(settings, ready))
-            with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
-                tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
-            place.write_run_file(record)
-            _write_profile(place, None if clock is None else clock.times())
-            write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
-            place.finish()
-            return ExactRun(tried, place.final)
-        if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
-            with unstaged():
-                for sentence in forecast_of(settings, ready, [store]):  # each as soon as it is known
-                    before(sentence)
-        if ready.base.values is not None:
-            with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
-                intervals = certify_values(settings, ready, labels, store, executor, about)
-            place.write_run_file(record)
-            write_values(place.kept, intervals, f"Certified intervals: {settings.data_title}")
-            place.finish()
-            return ValueRun(intervals, place.final)
+        decided = place.finished and settings.plan == "decided"  # then there are no votes to come
+        if before is not None and settings.exact:
+            before(exact_forecast(settings, ready))
+        elif before is not None and not decided:
+            for sentence in forecast_of(settings, ready, [store]):
+                before(sentence)
         with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
+            if settings.exact:
+                tried = certify_exactly(settings, ready, labels, place.kept / TRIED, executor, about)
+                place.write_run_file(record)
+                write_tried(place.kept, tried, problem, f"The plain model, exactly: {settings.data_title}")
+                place.finish()
+                return ExactRun(tried, place.final)
+            if ready.base.values is not None:
+                intervals = certify_values(settings, ready, labels, store, executor, about)
+                place.write_run_file(record)
+                write_values(place.kept, intervals, f"Certified intervals: {settings.data_title}")
+                place.finish()
+                return ValueRun(intervals, place.final)
             certificates = certified(settings, ready, problem, store=store, executor=executor)
         kept = Archive.from_result(
             certificates,
@@ -143,22 +132,12 @@ def certify_run(
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
         write_whole(place.kept / RESULTS, csv_lines(kept.rows(ready.answers)))
-        if kept.collective is not None:
-            write_whole(place.kept / COLLECTIVE, csv_lines(kept.collective.rows()))
-        times = None if clock is None else clock.times()
-        _write_profile(place, times)
         title = f"Robustness certificates: {settings.data_title}"
-        write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers, times=times)
+        write_report(place.kept / REPORT, kept, problem, title=title, base=ready.answers)
         place.finish()
         fixed = tuple(each.n_fixed for each in problem.sites)
         words = Words.of(problem.sites, nodes=kept.nodes is not None)
-        return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
-
-
-def _write_profile(place: OutputFolder, times: StageTimes | None) -> None:
-    """Writes where the time went, of a run with a profile."""
-    if times is not None:
-        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+        return CertifiedRun(kept, ready.answers, fixed, words, place.final)
 
 
 def tried_model(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise], note: Say) -> TriedModel:

@@ -1,4 +1,4 @@
-"""What a sweep is asked: its settings, the grid of noise levels, and the goal that the best of them has most of.
+"""What a sweep is asked: its settings, and the grid of noise levels.
 
 A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
 with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
@@ -14,12 +14,11 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcert.certificates.questions import Question
 from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, law_to_text, probability
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, Threat, read_threat
-from starcert.runs.setting_values import law_finder, parse_by_axis, renaming
+from starcert.objects.threats import AnyFlips, Threat
+from starcert.runs.setting_values import law_finder, renaming
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
@@ -27,12 +26,7 @@ if TYPE_CHECKING:
     from starcert.runs.run_file import RunFile
 
 MAX_LEVELS = 1_000
-_CERTIFYING = (
-    "samples",
-    "selection_samples",
-    "own_samples",
-    "collective",
-)  # in a run file: for `certify`
+_CERTIFYING = ("samples", "selection_samples", "own_samples", "collective")  # in a run file: for `certify`
 _FLIPS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
@@ -237,82 +231,6 @@ def _probability(value: object) -> float:
     return probability(value, "p")
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean."""
-
-    kind: str = "accuracy"  # "accuracy" or "flips"
-    radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
-    axis: str = ""  # of flips, on which axis; "": wherever they fall
-    threat: Threat | None = None  # of accuracy, against which attacker instead of a radius
-
-    @classmethod
-    def parse(cls, text: str, noise: Noise, asked: Threat | None = None, name: str = "best") -> Goal:
-        """Reads a goal, and checks it against the axes of a noise and the threat that is asked about."""
-        kind, at, where = (part.strip() for part in text.partition("@"))
-        first = noise.axes[0]
-        if kind not in ("accuracy", "flips") or (at and not where):
-            hint = f"There are accuracy, accuracy@{first}=1, accuracy@flips:2, flips, flips@{first}."
-            raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
-        if kind == "accuracy" and ":" in where.partition("=")[0]:
-            threat = asked if where == str(asked) else read_threat(where, name)
-            if threat is None or not (isinstance(threat, AnyFlips) or _is_part(threat, asked)):
-                hint = "There are accuracy@flips:2, and the threat of the sweep (--threat), with at most as many units."
-                raise InvalidParameterError(name, f"name the threat that is asked about, {asked}", text, hint)
-            return cls(kind, threat=threat)
-        counts = {where: 1} if at and kind == "flips" else parse_by_axis(where, name) if at else {}
-        if not isinstance(counts, dict):
-            hint = f"For example accuracy@{first}=1."
-            raise InvalidParameterError(name, "say against how many flips on which axes", text, hint)
-        unknown = [axis for axis in counts if axis not in noise.axes]
-        if unknown:
-            hint = f"There is no axis {', '.join(unknown)}."
-            raise InvalidParameterError(name, f"name axes of the noise: {', '.join(noise.axes)}", text, hint)
-        if kind == "flips":
-            return cls(kind, axis=where)
-        whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
-        max_radius = asked.limits(noise) if asked is not None and asked.by_radius else None
-        if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
-            box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
-            raise InvalidParameterError(name, f"stay within the threat, {box}", text, "Name a larger box in --threat.")
-        return cls(kind, tuple((axis, count) for axis, count in zip(noise.axes, whole, strict=True) if count))
-
-    def __str__(self) -> str:
-        where = ",".join(f"{axis}={count}" for axis, count in self.radius) or self.axis or str(self.threat or "")
-        return f"{self.kind}@{where}" if where else self.kind
-
-    @property
-    def description(self) -> str:
-        """What it is, in words."""
-        if self.kind == "flips":
-            return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"
-        if self.threat is not None:
-            return f"accuracy certified against {self.threat.label}"
-        against = " and ".join(f"{count:,} flip{'s' * (count != 1)} in {axis}" for axis, count in self.radius)
-        return f"accuracy certified against {against}" if against else "accuracy"
-
-    def show(self, value: float) -> str:
-        """A mean of it, as a reader sees it."""
-        return f"{value:.2f}" if self.kind == "flips" else f"{value:.1%}"
-
-    def within(self, low: float, high: float) -> str:
-        """An interval for a mean, in short."""
-        return "–".join(f"{end:.1f}" if self.kind == "flips" else f"{end:.0%}" for end in (low, high))
-
-    def apart(self, *values: float) -> str:
-        """A difference of two means, or the two ends of an interval for it."""
-        shown = [f"{value:+.2f}" if self.kind == "flips" else f"{value:+.1%}" for value in values]
-        return " to ".join(dict.fromkeys(shown)).replace("-", "−").replace("inf", "∞")
-
-
-def _is_part(threat: Threat, asked: Threat | None) -> bool:
-    """Whether certificates of the threat that is asked about also speak of another one, with as many units or fewer."""
-    return asked is not None and not asked.by_radius and Question(asked, (), (), ()).size_of(threat) is not None
-
-
-ACCURACY = Goal()  # what levels are compared by without a goal
-
-
 @dataclass(frozen=True)
 class SweepSettings:
     """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
@@ -321,7 +239,6 @@ class SweepSettings:
     grid: Grid
     own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
     certifying: Mapping[str, object] = field(default_factory=dict)  # what the run file says for certifying alone
-    goal: Goal | None = None  # None: accuracy, of the unbeaten levels that certify a flip
 
     @cached_property
     def levels(self) -> tuple[Noise, ...]:
@@ -343,10 +260,8 @@ class SweepSettings:
         return int(digest("sweep", self.run.seed)[:15], 16)
 
 
-def sweep_settings(
-    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
-) -> SweepSettings:
-    """The settings of a sweep from a run file and from options, grid and goal, which override it.
+def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | None) -> SweepSettings:
+    """The settings of a sweep from a run file and from options and grid, which override it.
 
     How many samples there are, where the output goes and which part of the data is used, the file says in its table
     [sweep]: what it says elsewhere is for certifying. Of data that are divided the validation part is used.
@@ -374,6 +289,4 @@ def sweep_settings(
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
-    wanted, named = (file.best, "sweep.best") if best is None else (best, "--best")
-    goal = Goal.parse(wanted, levels[0], run.threat, named) if wanted or best is not None else None
-    return SweepSettings(run, grid, own, kept, goal)
+    return SweepSettings(run, grid, own, kept)

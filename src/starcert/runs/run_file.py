@@ -47,7 +47,7 @@ they make."""
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
-VOTES, BLIND_ROW, PROFILE, COLLECTIVE = "votes.db", "blind.json", "profile.json", "collective.csv"
+VOTES, BLIND_ROW = "votes.db", "blind.json"
 
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}
@@ -70,7 +70,6 @@ class RunFile:
     expected: Mapping[str, str] = field(default_factory=dict)  # digests of what the run that wrote it was made from
     sweep: Mapping[str, object] = field(default_factory=dict)  # settings that are a sweep's own, by their keys
     grid: Grid | None = None  # the noise levels of a sweep; None if the file has none
-    best: str = ""  # the goal of a sweep; "" if the file has none
     train: Mapping[str, object] = field(default_factory=dict)  # how to train, by the keys of `TRAIN_SETTINGS`
     folder: Path = field(default_factory=Path.cwd)  # where the file is, and where output goes by default
 
@@ -82,7 +81,6 @@ class RunRecord:
     settings: RunSettings
     expected: Mapping[str, str]  # digests of what it was made from
     grid: Grid | None = None  # the noise levels of a sweep
-    best: str = ""  # its goal, if it has one
     certifying: Mapping[str, object] = field(default_factory=dict)  # of a sweep, settings for a certification alone
     comments: Sequence[str] = ()  # further lines of the head
 
@@ -100,20 +98,15 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         sweep = _table_in(values, "sweep", "[sweep.grid]", "motif = [0.02, 0.05] for every region")
         train = _table_in(values, "train", "[train]", "epochs = 300")
         grid = Grid.of(sweep.pop("grid"), "sweep.grid", base) if "grid" in sweep else None
-        best = sweep.pop("best", "")
-        if not isinstance(best, str):
-            hint = 'For example best = "accuracy@motif=1", or best = "flips".'
-            raise InvalidParameterError("sweep.best", "be a text", best, hint)
         for key in sweep:
             if key not in _OF_SWEEPS:
-                hint = f"There are grid, best, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
+                hint = f"There are grid, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
                 raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
         return RunFile(
             check_values(values, SETTINGS, base=base),
             expected,
             check_values(sweep, SETTINGS, base=base, named=lambda key: f"sweep.{key}"),
             grid,
-            best,
             check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
             file.parent,
         )
@@ -197,7 +190,7 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         document.add(key, toml_item(value))
     tables = {key: tables[key] for key in _TABLES if key in tables}
     if grid is not None:
-        tables["sweep"] = own | ({"best": record.best} if record.best else {}) | {"grid": grid.to_table()}
+        tables["sweep"] = own | {"grid": grid.to_table()}
     for name, values in tables.items():
         document.add(tomlkit.nl())
         document.add(name, _filled(tomlkit.table(), _with_places(values, folder)))

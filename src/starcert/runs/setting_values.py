@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from starcert.classifiers.values import ValueRange
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.fallback import check_threshold
 from starcert.objects.laws import Law, law_from_json, law_from_text
-from starcert.objects.noise import Noise, RadiusLike
+from starcert.objects.noise import Noise
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -258,15 +258,6 @@ def as_text(value: object, _base: Path, name: str) -> str:
     return value.strip()
 
 
-def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
-    """Counts by axis or in their order; that they fit the noise is checked where both are known."""
-    counts = list(value.values()) if isinstance(value, Mapping) else value
-    if not isinstance(counts, Sequence) or not all(type(count) is int and count >= 0 for count in counts):
-        hint = "Write a table: [max_radius], and below it a line such as motif = 3 for every axis."
-        raise InvalidParameterError(name, "be whole numbers of flips, one for each axis", value, hint)
-    return dict(value) if isinstance(value, Mapping) else tuple(counts)
-
-
 def as_alpha(value: Any, _base: Path, name: str) -> float:  # noqa: ANN401  (what a file has)
     """A failure probability."""
     if not _is_number(value):
@@ -332,15 +323,10 @@ def parse_columns(text: str, option: str) -> dict[str, str]:
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:
     """A radius from AXIS=COUNT, separated by commas, or from counts alone in the order of the axes."""
-    return law.radius(parse_by_axis(text, option), option)
-
-
-def parse_by_axis(text: str, option: str) -> Sequence[float] | dict[str, float]:
-    """The counts of a radius, by axis or in the order of the axes; whether they fit a noise is not checked."""
     if "=" not in text:
-        return parse_counts(text, option)
+        return law.radius(parse_counts(text, option), option)
     items = parse_items(text, option, "be AXIS=COUNT, separated by commas")
-    return {name: _number(value, f"{option} {name}") for name, value in items.items()}
+    return law.radius({name: _number(value, f"{option} {name}") for name, value in items.items()}, option)
 
 
 def parse_items(text: str, option: str, requirement: str) -> dict[str, str]:

@@ -7,7 +7,6 @@ Each is declared once, as a field. Its key in a run file, its option with help a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -17,14 +16,14 @@ from typing import Any, Literal
 from starcert.classifiers.values import ValueRange
 from starcert.math.confidence import Family
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Box, Threat
+from starcert.objects.threats import Threat
 from starcert.runs import setting_values as checks
 from starcert.runs.data_settings import DataSettings, as_kind
 from starcert.runs.exact_settings import ExactSettings
 from starcert.runs.setting_values import Setting, declared, option_name, setting
 from starcert.runs.threats import as_threat
 from starcert.runs.user_code import Reference
-from starcert.system.errors import InvalidParameterError, StarcertWarning
+from starcert.system.errors import InvalidParameterError
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 THRESHOLD = 0.7  # of a fallback, by default
@@ -38,7 +37,7 @@ _of_evidence = partial(_of_certificates, panel="Evidence")
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ExactSettings, DataSettings):
-    """What a run needs to know. Paths are absolute; the threat names the axes of the noise, and has `max_radius`."""
+    """What a run needs to know. Paths are absolute; the threat names the axes of the noise."""
 
     model: Reference = setting(
         checks.as_reference,
@@ -207,12 +206,6 @@ class RunSettings(ExactSettings, DataSettings):
         default="each",
     )
     seed: int = setting(_SEED, "The seed of all noise.", default=0)
-    max_radius: tuple[int, ...] | None = _of_certificates(
-        checks.as_radius,
-        "Deprecated: write --threat box:motif=3,random=45.",
-        parse=checks.parse_by_axis,
-        metavar="AXIS=COUNT,…",
-    )
     threat: Threat | None = _of_certificates(
         as_threat,
         "What the attacker can do: the results count the graphs that are certified, broken and open under it. flips:2 "
@@ -223,7 +216,9 @@ class RunSettings(ExactSettings, DataSettings):
         "Your own: FILE.PY:NAME:2 or MODULE:NAME:2.",
         shown="none: all that can be flipped",
         metavar="NAME:NUMBER",
-        sweep_help="What the attacker can do, such as flips:2 or rewire:1: see starcert certify --help.",
+        sweep_help="What the attacker can do, such as flips:2, box:motif=1,random=10 or rewire:1 (see starcert certify "
+        "--help): the best level has most graphs right and certified under it.",
+        sweep_shown="none: the best is the most accurate of the unbeaten levels that certify a flip",
     )
     spare_node: dict[str, object] | None = setting(
         checks.must('be a table: [spare_node], and below it lines such as element = "C"', checks.is_table, dict),
@@ -318,13 +313,6 @@ class RunSettings(ExactSettings, DataSettings):
             name, must = ("split", "be all") if self.split != "all" else ("splits", "be left out")
             hint = 'Say which nodes by a mask: nodes = "test_mask".'
             raise InvalidParameterError(name, f"{must} where nodes are classified", str(getattr(self, name)), hint)
-        if self.max_radius is not None:
-            if self.threat is not None and not self.threat.by_radius:
-                hint = "What both allow is a threat too: 'box:motif=3 & rewire:1'."
-                raise InvalidParameterError("max_radius", f"be left out beside {self.threat}", self.max_radius, hint)
-            box = Box(self.max_radius)
-            object.__setattr__(self, "threat", box if self.threat is None else box & self.threat)
-            object.__setattr__(self, "max_radius", None)
         if self.threat is not None:
             object.__setattr__(self, "threat", self.threat.for_noise(self.noise))
         if self.collective and (self.threat is None or not self.evidence):
@@ -369,12 +357,4 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     for key in {"own_samples", "collective"} - {*options} if options.get("evidence") is False else ():
         given.pop(key, None)  # a run file has them for evidence
-    if given.get("max_radius") is None:
-        return RunSettings(**given)
-    noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
-    called, instead = ("--max-radius", "--threat '{}'") if "max_radius" in options else ("max_radius", 'threat = "{}"')
-    given["max_radius"] = noise.radius(given["max_radius"], called)
-    settings = RunSettings(**given)
-    text = f"{called} is deprecated: write {instead.format(settings.threat)}."
-    warnings.warn(text, StarcertWarning, stacklevel=2)
-    return settings
+    return RunSettings(**given)

@@ -3,11 +3,8 @@
 Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
 axis only graphs with sites there count.
 
-A sweep may have a goal. `accuracy@motif=1,random=10` is the share of graphs that are right and certified against these
-flips on these axes, all at once; `accuracy@flips:2` is against any two flips, `accuracy@rewire:1` against the threat of
-the run, and `accuracy` alone without flips.
-`flips@random` is the mean number of certified flips on that axis alone; `flips` alone is wherever they fall. Graphs
-without sites on a named axis do not count.
+With a threat the best level has most graphs that are right and certified under it, of those that can be attacked so;
+without one, the most accurate of the unbeaten levels that certify a flip is the best.
 
 All levels are tried on the same graphs, so they are compared graph by graph. A level whose difference from the best
 has an interval that contains 0 is a *tie*: these graphs cannot tell the two apart.
@@ -18,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,19 +27,16 @@ from starcert.certificates.paired import paired_difference, share_interval
 from starcert.certificates.unknown import unknown_at
 from starcert.math.confidence import Votes
 from starcert.math.evidence import Level
+from starcert.math.frontier import levels_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
-from starcert.pages.compared_runs import mean_interval
-from starcert.runs.grid import Goal
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar
-
-MAX_CELLS = 100_000  # score and volume are counted in a box of at most this many radii
 
 Radii = tuple[tuple[int, ...], ...]
 
 Marks: TypeAlias = tuple[float | None, ...]
-"""What each graph adds to the mean of a level: 1 or 0, or a number of flips; None: it does not count."""
+"""For each graph 1 if it is right and certified as the best level is to be, 0 if not; None: it does not count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +91,6 @@ class SweepLevel:
     mean_radii: tuple[float | None, ...]  # for each axis; see `LevelReach`
     steps: tuple[int, ...]  # some counts of flips
     shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
-    # the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest that holds
-    # all levels. None if it is too large to be counted
-    volume: float | None
-    score: int | None  # how many radii are right and certified on more than half of the graphs; None as for the volume
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
     by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
@@ -186,16 +175,15 @@ def outcome_of(
 
 
 def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
-    """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
-    box = tuple(np.max([each.reach.max(axis=0) for each in outcomes], axis=0).tolist())
-    return tuple(_level(each, box, tuple(metrics.steps_to(max(box)))) for each in outcomes)
+    """The measures of all levels, at the same steps."""
+    steps = tuple(metrics.steps_to(max(int(each.reach.max()) for each in outcomes)))
+    return tuple(_level(each, steps) for each in outcomes)
 
 
-def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) -> SweepLevel:
+def _level(outcome: LevelOutcome, steps: tuple[int, ...]) -> SweepLevel:
     answered, n_graphs = np.array([len(radii) > 0 for radii in outcome.radii]), len(outcome.truth)
     given = Counter(outcome.answers[answered].tolist())
     answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
-    counts = _certified_in(outcome, box)
     by_counts = None if outcome.by_counts is None else _reach(replace(outcome, radii=outcome.by_counts), steps)
     return SweepLevel(
         noise=outcome.noise,
@@ -209,8 +197,6 @@ def _level(outcome: LevelOutcome, box: tuple[int, ...], steps: tuple[int, ...]) 
         n_without=tuple((outcome.capacities <= 0).sum(axis=0).tolist()),
         steps=steps,
         **_reach(outcome, steps)._asdict(),
-        volume=None if counts is None else float(counts.sum() / n_graphs),
-        score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
         by_counts=by_counts,
         by_size=outcome.by_size,
@@ -236,18 +222,6 @@ def _reach(outcome: LevelOutcome, steps: Sequence[int]) -> LevelReach:
     return LevelReach(tuple(mean if mean or not unknown(axis, 1) else None for axis, mean in means), shares)
 
 
-def _certified_in(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-    """At every radius of the box, how many graphs are right and certified: read off their frontiers.
-
-    More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
-    """
-    if prod(limit + 1 for limit in box) > MAX_CELLS:
-        return None
-    rows = zip(outcome.radii, outcome.capacities.tolist(), outcome.right.tolist(), strict=True)
-    frontiers = Counter(metrics.open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
-    return metrics.certified_counts(frontiers, [range(limit + 1) for limit in box])
-
-
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
     """For each candidate, the first unbeaten one that beats it; None if none does.
 
@@ -265,33 +239,27 @@ def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
     return [int(np.argmax(each & front)) if each.any() else None for each in beating]
 
 
-def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> Marks:
-    """What each graph adds to the goal at one level: nothing where it is answered wrong, or not at all."""
-    axes = outcome.noise.axes
-    named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
-    there = np.all(outcome.capacities[:, named] > 0, axis=1)
-    found: npt.ArrayLike
-    if goal.threat is not None:
-        known = metrics.size_outcomes(certificates, goal.threat)
-        there = np.array([one.possible(goal.threat.most) for one in known])
-        found = [one.certified == goal.threat.most for one in known]
-    elif goal.kind == "accuracy":
-        radius = dict(goal.radius)
-        found = certificates.certified(tuple(radius.get(axis, 0) for axis in axes))
-    elif goal.axis:
-        found = outcome.reach[:, named[0]]
-    else:
-        found = [one.any_flips for one in certificates]
-    if not there.any():
-        missing = "sites on all of these axes" if goal.threat is None else "such an attack"
-        raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
-    marks = np.where(outcome.right, np.asarray(found, dtype=np.float64), 0)
-    return tuple(float(mark) if counts else None for mark, counts in zip(marks, there, strict=True))
+def marks_of(threat: Threat | None, certificates: Certificates, outcome: LevelOutcome) -> Marks:
+    """Which graphs are right and certified under the threat at one level, or right where there is none."""
+    there, safe = np.ones_like(outcome.right), outcome.right
+    if threat is not None and threat.by_radius and (limits := threat.limits(outcome.noise)) is not None:
+        reach = np.minimum(outcome.capacities, limits).sum(axis=1)
+        there = reach >= min(1, sum(limits))
+        flips = sum(limits) if threat.flips is None else min(threat.flips, sum(limits))
+        safe = np.all([certificates.certified(level) for level in levels_of(flips, limits)], axis=0)
+    elif threat is not None:
+        known = metrics.size_outcomes(certificates, threat)
+        there = np.array([one.possible(threat.most) for one in known])
+        safe = np.array([one.certified == threat.most for one in known])
+    if threat is not None and not there.any():
+        raise StarcertError(f"No graph can be attacked under the threat {threat}. Name another --threat.")
+    marks = (outcome.right & safe).astype(float).tolist()
+    return tuple(mark if counts else None for mark, counts in zip(marks, there, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a level stands by the goal: its mean, its mean less that of the best level, and an interval for each."""
+    """How a level stands: its share of marked graphs, that less the share of the best level, an interval for each."""
 
     value: float
     low: float
@@ -306,15 +274,10 @@ class Standing:
         return self.least <= 0 <= self.most
 
 
-def standings(goal: Goal, marks: Sequence[Marks], best: int) -> list[Standing]:
+def standings(marks: Sequence[Marks], best: int) -> list[Standing]:
     """How each level stands, beside the best one."""
-    rows = np.array([[mark for mark in each if mark is not None] for each in marks], dtype=np.float64)
-    found = []
-    for row in rows:
-        if goal.kind == "accuracy":
-            own = (float(row.mean()), *share_interval(int(row.sum()), len(row)))
-            apart = paired_difference(rows[best] > 0, row > 0)
-        else:
-            own, apart = mean_interval(row), mean_interval(row - rows[best])
-        found.append(Standing(*own, *apart))
-    return found
+    rows = np.array([[mark for mark in each if mark is not None] for each in marks]) > 0
+    return [
+        Standing(float(row.mean()), *share_interval(int(row.sum()), len(row)), *paired_difference(rows[best], row))
+        for row in rows
+    ]

@@ -16,7 +16,7 @@ from starcert.certificates.paired import StructureGain, share_interval
 from starcert.files import BlindRow
 from starcert.pages.document import KeyFigure, Notice, assemble, write_page
 from starcert.pages.findings import nothing_to_flip
-from starcert.runs.grid import ACCURACY, Goal, SweepSettings, noise_text
+from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
 from starcert.system.files import versions
@@ -70,17 +70,18 @@ class SweepResult:
         return tuple(number for number in self.unbeaten if not self.levels[number].constant)
 
     @property
-    def goal(self) -> Goal:
-        """What levels are compared by when the best one is looked for."""
-        return self.settings.goal or ACCURACY
+    def goal(self) -> str:
+        """What the best level has most of, in words."""
+        threat = self.settings.run.threat
+        return "accuracy" if threat is None else f"accuracy certified against {threat.label}"
 
     @cached_property
     def suggested(self) -> int | None:
         """The level to certify next, better than a constant answer; None if there is none.
 
-        Without a goal it is the most accurate unbeaten level that certifies a flip at all; with one the best by it.
+        Without a threat it is the most accurate unbeaten level that certifies a flip; with one the best under it.
         """
-        if self.settings.goal is None:
+        if self.settings.run.threat is None:
             return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)
         totals = [sum(mark for mark in marks if mark is not None) for marks in self.marks]
         some = [number for number, total in enumerate(totals) if total and not self.levels[number].constant]
@@ -88,9 +89,9 @@ class SweepResult:
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
-        """How each level stands by the goal beside the suggested one, or the first unbeaten one if there is none."""
+        """How each level stands beside the suggested one, or the first unbeaten one if there is none."""
         best = self.unbeaten[0] if self.suggested is None else self.suggested
-        return tuple(standings(self.goal, self.marks, best))
+        return tuple(standings(self.marks, best))
 
     @property
     def ties(self) -> list[int]:
@@ -101,12 +102,12 @@ class SweepResult:
 
 def advice(sweep: SweepResult) -> str:
     """Which level to certify next, and why."""
-    none, named = "No level that is better than a constant answer", sweep.settings.goal is not None
+    none, named = "No level that is better than a constant answer", sweep.settings.run.threat is not None
     if sweep.suggested is None and named:
-        return f"{none} has any {sweep.goal.description}. Next: other levels, more --samples, or another --best."
+        return f"{none} has any {sweep.goal}. Next: other levels, more --samples, or another --threat."
     if sweep.suggested is None:
         return f"{none} certifies a flip. Next: other levels, or more --samples."
-    best = f"best level by {sweep.goal.description}"
+    best = f"best level by {sweep.goal}"
     return f"Next, for the {best if named else 'most accurate of the unbeaten levels that certify a flip'}:"
 
 
@@ -131,15 +132,14 @@ def tie_sentence(sweep: SweepResult) -> str:
     best = sweep.suggested
     if best is None or len(sweep.levels) == 1:
         return ""
-    goal, own, ties = sweep.goal, sweep.standings[best], sweep.ties
-    within = goal.within(own.low, own.high)
-    head = f"Level {best + 1}, by {goal.description}: {goal.show(own.value)} (95% interval {within})."
+    own, ties = sweep.standings[best], sweep.ties
+    head = f"Level {best + 1}, by {sweep.goal}: {own.value:.1%} (95% interval {own.low:.0%}–{own.high:.0%})."
     if not ties:
         return f"{head} All others have clearly less, or are no better than a constant answer."
     behind = [sweep.standings[number] for number in ties]
     others = f"level{'s' * (len(ties) > 1)} {_listed(ties, _MAX_TIES)}"
-    apart = goal.apart(min(each.by for each in behind), max(each.by for each in behind))
-    widest = goal.apart(min(each.least for each in behind), max(each.most for each in behind))
+    apart = _apart(min(each.by for each in behind), max(each.by for each in behind))
+    widest = _apart(min(each.least for each in behind), max(each.most for each in behind))
     return (
         f"{head} A tie: these graphs cannot tell it from {others}. They differ from it by {apart}, and the 95% "
         f"interval of that, {widest}{' at the widest' * (len(ties) > 1)}, holds 0."
@@ -253,7 +253,7 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
 
 def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
-    run, first, goal = sweep.settings.run, sweep.levels[0], sweep.settings.goal
+    run, first = sweep.settings.run, sweep.levels[0]
     factors = sweep.settings.grid.factors
     # Which value of each factor every level has, in the order of the grid.
     places = product(*(range(len(factor.values)) for factor in factors))
@@ -261,9 +261,9 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     radii = [f"mean radius, {axis}" for axis in first.noise.axes]
     alone = [] if first.by_counts is None else [f"by p_A alone, {axis}" for axis in first.noise.axes]
     sizes = [f"{each.label}: {what}" for each in first.by_size for what, _ in size_counts(sweep, each)]
-    named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
+    named = [] if run.threat is None else [f"certified, {run.threat.label}"]
     gained = [f"structure gain, {each.attacks}" for each in next(iter(sweep.gains), ())[1:2]]
-    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, *gained, "volume", "score"]
+    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, *gained]
     majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
     content = {
         "n_levels": len(levels),
@@ -291,7 +291,7 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
         "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
         "axes": first.noise.axes,
         "majority": first.majority_share,
-        "goal": None if goal is None else {"name": goal.description, "share": goal.kind == "accuracy"},
+        "goal": None if run.threat is None else sweep.goal,
         "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
         "levels": levels,
     }
@@ -302,16 +302,14 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
 
 def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
     """What the scripts of the page draw of a level, which has these values of the grid's factors."""
-    level, goal, own = sweep.levels[number], sweep.goal, sweep.standings[number]
-    by_goal = "" if sweep.settings.goal is None else f"{goal.description} {goal.show(own.value)}; "
-    beside = f"less the best by {goal.description}: {_less_best(sweep, number)}"
+    level, own, named = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat is not None
+    by_goal = f"{sweep.goal} {own.value:.1%}; " * named
+    beside = f"less the best by {sweep.goal}: {_less_best(sweep, number)}"
     return {
         "noise": noise_text(level.noise),
         "at": at,
         "accuracy": level.accuracy,
         "radii": level.mean_radii,
-        "volume": level.volume,
-        "score": level.score,
         "goal": own.value,
         "unbeaten": sweep.beaten_by[number] is None,
         "constant": level.constant,
@@ -323,8 +321,9 @@ def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[s
 
 def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
     """What the table of the page has beside that: the cells under its columns, and the most frequent answer."""
-    level, goal, own = sweep.levels[number], sweep.goal, sweep.standings[number]
-    named = [] if sweep.settings.goal is None else [f"{goal.show(own.value)} ({goal.within(own.low, own.high)})"]
+    level, own = sweep.levels[number], sweep.standings[number]
+    shown = f"{own.value:.1%} ({own.low:.0%}–{own.high:.0%})"
+    named = [] if sweep.settings.run.threat is None else [shown]
     low, high = share_interval(level.n_right, level.n_graphs)
     by_counts = () if level.by_counts is None else level.by_counts.mean_radii
     cells = (
@@ -335,16 +334,19 @@ def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
         *map(mean_shown, (*level.mean_radii, *by_counts)),
         *("–" if n is None else f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
         *(str(each) for each in (sweep.gains[number][1:2] if sweep.gains else ())),
-        "" if level.volume is None else f"{level.volume:,.1f}",
-        "" if level.score is None else f"{level.score:,}",
     )
     answer = "none" if level.answer is None else sweep.class_names[level.answer]
     return {"number": number, "cells": cells, "answer": answer, "answer_share": f"{level.answer_share:.0%}"}
 
 
 def _less_best(sweep: SweepResult, number: int) -> str:
-    goal, own = sweep.goal, sweep.standings[number]
-    return f"{goal.apart(own.by)} ({goal.apart(own.least, own.most)}){', tie' * own.tie}"
+    own = sweep.standings[number]
+    return f"{_apart(own.by)} ({_apart(own.least, own.most)}){', tie' * own.tie}"
+
+
+def _apart(*values: float) -> str:
+    """A difference of two shares, or the two ends of an interval for it."""
+    return " to ".join(dict.fromkeys(f"{value:+.1%}" for value in values)).replace("-", "−")
 
 
 def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:

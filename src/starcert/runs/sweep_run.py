@@ -1,4 +1,4 @@
-"""A sweep: the graphs of a run are certified at every noise level of a grid, and the best level for a goal is named."""
+"""A sweep: the graphs of a run are certified at every noise level of a grid, and the best level is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starcert.certificates.gains import structure_gains
 from starcert.runs.blind_run import blind_row
 from starcert.runs.certification import Say, certified, check_expected, tried_model
 from starcert.runs.forecast import forecast_of
-from starcert.runs.grid import ACCURACY, SweepSettings, noise_text
+from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
 from starcert.runs.run_file import OutputFolder, RunRecord
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
@@ -58,7 +58,7 @@ def run_sweep(
         digests = {"model": settings.run.model.digest}
         check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
         certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
-        record = RunRecord(settings.run, digests, settings.grid, str(settings.goal or ""), certifying)
+        record = RunRecord(settings.run, digests, settings.grid, certifying)
         place.begin(record)
         folder, n_levels = place.kept / "votes", len(settings.levels)
         folder.mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ def run_sweep(
             problem = ready.problem.under(certificates.noise)
             outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
             outcomes.append(outcome)
-            marks.append(marks_of(settings.goal or ACCURACY, certificates, outcome))
+            marks.append(marks_of(settings.run.threat, certificates, outcome))
             if not blind.missing:
                 given = ready.data.known, blind.answers, settings.counted
                 gains.append(tuple(structure_gains(certificates, *given, flips=[1])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from starcert.certificates.paired import share_interval
-from starcert.runs.grid import ACCURACY, noise_text
+from starcert.runs.grid import noise_text
 from starcert.runs.sweep_levels import LevelReach, SweepLevel
 from starcert.runs.sweep_result import SweepResult, size_counts
 
@@ -38,17 +38,16 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
             **_reaches(level, LevelReach(level.mean_radii, level.shares)),
             **({} if level.by_counts is None else _reaches(level, level.by_counts, "by_p_A_", "_by_p_A")),
             **_by_size(sweep, level),
-            "volume": level.volume,
-            "score": level.score,
             "unbeaten": beater is None,
             "beaten_by": None if beater is None else beater + 1,
         }
 
 
 def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
-    """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
-    goal, own = sweep.goal, sweep.standings[number]
-    named = {} if goal == ACCURACY else {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
+    """How a level stands: its share right and certified under the threat, if there is one, and that less the best."""
+    threat, own = sweep.settings.run.threat, sweep.standings[number]
+    goal = "accuracy" if threat is None else f"accuracy@{threat}"
+    named = {} if threat is None else {goal: own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
     ends = {"": own.by, "_low": own.least, "_high": own.most}
     apart = {f"{goal}_less_best{end}": value for end, value in ends.items()}
     return {**named, **apart, "tie_with_best": own.tie, "best": number == sweep.suggested}

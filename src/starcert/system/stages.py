@@ -81,18 +81,6 @@ class StageTimes:
         whole = sum(row.seconds for row in self.rows)
         return f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}."
 
-    def to_dict(self) -> dict[str, object]:
-        """What a file keeps."""
-        return {
-            "votes": self.votes,
-            "elapsed_seconds": self.elapsed,
-            "worker_seconds": self.worker_seconds,
-            "stages": [
-                {"stage": name, "seconds": seconds, "share": share, "microseconds_a_vote": a_vote}
-                for name, seconds, share, a_vote in self.rows
-            ],
-        }
-
     def __str__(self) -> str:
         lines = [HEADER, *(row.cells for row in self.rows)]
         table = [f"{line[0]:<12}{line[1]:>12}{line[2]:>9}{line[3]:>12}" for line in lines]
@@ -176,16 +164,6 @@ def stages() -> Iterator[StageClock]:
     finally:
         _HERE.clock = before
         clock.end = time.perf_counter()
-
-
-@contextmanager
-def unstaged() -> Iterator[None]:
-    """What is done inside belongs to no stage, and its votes do not count: trials of how long a vote takes."""
-    before, _HERE.clock = _HERE.clock, None
-    try:
-        yield
-    finally:
-        _HERE.clock = before
 
 
 def stage(name: Stage, device: object = None) -> AbstractContextManager[None]:

@@ -5,19 +5,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from report_worlds import weighed
 
 import starcert as sc
-from starcert.certificates.attack_axes import influences
 from starcert.pages.plots.drawing import (
-    ATTACK,
-    COLOURS,
     FIXED,
-    MAJORITY,
     SHADES,
     colour_of,
     layout,
-    new_axes,
     new_figure,
     noise_matrix,
     region_graph,
@@ -61,13 +55,6 @@ def test_the_region_of_every_pair(sites):
         assert found[u, v] == region_of(sites, u, v)
 
 
-def test_node_sets_by_hand():
-    found = region_matrix(PARTITIONS["sets"].sites(GRAPH))
-    inside = [set(nodes) for nodes in SETS.values()]
-    for u, v in combinations(range(7), 2):
-        assert found[u, v] == next((i for i, nodes in enumerate(inside) if {u, v} <= nodes), -1)
-
-
 @pytest.mark.parametrize("asymmetric", [False, True])
 def test_the_matrix_has_the_flip_probability_of_every_pair(asymmetric):
     sites = PARTITIONS["sets"].sites(GRAPH)
@@ -86,12 +73,6 @@ def test_the_matrix_has_the_flip_probability_of_every_pair(asymmetric):
                 assert drawn[u, v] == ((0.04 if (u, v) in edges else 0.2) if asymmetric else 0.45)
     assert (image.get_cmap().name, image.get_clim()) == (SHADES, (0, 0.5))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("node", "node")
-
-
-def test_a_graph_without_edges_has_a_matrix():
-    sites = PARTITIONS["sets"].sites(sc.Graph(7, []))
-    drawn = noise_matrix(sites, sc.Noise(core=0.02, rest=sc.Flip(delete=0.04, add=0.2))).images[0].get_array()
-    assert drawn[3, 4] == 0.2
 
 
 def test_edges_and_nodes_have_the_colours_of_their_regions(sites):
@@ -125,27 +106,6 @@ def test_a_layout_depends_on_the_seed_alone():
 matplotlib = pytest.importorskip("matplotlib")
 
 
-def test_colours_come_from_the_palette_in_order():
-    assert [colour_of(i) for i in range(8)] == list(COLOURS)
-    assert colour_of(8) == colour_of(0)
-    assert len(set(COLOURS)) == 8
-    assert MAJORITY in COLOURS
-    assert FIXED not in COLOURS
-    assert SHADES in matplotlib.colormaps
-
-
-def test_shades_go_from_dark_to_light_so_that_they_survive_in_grey():
-    from matplotlib.colors import to_rgb  # noqa: PLC0415
-
-    def light(colour):
-        red, green, blue = to_rgb(colour)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    shades = [light(matplotlib.colormaps[SHADES](k / 20)[:3]) for k in range(21)]
-    assert shades == sorted(shades)
-    assert shades[-1] - shades[0] > 0.6
-
-
 def test_two_drawings_are_the_same_bytes_and_settings_end_with_the_block():
     before = dict(matplotlib.rcParams)
     files = []
@@ -159,27 +119,6 @@ def test_two_drawings_are_the_same_bytes_and_settings_end_with_the_block():
     assert files[0] == files[1]
     assert b"<text" in files[0]  # words stay words: they can be searched
     assert dict(matplotlib.rcParams) == before
-
-
-def test_new_axes_are_the_given_ones_or_fresh():
-    ax = new_figure(1, 1).add_subplot()
-    assert new_axes(ax) is ax
-    assert new_axes(None) is not new_axes(None)
-    assert tuple(new_figure(3, 2).get_size_inches()) == (3, 2)
-
-
-def test_pairs_are_as_wide_as_their_influence_and_an_attack_is_red():
-    certificates, sites = weighed()
-    one, there = certificates[0], sites[0]
-    attack = one.attack(one.broken[0]).sites
-    influence = influences(certificates.votes.records[0], there, certificates.noise)
-    axes = region_graph(there, influence=influence, attack=attack)
-    red = [line for line in axes.get_lines() if line.get_color() == ATTACK]
-    assert len(red) == len(attack) + 1  # and the one of the legend
-    widths = sorted({line.get_linewidth() for line in axes.get_lines() if line.get_color() == colour_of(0)})
-    assert widths[-1] == pytest.approx(3.5)
-    assert len(region_graph(there).get_lines()) < len(axes.get_lines())
-    assert len(region_graph(there, influence=0 * influence).get_lines()) == len(region_graph(there).get_lines())
 
 
 ARCS = sc.Graph(
@@ -206,20 +145,12 @@ def test_arcs_have_regions_of_their_own_and_heads():
     assert labels == ["there", "back", "follows", "likes", "fixed"]
 
 
-def test_the_matrix_of_a_directed_graph_has_both_triangles():
-    graph = sc.Graph(3, [(0, 1)], directed=True)
-    noise = sc.Noise(all=sc.Flip(delete=0.1, add=0.3))
-    ax = noise_matrix(sc.Partition.everything("all").sites(graph), noise)
-    shown = ax.images[0].get_array().filled(-1)
-    assert shown.tolist() == [[-1, 0.1, 0.3], [0.3, -1, 0.3], [0.3, 0.3, -1]]
-
-
 def test_features_of_nodes_are_no_pairs():
     sites = sc.Partition.of_layers(edges="arcs", words="x").sites(ARCS.with_bits("x"))
     assert set(region_matrix(sites)[~np.eye(4, dtype=bool)].tolist()) == {0}
-    ax = region_graph(sites, attack=[0, sites.n_sites - 1])
+    ax = region_graph(sites)
     labels = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
-    assert labels == ["edges", "follows", "likes", "attack"]
+    assert labels == ["edges", "follows", "likes"]
 
 
 def matplotlib_colour(name):

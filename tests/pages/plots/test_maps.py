@@ -5,7 +5,6 @@ from report_worlds import weighed
 import starcert as sc
 from starcert.pages.plots.drawing import MAJORITY, SHADES, TONES
 from starcert.pages.plots.maps import stacked
-from starcert.pages.plots.plane import Plane
 from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("matplotlib")
@@ -149,14 +148,6 @@ def test_of_three_axes_two_are_drawn_and_the_title_says_that_the_other_is_at_0()
     assert "no flips in a" in one.plot().get_xlabel()
 
 
-def test_broken_levels_on_other_axes_do_not_colour_a_map():
-    certificates, _ = weighed()
-    for one in certificates:
-        assert Plane.of(one.noise).inside(one.broken) == list(one.broken)
-    plane = Plane.of(THREE, ("a", "c"))
-    assert plane.inside([(1, 0, 2), (1, 1, 2), (0, 1, 0)]) == [(1, 2)]
-
-
 @pytest.mark.parametrize(
     ("axes", "named"),
     [
@@ -171,19 +162,3 @@ def test_axes_that_cannot_be_drawn_are_refused(axes, named):
         sc.display.slack_map(THREE, (2, 2), axes=axes)
     with pytest.raises(InvalidParameterError, match="be about a and c"):
         sc.display.slack_map(THREE, {"b": 1}, axes=("a", "c"))
-
-
-def test_ticks_are_whole_numbers_and_no_scale_lies_on_another_plot():
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(9, 3.4))  # as plt.subplots makes it: nothing keeps its parts apart
-    left, right = figure.subplots(1, 2)
-    sc.display.radius_map(CERTIFICATES, [0, 0, 1], max_radius=(3, 3), ax=left)
-    sc.display.slack_map(NOISE, (4, 10), ax=right)
-    figure.draw_without_rendering()
-    for axis in (left.xaxis, left.yaxis, right.xaxis, right.yaxis):
-        assert all(float(tick).is_integer() for tick in axis.get_ticklocs())
-    *_, bar, _ = figure.axes
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    assert bar.yaxis.get_tightbbox(renderer).x1 <= right.yaxis.get_tightbbox(renderer).x0

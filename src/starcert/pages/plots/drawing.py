@@ -5,7 +5,7 @@ The same colour for the same thing, legible to the colour-blind, readable at col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,10 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 
 FIXED = "#505050"  # what lies in no region
 MAJORITY = "#D55E00"  # the share of the most frequent class, in every plot that has an accuracy
-ATTACK = "#C1121F"  # the node pairs of an attack
 SHADES = "cividis"  # the colour map of every number from low (dark) to high (light)
 
 TONES = {"certified by p_A": "#0072B2", "certified by evidence": "#7CC4EE", "open": "#E3E7EB", "broken": "#D55E00"}
 """What is known of a radius, and its colour: distinct to the colour-blind, and in grey."""
-
-LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence are as narrow as those without any
 
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
 """How edges of each type are drawn; after the last it begins anew."""
@@ -132,8 +129,6 @@ def region_graph(
     sites: Sites,
     *,
     positions: Positions | None = None,
-    influence: npt.NDArray[np.float64] | None = None,
-    attack: Sequence[int] = (),
     ax: Axes | None = None,
 ) -> Axes:
     """Draws a graph: each edge in the colour of its region, each node in that of the region most of its pairs are in.
@@ -143,9 +138,6 @@ def region_graph(
     Args:
         sites: the graph and its regions.
         positions: where the nodes are, shape (nodes, 2); by default from `layout`.
-        influence: for each site its influence, as `influences` computes it: the more, the wider the pair is
-            drawn. Pairs that are not edges are dashed.
-        attack: sites to draw in red, such as those of `Certificate.attack(level)`.
         ax: where to draw.
     """
     ax = new_axes(ax)
@@ -162,35 +154,17 @@ def region_graph(
             ax.annotate("", places[v], places[u], arrowprops=arrow, zorder=1)
         else:
             ax.plot(*places[[u, v]].T, solid_capstyle="round", **look)
-    ends = {position: block.layer == sites.graph.layers[0].name for position, block in enumerate(sites.blocks)}
-
-    def pair(site: int, **look: Any) -> None:  # noqa: ANN401  (what a line of matplotlib's takes)
-        if not ends[int(np.searchsorted(np.cumsum(sites.sizes), site, side="right"))]:
-            return  # a feature of a node
-        u, v = (int(end[0]) for end in sites.coordinates([site]))
-        there = (u, v) in edges or (not sites.graph.directed and (v, u) in edges)
-        dashes = "-" if there else (0, (2, 1.5))
-        ax.plot(*places[[u, v]].T, ls=dashes, **{"color": colours[int(regions[u, v])], **look})
-
-    if influence is not None and influence.max(initial=0) > 0:
-        shares = influence / influence.max()
-        for site in np.flatnonzero(shares >= LEAST_SHARE).tolist():
-            pair(site, lw=0.5 + 3 * shares[site], alpha=0.25 + 0.65 * shares[site], zorder=1.2)
-    for site in attack:
-        pair(site, color=ATTACK, lw=2.5, zorder=1.5)
     for node, place in enumerate(places):
         counts = [int((regions[node] == i).sum()) for i in range(len(sites.regions))]
         home = int(np.argmax(counts)) if any(counts) else -1
         ax.plot(*place, "o", ms=5, color=colours[home], mec="white", mew=0.6, zorder=2)
-    for i, region in enumerate(sites.regions):
-        if ends[i]:
+    for i, (region, block) in enumerate(zip(sites.regions, sites.blocks, strict=True)):
+        if block.layer == sites.graph.layers[0].name:
             ax.plot([], [], color=colours[i], marker="o", lw=0.9, ms=4, label=region)
     for number, name in enumerate(sites.graph.type_names):
         ax.plot([], [], color=FIXED, lw=0.9, ls=DASHES[number % len(DASHES)], label=str(name))
     if len(sites.fixed_edges):
         ax.plot([], [], color=FIXED, lw=0.9, label="fixed")
-    if len(attack):
-        ax.plot([], [], color=ATTACK, lw=2.5, label="attack")
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
