@@ -166,6 +166,16 @@ def stages() -> Iterator[StageClock]:
         clock.end = time.perf_counter()
 
 
+@contextmanager
+def unstaged() -> Iterator[None]:
+    """What is done inside belongs to no further stage, and its votes do not count: votes that are counted again."""
+    before, _HERE.clock = _HERE.clock, None
+    try:
+        yield
+    finally:
+        _HERE.clock = before
+
+
 def stage(name: Stage, device: object = None) -> AbstractContextManager[None]:
     """What is done inside belongs to this stage, if there is a clock; `device` is the torch device that works on it."""
     clock = _HERE.clock
