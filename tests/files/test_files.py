@@ -250,19 +250,11 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "not complete JSON"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"format": ' * 50_000, "nested too deeply"),
         ("[1, 2]", "the file must be an object"),
         ('"text"', "the file must be an object"),
         ("{}", "'format'"),
         ('{"format": "starcert certificates", "version": 2}', "'version' must be 1"),
         ('{"format": "starcert certificates", "version": true}', "'version' must be 1"),
-        ('{"format": "starcert certificates", "format": 1}', "'format' stands twice"),
-        ('{"format": NaN}', "NaN"),
-        ('{"format": 1e999}', "1e999"),
-        ('{"format": ' + "9" * 10_000 + "}", "not complete JSON"),
-        (b"\xff\xfe{}", "UTF-8"),
     ],
 )
 def test_what_is_no_file_of_certificates_is_refused(tmp_path, text, named):
@@ -272,11 +264,6 @@ def test_what_is_no_file_of_certificates_is_refused(tmp_path, text, named):
 def test_a_file_that_was_cut_off_is_refused_wherever_it_was(tmp_path, valid):
     for length in range(0, len(valid) - 2, 97):
         refused(tmp_path, valid[:length])
-
-
-def test_a_file_too_large_is_not_even_read(tmp_path, valid, monkeypatch):
-    monkeypatch.setattr("starcert.files.reading.MAX_BYTES", 100)
-    assert "more than 100" in refused(tmp_path, valid)
 
 
 BAD = [
@@ -388,15 +375,6 @@ def test_junk_anywhere_is_refused_or_harmless_and_never_a_traceback(tmp_path, va
         path.write_text(json.dumps(told))
         with contextlib.suppress(ArchiveError):  # and nothing else
             archives.read(path)
-
-
-@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
-def test_what_has_no_end_is_not_read(tmp_path, place):
-    path = tmp_path / place
-    if place == "pipe":
-        os.mkfifo(path)
-    with pytest.raises(ArchiveError, match="it is not a plain file"):
-        sc.archive.read(path)
 
 
 def test_a_hundred_thousand_names_and_one_of_them_twice(tmp_path):

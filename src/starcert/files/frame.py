@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 
-from starcert.files.untrusted import MalformedError
+from starcert.files.untrusted import MAX_BYTES, MalformedError
 from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
+from starcert.system.files import open_plain
 
 
 def json_lines(head: Mapping[str, object], lists: Mapping[str, Iterable[object]]) -> Iterator[str]:
@@ -44,7 +45,7 @@ def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
 def begins_as(path: str | PathLike[str], wanted: str) -> bool:
     """Whether a file begins as an archive of this format."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path, MAX_BYTES) as file:
             return re.match(rf'\s*{{\s*"format"\s*:\s*"{wanted}"'.encode(), file.read(100)) is not None
     except OSError:
         return False

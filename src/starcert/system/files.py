@@ -4,12 +4,14 @@ A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is 
 without a lock was left by a process that was killed: whoever writes the same file next removes it. The system releases
 locks however a process ends.
 
-Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
+Files that are not trusted are opened by `open_plain` alone. Arrays that numpy saved may come from broken or hostile
+files: a header is checked before its numbers are unpacked.
 Files say by which `versions` they were made: with the same ones, a run that is repeated gives the same bytes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
@@ -17,9 +19,11 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from io import BufferedReader
 from math import prod
 from os import PathLike
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -147,6 +151,36 @@ def holding_lock(path: str) -> Iterator[bool]:
     finally:
         if lock is not None:
             unlock_file(lock)
+
+
+_UNTRUSTED = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+def open_plain(path: str | PathLike[str], max_bytes: int) -> BufferedReader:
+    """A file that is not trusted, open for reading: nothing but a plain file of at most this many bytes is opened.
+
+    A link is resolved first. An OSError says what is wrong: pipes and devices are never waited for, also where one
+    takes the place of the file meanwhile.
+    """
+    try:
+        place = os.path.realpath(path)
+        _check_plain(os.lstat(place), max_bytes)
+        file = os.fdopen(os.open(place, _UNTRUSTED), "rb")
+    except ValueError:  # a NUL, or half of a surrogate pair
+        raise OSError(errno.EINVAL, "no file can have this name") from None
+    try:
+        _check_plain(os.fstat(file.fileno()), max_bytes)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _check_plain(found: os.stat_result, max_bytes: int) -> None:
+    if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing in it
+        raise OSError(errno.EINVAL, "it is not a plain file")
+    if found.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; more than {max_bytes:,} are not read")
 
 
 class ArrayHeader(NamedTuple):
