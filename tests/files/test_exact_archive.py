@@ -190,7 +190,7 @@ def test_a_text_of_somebody_elses_threat_is_stated_and_said_to_be(tmp_path, text
     ("change", "message"),
     [
         (lambda whole: whole.update(alpha=0.1), "'alpha' must be 0"),
-        (lambda whole: whole.update(says=""), "'says'"),
+        (lambda whole: whole.update(says=7), "'says'"),
         (lambda whole: whole["objects"][0].update(limit=99), "at most the number of attacks, 21"),
         (lambda whole: whole["objects"][0].update(tried=3), "how many attacks were needed"),
         (lambda whole: whole["graphs"][0].update(graph=1), "one graph after the other"),

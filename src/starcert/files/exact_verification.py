@@ -131,23 +131,23 @@ def _row_mismatches(archive: ExactArchive, row: int) -> Iterator[Mismatch]:
             ("certified_size", "broken_size"), archive.claimed[row], (one.certified_size, one.broken_size), strict=True
         ):
             if claimed != proved:
-                yield Mismatch(number, name, field, "false", claimed, proved)
+                yield Mismatch(number, name, field, claimed, proved)
     if one.attack is None:
         return
     limit, sites = archive.result.limits[number], one.attack.sites
     first, size, n_sites = int(archive.result.first[row]), one.broken_size, archive.result.n_sites[number]
     if first >= limit:
-        yield Mismatch(number, name, "first", "false", first, f"below {limit}")
+        yield Mismatch(number, name, "first", first, f"below {limit}")
     if one.label == int(archive.result.answers[row]):
-        yield Mismatch(number, name, "answer_after", "false", one.label, "another class")
+        yield Mismatch(number, name, "answer_after", one.label, "another class")
     if not sites or list(sites) != sorted(set(sites)) or sites[-1] >= n_sites:
-        yield Mismatch(number, name, "attack", "false", list(sites), f"ascending sites below {n_sites}")
+        yield Mismatch(number, name, "attack", list(sites), f"ascending sites below {n_sites}")
     elif isinstance(archive.result.threat, SiteThreat) and len(sites) != size:
-        yield Mismatch(number, name, "attack", "false", list(sites), f"{size} sites")
+        yield Mismatch(number, name, "attack", list(sites), f"{size} sites")
     elif isinstance(archive.result.threat, AnyFlips) and not one.attack.values:
         ranked = (0, *ends)[len(sites) - 1] + rank_of(sites, MAX_TRIED)
         if ranked != first:
-            yield Mismatch(number, name, "first", "false", first, ranked)
+            yield Mismatch(number, name, "first", first, ranked)
 
 
 def _count_mismatches(archive: ExactArchive, number: int) -> Iterator[Mismatch]:
@@ -161,7 +161,7 @@ def _count_mismatches(archive: ExactArchive, number: int) -> Iterator[Mismatch]:
     ):
         if must:
             name = next((name for name, each in zip(archive.names, result.objects, strict=True) if each == number), "")
-            yield Mismatch(number, name, field, "false", stated, must)
+            yield Mismatch(number, name, field, stated, must)
 
 
 def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> list[list[int]]:
@@ -185,18 +185,18 @@ def _recounted(
     rows = np.flatnonzero(result.objects == number).tolist()
     name = archive.names[rows[0]] if rows else ""
     if attacks.ends != result.ends[number] or len(rows) != job.n_targets(number):
-        yield Mismatch(number, name, "attacks", "false", list(result.ends[number]), list(attacks.ends))
+        yield Mismatch(number, name, "attacks", list(result.ends[number]), list(attacks.ends))
         return
     for row in rows:
         if (attack := result.attacks[row]) is not None:
             first = int(result.first[row])
             there = describe(attacks.run(first, first + 1), job.sites[number])
             if there != (attack.sites, attack.values):
-                yield Mismatch(number, archive.names[row], "attack", "false", list(attack.sites), list(there[0]))
+                yield Mismatch(number, archive.names[row], "attack", list(attack.sites), list(there[0]))
     tried = Tried(result.labels[rows].tolist(), result.first[rows].tolist(), result.answers[rows].tolist())
     step = attacks_at_once(job, number)
     for _, part in groupby(enumerate(numbers), key=lambda each: each[0] // step):
         some = [each for _, each in part]
         for one in recount(job.classifier, number, job.sites[number], attacks, tried, some):
             what = "class" if one.attack == NEVER else f"answer under attack {one.attack}"
-            yield Mismatch(number, archive.names[rows[one.target]], what, "false", one.expected, one.found)
+            yield Mismatch(number, archive.names[rows[one.target]], what, one.expected, one.found)

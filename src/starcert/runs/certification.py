@@ -26,7 +26,6 @@ from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inpu
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import (
     CERTIFICATES,
-    COLLECTIVE,
     PROFILE,
     REPORT,
     RESULTS,
@@ -143,8 +142,6 @@ def certify_run(
         place.write_run_file(record)
         archives.write(place.kept / CERTIFICATES, kept)
         write_whole(place.kept / RESULTS, csv_lines(kept.rows(ready.answers)))
-        if kept.collective is not None:
-            write_whole(place.kept / COLLECTIVE, csv_lines(kept.collective.rows()))
         times = None if clock is None else clock.times()
         _write_profile(place, times)
         title = f"Robustness certificates: {settings.data_title}"

@@ -47,7 +47,7 @@ they make."""
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
-VOTES, BLIND_ROW, PROFILE, COLLECTIVE = "votes.db", "blind.json", "profile.json", "collective.csv"
+VOTES, BLIND_ROW, PROFILE = "votes.db", "blind.json", "profile.json"
 
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}

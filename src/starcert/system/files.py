@@ -19,7 +19,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -34,6 +34,8 @@ from numpy.lib import format as npy
 from starcert.system.errors import StarcertError, WriteError
 
 _ENDING = r"\.[0-9a-f]{16}\.part"
+
+MAX_HEADER = 10_000  # bytes of the header of a saved array; those of starcert have 128
 
 _BLOCK = 2**18  # bytes that are unpacked at a time, so that no array is in memory twice
 
@@ -209,11 +211,15 @@ def read_header(stream: IO[bytes]) -> ArrayHeader:
         >>> header.shape, header.size == len(saved.getvalue()), read_numbers(saved, 2, header.dtype)
         ((2,), True, array([1.5, 2.5]))
     """
-    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    readers = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
     form = npy.read_magic(stream)
     if form not in readers:
         raise ValueError(f"an array of numpy's version {form[0]}.{form[1]}, which is not read")
-    shape, by_columns, dtype = readers[form](stream)
+    width, reader = readers[form]
+    given = stream.read(width)
+    if (length := int.from_bytes(given, "little")) > MAX_HEADER:  # numpy would read all of it first
+        raise ValueError(f"an array with a header of {length:,} bytes; more than {MAX_HEADER:,} are not read")
+    shape, by_columns, dtype = reader(BytesIO(given + stream.read(length)))
     if any(length < 0 for length in shape):
         raise ValueError(f"an array with shape {shape}")
     return ArrayHeader(shape, by_columns, dtype, stream.tell())
