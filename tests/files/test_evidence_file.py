@@ -461,7 +461,7 @@ def _with_many_own_votes(arrays: Arrays) -> Arrays:
         (_as_long_as("heads", 2**20), "be of the votes"),
         (_with_head("chunks", 2**19, "samples", "against"), "be of the votes"),
         (_with_head("votes", 2**22, "classes"), "be of the votes"),
-        (_with_head("n_sites", 2**23 - 100, "axes"), "be label, n_sites"),
+        (_with_head("n_sites", 2**22 + 1, "axes"), "be label, n_sites"),
         (_with_head("attacks", 2**19, "own_sizes", "own_chunks"), "attacks with votes of their own"),
         (_with_many_own_votes, "name each attack once"),
     ],

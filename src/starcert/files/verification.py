@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, islice, starmap
+from itertools import chain, count, islice, starmap
 from os import PathLike, fspath
 from typing import Literal, NamedTuple
 
@@ -42,7 +42,7 @@ from starcert.files.collective_verification import check_collective, listed_othe
 from starcert.files.frame import archive_errors, proof_errors
 from starcert.files.reading import laws_from_outside, read_with_claims, top_of
 from starcert.files.record import Archive
-from starcert.files.untrusted import DisagreementError
+from starcert.files.untrusted import DisagreementError, MalformedError
 from starcert.files.writing import FORMAT
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
@@ -64,6 +64,7 @@ TAKEN_AS_STATED = (
 """What a proof from a file rests on. Documentation and commands use these words."""
 
 SAME = 1 + Fraction(1, 10**9)  # a number that is larger by less than this factor is the same on another platform
+MAX_LOOKED_UP = 2**8  # of the radii that a longer search may have found: each is proved by itself
 MAX_LISTED_LEVELS = 2**12  # of one number of flips that are looked up in the frontier, one by one
 
 
@@ -353,13 +354,15 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Cert
 
 
 def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate) -> Iterator[_Difference]:
-    known, admitted = Radii(proved.frontier), Radii(claimed.beyond)
+    known, admitted, looked_up = Radii(proved.frontier), Radii(claimed.beyond), count()
 
     def stands(radius: Radius) -> bool:
         """Whether a claimed radius is certified: by the frontier, or by itself where the search has ended early."""
         if known.hold(radius) or not certificate.frontier.incomplete:
             return known.hold(radius)
         inside = certificate.max_radius is None or lies_within(radius, certificate.max_radius)
+        if inside and next(looked_up) >= MAX_LOOKED_UP:
+            raise MalformedError(f"more than {MAX_LOOKED_UP:,} claimed radii are beyond what a search finds.")
         return inside and certificate.certified(radius)
 
     if too_far := [radius for radius in claimed.frontier if not stands(radius)]:
