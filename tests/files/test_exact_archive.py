@@ -87,6 +87,7 @@ FALSE = [
     ("answer_after", lambda whole: broken_row(whole).update(answer_after=broken_row(whole)["class"])),
     ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[3, 3])),
     ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[3])),
+    ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[0, 1, 2], values=[1, 1, 1])),
     ("attacks", first_object(attacks=[6, 14], limit=20, tried=20)),
     ("attacks", first_object(attacks=[7, 0], limit=7, tried=7)),
     ("attacks", first_object(attacks=[0, 0], limit=0, tried=0)),

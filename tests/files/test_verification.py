@@ -338,3 +338,41 @@ def test_who_searched_longer_is_not_refuted(tmp_path, monkeypatch):
     told["graphs"][0]["claims"]["frontier"][0] = [50, 50, 50]
     path.write_text(json.dumps(told))
     assert [each.field for each in sc.archive.verify(path).refuted] == ["frontier"]
+
+
+def test_cells_are_listed_and_radii_compared_as_far_as_the_budgets_go(tmp_path, monkeypatch):
+    path = written(tmp_path, archive_worlds.two_classes())
+    whole = archives.verify(path)
+    with monkeypatch.context() as patch:
+        patch.setattr("starcert.files.checker.counts.MAX_BITS_IN_ALL", 0)
+        none = archives.verify(path)
+        assert (none.verdict, none.listed) == ("proved", 1)  # no flips have no bits
+        assert none.listed + none.enclosed == whole.listed + whole.enclosed
+    monkeypatch.setattr("starcert.files.checker.counts.MAX_COMPARED", 3)
+    assert archives.verify(path).verdict == "proved"  # claims that are what is proved need no comparison
+    with pytest.raises(ArchiveError, match=r"cannot be proved again: more than 3 counts of its radii would have to be"):
+        tampered(path, 0, frontier=[[0, 0]], beyond=[[0, 0]])
+
+
+def test_radii_that_only_a_longer_search_finds_are_looked_up_up_to_a_limit(tmp_path, monkeypatch):
+    votes = sc.Votes([[100_000, 0]], selection=[[1000, 0]])
+    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.1, b=0.2, c=0.3), capacity=[(50, 50, 50)])
+    path = written(tmp_path, archives.Archive.from_result(result))
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2_000)
+    monkeypatch.setattr("starcert.files.verification.MAX_LOOKED_UP", 1)
+    with pytest.raises(ArchiveError, match="more than 1 claimed radii are beyond what a search finds"):
+        archives.verify(path)
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("by zero"), OverflowError("too large"), PrecisionError("too close")]
+)
+def test_arithmetic_errors_in_proofs_are_refusals(tmp_path, monkeypatch, error):
+    path = written(tmp_path, archive_worlds.two_classes())
+
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("starcert.files.verification.list_cells", fails)
+    with pytest.raises(ArchiveError, match=r"cannot be proved again: its numbers leave no room for arithmetic \("):
+        archives.verify(path)
