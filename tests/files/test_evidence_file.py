@@ -590,6 +590,16 @@ def test_evidence_of_other_graphs_is_refused():
             dataclasses.replace(archive, evidence=wrong)
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    path = written(tmp_path, evidence_world("edges"))
+    told = json.loads(path.read_text())
+    for name in ("x" * 10_000 + ".evidence.npz", "a\0b.evidence.npz", "../certificates.evidence.npz"):
+        told["evidence"]["file"] = name
+        path.write_text(json.dumps(told))
+        with pytest.raises(ArchiveError, match=r"'evidence.file' must be the name of a file in the same folder"):
+            archives.verify(path)
+
+
 def test_a_header_is_read_no_further_than_headers_are_long(tmp_path):
     """Version 2.0 of numpy's format has four bytes for the length of a header: up to 4 GB of spaces."""
     path = written(tmp_path, evidence_world("edges"))

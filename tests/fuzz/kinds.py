@@ -246,7 +246,7 @@ def _forge_side(rng: Random, entry: dict[str, Any], source: Path, folder: Path) 
     import numpy as np  # noqa: PLC0415
 
     name = entry.get("file")
-    if not isinstance(name, str) or not (source / name).is_file():
+    if not isinstance(name, str) or name not in {each.name for each in source.iterdir()}:
         return
     data = (source / name).read_bytes()
     if rng.random() < 0.1:

@@ -34,6 +34,7 @@ from starcert.objects.noise import MAX_SITES, Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
+MAX_NAME = 255  # bytes of the name of a side file
 MAX_SIDE = 2**31  # bytes of a side file; larger ones are refused before they are read
 
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
@@ -104,7 +105,12 @@ def evidence_from_json(
     if entry["file"].value is None:
         return nothing
     name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
-    beside = name.endswith(SIDE) and Path(name).name == name and "\0" not in name
+    beside = (
+        name.endswith(SIDE)
+        and Path(name).name == name
+        and "\0" not in name
+        and len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME
+    )
     entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
     side = path.with_name(name)
     if not side.exists():

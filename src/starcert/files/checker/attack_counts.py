@@ -15,11 +15,11 @@ from itertools import repeat
 from math import comb
 from typing import NamedTuple
 
-from starcert.certificates.trying import MAX_COUNTED
 from starcert.objects.threats import Additions, AnyFlips, Changes, Deletions, Threat
 from starcert.objects.threats.sets import SiteThreat
 
 MAX_WAYS = 255  # the other values that a site can have
+MAX_COUNTED = 10**400  # no file states a larger count, so that larger bounds need not be computed
 
 _SUFFIX = {Deletions: "delete", Additions: "add", Changes: "change"}
 _KINDS = {*_SUFFIX.values()}
