@@ -255,7 +255,7 @@ def test_the_schema_and_the_reader_want_the_same_fields(path, monkeypatch):
     unread = [("evidence", "bytes"), ("evidence", "sha256")] if path.stem == "nothing" else []  # there is no such file
     for what, place, archive in changed(json.loads(path.read_text(encoding="utf-8"))):
         found, complaint = faults(ARCHIVE, archive), ""
-        monkeypatch.setattr(reading, "parse", lambda _, value=archive: Field(value, ""))
+        monkeypatch.setattr(reading, "read_untrusted", lambda *_, value=archive: Field(value, ""))
         try:
             reading.read(path)
         except ArchiveError as error:

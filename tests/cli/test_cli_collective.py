@@ -35,6 +35,8 @@ def test_a_run_with_a_collective_claim(here, project):
     assert SENTENCE in flat
     assert "alpha is divided neither between answers nor between attacks" in flat
     archive = json.loads(Path("results/certificates.json").read_text())
+    k = archive["collective"]["claims"][0]["k"]
+    assert f"at most {k} {SENTENCE}" in Path("results/report.html").read_text(encoding="utf-8")
     assert archive["settings"]["collective"] is True
     k = archive["collective"]["claims"][0]["k"]
     assert f"at most {k} {SENTENCE}" in flat
@@ -48,8 +50,7 @@ def test_a_run_with_a_collective_claim(here, project):
     assert row["at_most_changed"] == k
 
     archive["collective"]["claims"][0]["k"] -= 1
-    text = json.dumps(archive).replace(f"at most {k} of the", f"at most {k - 1} of the")
-    Path("results/certificates.json").write_text(text)
+    Path("results/certificates.json").write_text(json.dumps(archive))
     status, out, _ = here("verify", "results/certificates.json")
     assert (status, "changed under" in out) == (1, True)
 

@@ -76,24 +76,52 @@ def other_number(whole):
     whole["objects"][row["graph"]]["tried"] += 1
 
 
-FALSE = {
-    "certified_size": lambda whole: broken_row(whole).update(certified_size=2),
-    "broken_size": lambda whole: broken_row(whole).update(broken_size=1),
-    "first": other_number,
-    "answer_after": lambda whole: broken_row(whole).update(answer_after=broken_row(whole)["class"]),
-    "attack": lambda whole: broken_row(whole)["attack"].update(sites=[3, 3]),
-    "attacks": lambda whole: whole["objects"][0].update(attacks=[6, 14], limit=20, tried=20),
-}
+def first_object(**numbers):
+    return lambda whole: whole["objects"][0].update(numbers)
 
 
-@pytest.mark.parametrize("field", FALSE)
-def test_numbers_that_do_not_fit_together_are_refuted(tmp_path, field):
+FALSE = [
+    ("certified_size", lambda whole: broken_row(whole).update(certified_size=2)),
+    ("broken_size", lambda whole: broken_row(whole).update(broken_size=1)),
+    ("first", other_number),
+    ("answer_after", lambda whole: broken_row(whole).update(answer_after=broken_row(whole)["class"])),
+    ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[3, 3])),
+    ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[3])),
+    ("attack", lambda whole: broken_row(whole)["attack"].update(sites=[0, 1, 2], values=[1, 1, 1])),
+    ("attacks", first_object(attacks=[6, 14], limit=20, tried=20)),
+    ("attacks", first_object(attacks=[7, 0], limit=7, tried=7)),
+    ("attacks", first_object(attacks=[0, 0], limit=0, tried=0)),
+    ("attacks capacity", first_object(sites=0)),
+    ("capacity", first_object(capacity=[7])),
+    ("capacity", first_object(capacity=[0])),
+]
+
+
+@pytest.mark.parametrize(("fields", "change"), FALSE)
+def test_numbers_that_do_not_fit_together_are_refuted(tmp_path, fields, change):
     file = tmp_path / "certificates.json"
     kept(file)
-    changed(file, FALSE[field])
+    changed(file, change)
     found = verify_exact(file)
     assert found.verdict == "refuted"
-    assert {each.field for each in found.mismatches} == {field}
+    assert {each.field for each in found.mismatches} == set(fields.split())
+
+
+@pytest.mark.parametrize("counts", [[57, 0], [57, 1_596], [56, 0], [56, 1_541], [40_000, 10**9]])
+def test_counts_that_no_56_sites_have_are_refuted_however_little_is_known(tmp_path, counts):
+    """All of them were tried, so two flips would be certified."""
+    file = tmp_path / "certificates.json"
+    kept(file)
+
+    def claim(whole):
+        whole["objects"] = [whole["objects"][0] | {"sites": 56, "capacity": [56], "attacks": counts}]
+        whole["objects"][0] |= {"limit": sum(counts), "tried": sum(counts)}
+        whole["graphs"] = [whole["graphs"][0] | {"certified_size": 2}]
+
+    changed(file, claim)
+    assert [each.field for each in verify_exact(file).mismatches] == ["attacks"]
+    changed(file, lambda whole: whole["objects"][0].update(attacks=[56, 1_540], limit=1_596, tried=1_596))
+    assert verify_exact(file).verdict == "consistent"
 
 
 def test_a_model_that_answers_otherwise_refutes(tmp_path):
@@ -124,14 +152,59 @@ def test_a_threat_of_ones_own_is_known_by_its_text(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *("flips:2\u200b", "flips:2 ", "flips :2", "flips:2x", "Flips:2", "\ufb02ips:2", "flips:2 mine:1"),
+        *("flips:2 | (mine:1", "(" * 50_000 + "flips:2"),
+    ],
+)
+def test_a_text_with_a_word_of_ours_is_read_or_refused(tmp_path, text):
+    """A threat that is taken as stated has counts that are."""
+    file = tmp_path / "certificates.json"
+    kept(file)
+    changed(file, lambda whole: whole["threat"].update(text=text))
+    with pytest.raises(sc.ArchiveError, match=r"'threat\.text' must be"):
+        verify_exact(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mine:1",
+        "where:2,name=near",
+        "Mine(most=2, near=(0, 1)) & (flips:2 | deletions:1)",
+        "file.py:Mine:2 + flips:1",
+        "(" * 50_000,
+    ],
+)
+def test_a_text_of_somebody_elses_threat_is_stated_and_said_to_be(tmp_path, text):
+    file = tmp_path / "certificates.json"
+    kept(file)
+    changed(file, lambda whole: whole["threat"].update(text=text, label="mine"))
+    found = verify_exact(file)
+    assert isinstance(found.archive.result.threat, StatedThreat)
+    assert found.verdict == "consistent"
+    assert "That threat is not starcert's own: it is known by this text alone" in str(found)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda whole: whole.update(alpha=0.1), "'alpha' must be 0"),
-        (lambda whole: whole.update(says=""), "'says'"),
+        (lambda whole: whole.update(says=7), "'says'"),
         (lambda whole: whole["objects"][0].update(limit=99), "at most the number of attacks, 21"),
         (lambda whole: whole["objects"][0].update(tried=3), "how many attacks were needed"),
         (lambda whole: whole["graphs"][0].update(graph=1), "one graph after the other"),
         (lambda whole: whole["graphs"][0].update({"class": 7}), r"'graphs\[0\].class'"),
+        (lambda whole: whole["graphs"][0].update(node=7), "'graphs' must all have a node, or all null"),
+        (
+            lambda whole: whole.update(
+                axes=["all", "all"], objects=[each | {"capacity": [6, 0]} for each in whole["objects"]]
+            ),
+            "'axes' must be different names",
+        ),
+        (lambda whole: whole["threat"].update(label="any 30 flips"), "'threat.label' must be 'any 2 flips'"),
+        (lambda whole: whole["threat"].update(text="rewire:2"), "'threat.label' must be 'at most 2 rewired edges'"),
         (lambda whole: broken_row(whole).update(attack=None), "or all be null"),
     ],
 )

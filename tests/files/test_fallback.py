@@ -93,7 +93,7 @@ def test_another_blind_answer_refutes_what_was_claimed_of_the_first(tmp_path):
     ("change", "complaint"),
     [
         (lambda data: data["graphs"][1].pop("blind"), "'graphs\\[1\\].blind' is missing"),
-        (lambda data: data.pop("fallback"), "be the sentence that every such file has"),
+        (lambda data: data.pop("fallback"), "'fallback' must come with"),
         (lambda data: data["fallback"].update(exact="3/5"), "be the fraction that 0.6 is"),
         (lambda data: data["fallback"].update(threshold=0.4), "at least 0.5"),
         (lambda data: data["graphs"][1].update(blind=3), "blind"),

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert import files as archives
-from starcert.files.writing import SAYS
 from starcert.math.audit import Audit
 from starcert.system.errors import ArchiveError
 
@@ -143,7 +142,6 @@ def test_a_file_says_how_alpha_was_spent_only_where_that_is_new(tmp_path):
         ({"together": 2.0}, "'together' must be a whole number"),
         ({"together": True}, "'together' must be a whole number"),
         ({"together": 10**20}, "'together' must be a whole number"),
-        ({"says": SAYS}, "'says'"),
     ],
 )
 def test_how_alpha_was_spent_is_checked(tmp_path, changes, named):
@@ -173,7 +171,6 @@ def test_a_file_says_how_far_the_run_was_audited(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"clean": 5_000}, "'audit.says' must be the sentence"),
         ({"clean": -1}, "'audit.clean' must be a whole number"),
         ({"clean_alone": 301}, "'audit' must have no more copies alone"),
         ({"attacked_alone": 281}, "'audit' must have no more copies alone"),
@@ -196,7 +193,6 @@ def test_fewer_certificates_cannot_hold_together_than_there_are_in_the_file(tmp_
 
 def test_two_classes_have_no_margin_to_choose(tmp_path, valid):
     assert "'margins' does not belong there" in refused(tmp_path, json.dumps(json.loads(valid) | {"margins": "chosen"}))
-    assert "'says'" in refused(tmp_path, json.dumps(json.loads(valid) | {"together": 3}))
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -250,19 +246,11 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "not complete JSON"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"format": ' * 50_000, "nested too deeply"),
         ("[1, 2]", "the file must be an object"),
         ('"text"', "the file must be an object"),
         ("{}", "'format'"),
         ('{"format": "starcert certificates", "version": 2}', "'version' must be 1"),
         ('{"format": "starcert certificates", "version": true}', "'version' must be 1"),
-        ('{"format": "starcert certificates", "format": 1}', "'format' stands twice"),
-        ('{"format": NaN}', "NaN"),
-        ('{"format": 1e999}', "1e999"),
-        ('{"format": ' + "9" * 10_000 + "}", "not complete JSON"),
-        (b"\xff\xfe{}", "UTF-8"),
     ],
 )
 def test_what_is_no_file_of_certificates_is_refused(tmp_path, text, named):
@@ -274,13 +262,8 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_was(tmp_path, valid):
         refused(tmp_path, valid[:length])
 
 
-def test_a_file_too_large_is_not_even_read(tmp_path, valid, monkeypatch):
-    monkeypatch.setattr("starcert.files.reading.MAX_BYTES", 100)
-    assert "more than 100" in refused(tmp_path, valid)
-
-
 BAD = [
-    (("says",), "All is well.", "'says'"),
+    (("says",), 7, "'says'"),
     (("noise",), {}, "'noise' must be a list"),
     (("noise",), [], "'noise' must have at least one region"),
     (("noise", 0, "flip"), 1.5, "'noise[0].flip' must be a probability"),
@@ -388,15 +371,6 @@ def test_junk_anywhere_is_refused_or_harmless_and_never_a_traceback(tmp_path, va
         path.write_text(json.dumps(told))
         with contextlib.suppress(ArchiveError):  # and nothing else
             archives.read(path)
-
-
-@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
-def test_what_has_no_end_is_not_read(tmp_path, place):
-    path = tmp_path / place
-    if place == "pipe":
-        os.mkfifo(path)
-    with pytest.raises(ArchiveError, match="it is not a plain file"):
-        sc.archive.read(path)
 
 
 def test_a_hundred_thousand_names_and_one_of_them_twice(tmp_path):

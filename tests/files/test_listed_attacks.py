@@ -127,9 +127,7 @@ def test_without_evidence_levels_and_numbers_are_stated(tmp_path, name):
         assert theirs.verdict(theirs.asked.threat) == mine.verdict(mine.asked.threat)
     assert archives.verify(path).verdict == "proved"
     graph = next(i for i, one in enumerate(archive.certificates) if not one.certified(one.asked.threat))
-    assert found(tampered(path, graph, certified_size=archive.asked[0].threat.most)) == [
-        (graph, "certified_size", "false")
-    ]
+    assert found(tampered(path, graph, certified_size=archive.asked[0].threat.most)) == [(graph, "certified_size")]
 
 
 def test_a_level_less_is_a_premise_of_a_file_without_a_list(tmp_path):
@@ -143,7 +141,7 @@ def test_a_level_less_is_a_premise_of_a_file_without_a_list(tmp_path):
     result = archives.verify(changed(path, edit))
     assert result.verdict == "proved"
     assert "that none is missing is taken as stated" in str(result)
-    assert found(archives.verify(path, sites=_sites())) == [(0, "listed", "false")]
+    assert found(archives.verify(path, sites=_sites())) == [(0, "listed")]
 
 
 def _sites():
@@ -193,9 +191,9 @@ def test_bold_claims_are_found(tmp_path):
     assert all("any_flips" not in each for each in claims)
     (broken,) = claims[1]["broken"]
     assert broken["size"] == 2
-    assert found(tampered(path, 1, certified_size=2)) == [(1, "certified_size", "false")]
-    assert found(tampered(path, 2, certified_size=2)) == [(2, "certified_size", "false")]
-    assert found(tampered(path, 0, certified_size=1)) == [(0, "certified_size", "weaker")]
+    assert found(tampered(path, 1, certified_size=2)) == [(1, "certified_size")]
+    assert found(tampered(path, 2, certified_size=2)) == [(2, "certified_size")]
+    assert found(tampered(path, 0, certified_size=1)) == []
     for change in (
         {"size": 1},
         {"sites": [1, 7]},
@@ -203,10 +201,10 @@ def test_bold_claims_are_found(tmp_path):
         {"delta": broken["delta"] / 2},
         {"values": [2, 2]},
     ):
-        assert found(tampered(path, 1, broken=[broken | change])) == [(1, "broken", "false")]
-    assert found(tampered(path, 1, broken=[])) == [(1, "broken", "weaker")]
-    assert found(tampered(path, 0, broken=[broken])) == [(0, "broken", "false")]
-    assert found(tampered(path, 1, frontier=[[1, 1, 1]])) == [(1, "frontier", "false")]
+        assert found(tampered(path, 1, broken=[broken | change])) == [(1, "broken")]
+    assert found(tampered(path, 1, broken=[])) == []
+    assert found(tampered(path, 0, broken=[broken])) == [(0, "broken")]
+    assert found(tampered(path, 1, frontier=[[1, 1, 1]])) == [(1, "frontier")]
 
 
 def test_a_shortened_list_is_refused(tmp_path):
@@ -226,9 +224,9 @@ def test_a_list_that_was_shortened_everywhere_is_found_on_the_objects(tmp_path):
 
     changed(path, fewer, **without(path, 0, 1, 3))
     result = archives.verify(path)
-    assert result.verdict in ("proved", "weaker")  # fewer attacks are no more to prove
+    assert result.verdict == "proved"  # fewer attacks are no more to prove
     assert "that none is missing is taken as stated" in str(result)
-    assert (0, "listed", "false") in found(archives.verify(path, sites=_sites()))
+    assert (0, "listed") in found(archives.verify(path, sites=_sites()))
     assert archives.verify(path, sites=_sites()).verdict == "refuted"
 
 
@@ -243,7 +241,7 @@ def test_another_attack_in_place_of_one_is_found_on_the_objects(tmp_path):
     listed = arrays_of(path)["listed"].copy()
     listed[[0, 18]] = (0, 9) if (first, second) != (0, 9) else (0, 8)
     changed(path, listed=listed)
-    assert (0, "listed", "false") in found(archives.verify(path, sites=_sites()))
+    assert (0, "listed") in found(archives.verify(path, sites=_sites()))
 
 
 def test_one_more_attack_has_to_pass_too(tmp_path):
@@ -255,7 +253,7 @@ def test_one_more_attack_has_to_pass_too(tmp_path):
         told["listed"] = [{"levels": [[[1, 1], [3, 0]]], "attacks": [27]}]
 
     changed(path, edit, lists=np.array([2, 26, 2, 1, 3]), listed=more)
-    assert (0, "certified_size", "false") in found(archives.verify(path))
+    assert (0, "certified_size") in found(archives.verify(path))
 
 
 @pytest.mark.parametrize(
@@ -264,11 +262,10 @@ def test_one_more_attack_has_to_pass_too(tmp_path):
         (lambda told: told.pop("threat"), "'listed' with a threat"),
         (lambda told: told.pop("listed"), "'listed' with a threat"),
         (lambda told: told["threat"].update(most=3), "'threat.most' must be 2, as the text says"),
-        (lambda told: told["threat"].update(text="rewire:1", most=1), "must be the sentence"),
+        (lambda told: told["threat"].update(text="rewire:1", most=1), "must be '1 rewired edge', as the text says"),
         (lambda told: told["threat"].update(text="flips:2"), "text of a threat that lists its attacks"),
         (lambda told: told["threat"].update(text="rewire:2 "), "text of a threat that lists its attacks"),
-        (lambda told: told["threat"].update(text="(" * 10**5), "must be the sentence"),
-        (lambda told: told["threat"].update(text=" | ".join(["rewire:2"] * 10**4)), "must be the sentence"),
+        (lambda told: told["threat"].update(text=" | ".join(["rewire:2"] * 10**4)), "be read wherever it has"),
         (lambda told: told["threat"].update(most=0), "be 1 or more"),
         (lambda told: told["threat"].update(more=0), "does not belong there"),
         (lambda told: told["listed"].pop(), "have an entry for each of 3 graphs"),
@@ -412,7 +409,7 @@ def test_an_engine_that_leaves_out_attacks_is_caught(tmp_path, monkeypatch, most
     with pytest.raises(ArithmeticError, match=r"two proofs disagree about size \(1,\)"):
         archives.verify(path)
     monkeypatch.undo()
-    assert (0, "certified_size", "false") in found(archives.verify(path))
+    assert (0, "certified_size") in found(archives.verify(path))
 
 
 @pytest.mark.parametrize("most", [2**14, 0])
@@ -430,7 +427,7 @@ def test_counts_that_prove_too_much_are_caught(tmp_path, monkeypatch):
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
     monkeypatch.undo()
-    assert found(archives.verify(path)) == [(0, "certified_size", "false"), (1, "certified_size", "false")]
+    assert found(archives.verify(path)) == [(0, "certified_size"), (1, "certified_size")]
 
 
 def test_of_many_attacks_the_nearest_and_the_open_ones_are_weighed_again(tmp_path, monkeypatch):

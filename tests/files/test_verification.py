@@ -80,13 +80,13 @@ def test_a_false_claim_is_refuted_whichever_it_is(tmp_path, graph, changes, fiel
     path = written(tmp_path, archive_worlds.two_classes())
     result = tampered(path, graph, **changes)
     assert result.verdict == "refuted"
-    assert found(result) == [(graph, field, "false")]
+    assert found(result) == [(graph, field)]
     assert [each.field for each in result.refuted] == [field]
     assert result.mismatches[0].name == result.archive.names[graph]
     assert "1 claim is false" in str(result)
 
 
-WEAKER = [
+LESS = [  # or the same in other words, to the last digit but one
     (0, {"abstained": True}, "abstained"),
     (0, {"p_lower": 0.99}, "p_lower"),
     (0, {"failure": 0.01}, "failure"),
@@ -98,13 +98,10 @@ WEAKER = [
 ]
 
 
-@pytest.mark.parametrize(("graph", "changes", "field"), WEAKER)
-def test_a_claim_that_says_less_is_told_apart_from_a_false_one(tmp_path, graph, changes, field):
+@pytest.mark.parametrize(("graph", "changes", "field"), LESS)
+def test_a_claim_that_says_less_is_true(tmp_path, graph, changes, field):
     result = tampered(written(tmp_path, archive_worlds.two_classes()), graph, **changes)
-    assert result.verdict == "weaker"
-    assert found(result) == [(graph, field, "weaker")]
-    assert (result.refuted, result.weaker) == ((), result.mismatches)
-    assert "every claim is true and 1 says less than can be proved" in str(result)
+    assert (result.verdict, result.mismatches) == ("proved", ())
 
 
 def test_every_radius_one_step_further_is_refuted(tmp_path):
@@ -117,7 +114,7 @@ def test_every_radius_one_step_further_is_refuted(tmp_path):
                 for axis in range(len(radius)):
                     further = [count + (i == axis) for i, count in enumerate(radius)]
                     result = tampered(path, graph, frontier=[*map(list, one.frontier.radii), further])
-                    assert found(result) == [(graph, "frontier", "false")]
+                    assert found(result) == [(graph, "frontier")]
                     assert result.mismatches[0].claimed == [tuple(further)]
 
 
@@ -127,7 +124,7 @@ def test_a_radius_outside_of_the_box_does_not_stand_on_the_capacity(tmp_path):
     bounds = sc.clopper_pearson(sc.Votes([[9_990, 10]], selection=[[99, 1]]))
     path = written(tmp_path, archives.Archive.from_result(sc.certify(bounds, noise, capacity=[1])))
     assert json.loads(path.read_text())["graphs"][0]["claims"]["frontier"] == [[1]]
-    assert found(tampered(path, 0, frontier=[[2]])) == [(0, "frontier", "false")]
+    assert found(tampered(path, 0, frontier=[[2]])) == [(0, "frontier")]
 
 
 def test_the_same_down_set_in_other_words_is_no_mismatch(tmp_path):
@@ -143,7 +140,7 @@ def test_the_last_digit_of_another_platform_is_no_mismatch(tmp_path):
     path = written(tmp_path, archive)
     p_lower = archive.certificates[0].p_lower
     assert tampered(path, 0, p_lower=p_lower - 1e-15).verdict == "proved"
-    assert found(tampered(path, 0, p_lower=p_lower + 1e-12)) == [(0, "p_lower", "false")]
+    assert found(tampered(path, 0, p_lower=p_lower + 1e-12)) == [(0, "p_lower")]
 
 
 def test_the_verdict_follows_the_votes(tmp_path):
@@ -158,11 +155,10 @@ def test_the_verdict_follows_the_votes(tmp_path):
     told["graphs"][0]["estimation"] = [10_000, 0]
     path.write_text(json.dumps(told))
     result = archives.verify(path)
-    # More votes prove more: what is claimed is true, but for what is said to lie beyond.
-    assert {each.kind for each in result.mismatches} == {"weaker"}
+    assert result.verdict == "proved"  # more votes prove more
     told["graphs"][0]["selection"] = [1, 99]
     path.write_text(json.dumps(told))
-    assert (0, "class", "false") in found(archives.verify(path))
+    assert (0, "class") in found(archives.verify(path))
 
 
 def test_the_verdict_follows_the_noise_and_alpha(tmp_path):
@@ -280,7 +276,7 @@ def test_a_box_too_large_for_any_memory_is_refused_or_searched_in_little(tmp_pat
     done = loaded().run(code, memory=8 << 30)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Unable to allocate" not in done.stdout  # refused before, not by chance
-    assert done.stdout.strip() in ("proved", "weaker", "refuted") or "'graphs[0]'" in done.stdout
+    assert done.stdout.strip() in ("proved", "refuted") or "'graphs[0]'" in done.stdout
 
 
 @pytest.mark.parametrize("error", [MemoryError("none left"), ArithmeticError("off"), PrecisionError("too close")])
@@ -301,8 +297,8 @@ def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
     archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4)))
     path = written(tmp_path, archive)
     other = upper_limit(500, 10_000, Fraction(0.01) / 3)
-    assert found(tampered(path, 0, other=other)) == [(0, "other", "false")]
-    assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin", "false")]
+    assert found(tampered(path, 0, other=other)) == [(0, "other")]
+    assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin")]
     # Chosen on other selection votes it would be true, and then the bound on the class itself is not.
     result = archives.verify(changed(path, lambda told: told["graphs"][0].update(selection=[90, 5, 5])))
     assert {"p_lower", "failure"} <= {each.field for each in result.refuted}
@@ -342,3 +338,41 @@ def test_who_searched_longer_is_not_refuted(tmp_path, monkeypatch):
     told["graphs"][0]["claims"]["frontier"][0] = [50, 50, 50]
     path.write_text(json.dumps(told))
     assert [each.field for each in sc.archive.verify(path).refuted] == ["frontier"]
+
+
+def test_cells_are_listed_and_radii_compared_as_far_as_the_budgets_go(tmp_path, monkeypatch):
+    path = written(tmp_path, archive_worlds.two_classes())
+    whole = archives.verify(path)
+    with monkeypatch.context() as patch:
+        patch.setattr("starcert.files.checker.counts.MAX_BITS_IN_ALL", 0)
+        none = archives.verify(path)
+        assert (none.verdict, none.listed) == ("proved", 1)  # no flips have no bits
+        assert none.listed + none.enclosed == whole.listed + whole.enclosed
+    monkeypatch.setattr("starcert.files.checker.counts.MAX_COMPARED", 3)
+    assert archives.verify(path).verdict == "proved"  # claims that are what is proved need no comparison
+    with pytest.raises(ArchiveError, match=r"cannot be proved again: more than 3 counts of its radii would have to be"):
+        tampered(path, 0, frontier=[[0, 0]], beyond=[[0, 0]])
+
+
+def test_radii_that_only_a_longer_search_finds_are_looked_up_up_to_a_limit(tmp_path, monkeypatch):
+    votes = sc.Votes([[100_000, 0]], selection=[[1000, 0]])
+    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.1, b=0.2, c=0.3), capacity=[(50, 50, 50)])
+    path = written(tmp_path, archives.Archive.from_result(result))
+    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2_000)
+    monkeypatch.setattr("starcert.files.verification.MAX_LOOKED_UP", 1)
+    with pytest.raises(ArchiveError, match="more than 1 claimed radii are beyond what a search finds"):
+        archives.verify(path)
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("by zero"), OverflowError("too large"), PrecisionError("too close")]
+)
+def test_arithmetic_errors_in_proofs_are_refusals(tmp_path, monkeypatch, error):
+    path = written(tmp_path, archive_worlds.two_classes())
+
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("starcert.files.verification.list_cells", fails)
+    with pytest.raises(ArchiveError, match=r"cannot be proved again: its numbers leave no room for arithmetic \("):
+        archives.verify(path)

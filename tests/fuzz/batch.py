@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 SECONDS = 20
-BYTES = 4 * 2**30
+BYTES = 2**30
 MAX_FAILURES = 20
 
 

@@ -6,18 +6,20 @@ command. Everything else is raised.
 
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import archive_worlds
 import runs_worlds
 
 from fuzz.mutation import NUMBERS, PIECES, mutate, mutate_bytes
@@ -169,35 +171,98 @@ def try_run_file(rng: Random, folder: Path) -> bool:
     return taken(lambda: run_settings(read_run_file(path).values))
 
 
-# Certificates
+# Archives
+
+KEPT = Path(__file__).parents[1] / "files" / "kept"
+EXTREMES: tuple[Any, ...] = (
+    *(0, 1, 2, -1, 3, 57, 255, 10**5, 10**9, 2**31, 2**62, 2**63, 10**400, 10**4000, 0.5, 0.49999999999999994, 1.0),
+    *(5e-324, 1e-310, 1e-160, 1e-20, 1e300, True, None, "", "flips:2\u200b", "any 30 flips", "\ud800", "a\0b", [], {}),
+    *([0] * 10**4, [1] * 10**5, list(range(300)), "x" * 10**5, "(" * 50_000),
+)
 
 
 @cache
-def certificates() -> tuple[str, ...]:
-    """Files of certificates as starcert writes them."""
-    from starcert.files import write  # noqa: PLC0415
-
-    texts = []
-    with tempfile.TemporaryDirectory() as folder:
-        for each in (archive_worlds.two_classes(), archive_worlds.three_classes(), archive_worlds.four_regions()):
-            write(Path(folder, "certificates.json"), each)
-            texts.append(Path(folder, "certificates.json").read_text(encoding="utf-8"))
-    return tuple(texts)
+def kept(kind: str) -> tuple[Path, ...]:
+    """The kept archives of a kind, by how their names begin."""
+    found = sorted(KEPT.rglob("*.json"))
+    others = ("exact", "intervals")
+    return tuple(
+        path
+        for path in found
+        if path.stem.split("_")[0] == kind or (kind not in others and path.stem.split("_")[0] not in others)
+    )
 
 
 def write_certificates(path: Path) -> None:
-    """One of them."""
-    path.write_bytes(_encoded(certificates()[1]))
+    """A file of certificates."""
+    path.write_bytes((KEPT / "version_0_2_0" / "counts.json").read_bytes())
 
 
-def try_certificates(rng: Random, folder: Path) -> bool:
-    """A file of certificates, verified."""
-    from starcert.files import verify  # noqa: PLC0415
+def try_archive(kind: str, rng: Random, folder: Path) -> bool:
+    """An archive with changed text, values or arrays, whose digests are right again, verified."""
+    from starcert import files  # noqa: PLC0415
 
-    path = folder / "certificates.json"
-    content = _encoded(mutate(rng, rng.choice(certificates())))
-    path.write_bytes(mutate_bytes(rng, content) if rng.random() < 0.1 else content)
+    old, path = rng.choice(kept(kind)), folder / "archive.json"
+    text = old.read_text(encoding="utf-8")
+    if rng.random() < 0.4:
+        text = mutate(rng, text)
+    else:
+        whole = json.loads(text)
+        for _ in range(rng.choice((0, 1, 1, 2, 3))):
+            _replace_value(rng, whole)
+        for entry in (whole, whole.get("collective")):
+            if isinstance(entry, dict) and isinstance(entry.get("evidence"), dict):
+                _forge_side(rng, entry["evidence"], old.parent, folder)
+        text = json.dumps(whole)
+        if rng.random() < 0.05:
+            text = text.replace('"settings":', '"settings": ' + "[" * rng.choice((99, 101, 10**5)) + ",", 1)
+    path.write_bytes(_encoded(text))
+    verify = {"exact": files.verify_exact, "intervals": files.verify_intervals}.get(kind, files.verify)
     return taken(verify, path)
+
+
+def _replace_value(rng: Random, whole: Any) -> None:
+    """One value, wherever it is, is another, or one of its own digits is."""
+    inside = whole
+    while True:
+        key = rng.choice(list(inside) if isinstance(inside, dict) else range(len(inside)))
+        value = inside[key]
+        if not isinstance(value, dict | list) or not value or rng.random() < 0.1:
+            near = type(value) is int and rng.random() < 0.6
+            inside[key] = value + rng.choice((-2, -1, 1, 2, 100)) if near else rng.choice(EXTREMES)
+            return
+        inside = value
+
+
+def _forge_side(rng: Random, entry: dict[str, Any], source: Path, folder: Path) -> None:
+    """The side file, sometimes with other arrays, headers or bytes."""
+    import numpy as np  # noqa: PLC0415
+
+    name = entry.get("file")
+    if not isinstance(name, str) or name not in {each.name for each in source.iterdir()}:
+        return
+    data = (source / name).read_bytes()
+    if rng.random() < 0.1:
+        data = mutate_bytes(rng, data)
+    elif rng.random() < 0.5:
+        with np.load(io.BytesIO(data)) as file:
+            arrays = dict(file)
+        chosen, packed = rng.choice(sorted(arrays)), io.BytesIO()
+        array = arrays[chosen]
+        if len(array) and rng.random() < 0.6:
+            array[rng.randrange(len(array))] = rng.choice((0, 1, 2, 7, np.iinfo(array.dtype).max))
+        else:
+            array = np.zeros(rng.choice((0, 1, 10**4, 2**21, 2**25)), dtype=array.dtype)
+        arrays[chosen], long = array, rng.random() < 0.05
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
+            for each, content in arrays.items():
+                header = str({"descr": content.dtype.str, "fortran_order": False, "shape": content.shape})
+                header = header.ljust(2**24 if long else 127) + "\n"
+                begin = b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little")
+                out.writestr(f"{each}.npy", begin + header.encode() + content.tobytes())
+        data = packed.getvalue()
+    (folder / name).write_bytes(data)
+    entry |= {"bytes": len(data), "sha256": sha256(data).hexdigest()}
 
 
 # Stores
@@ -446,7 +511,7 @@ def _encoded(text: str) -> bytes:
 KINDS = {
     "commands": Kind(prepare_commands, try_command),
     "run_files": Kind(prepare_run_files, try_run_file),
-    "certificates": Kind(nothing, try_certificates),
+    **{each: Kind(nothing, partial(try_archive, each)) for each in ("certificates", "exact", "intervals")},
     "stores": Kind(nothing, try_store),
     "tu": Kind(prepare_tu, try_tu),
     "graphml": Kind(nothing, try_graphml),

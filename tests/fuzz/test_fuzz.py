@@ -1,4 +1,4 @@
-"""No input ends in a traceback, is called a fault of starcert, takes over 20 seconds or over 4 GB."""
+"""No input ends in a traceback, is called a fault of starcert, takes over 20 seconds or over 1 GB."""
 
 import json
 import os
@@ -15,6 +15,8 @@ SHORT = {
     "commands": 60,
     "run_files": 600,
     "certificates": 60,
+    "exact": 60,
+    "intervals": 40,
     "stores": 100,
     "tu": 600,
     "graphml": 500,
@@ -26,7 +28,9 @@ SHORT = {
 MILLION = {
     "commands": 20_000,
     "run_files": 290_000,
-    "certificates": 40_000,
+    "certificates": 30_000,
+    "exact": 5_000,
+    "intervals": 5_000,
     "stores": 60_000,
     "tu": 250_000,
     "graphml": 200_000,
@@ -36,7 +40,15 @@ MILLION = {
 """Inputs of the slow run, a million altogether. One takes half a millisecond (a run file) to 24 (a command line): all
 of them some 25 minutes of one core."""
 
-BATCH = {"commands": 2_000, "run_files": 29_000, "tensors": 5_000, "stores": 20_000, "certificates": 10_000}
+BATCH = {
+    "commands": 2_000,
+    "run_files": 29_000,
+    "tensors": 5_000,
+    "stores": 20_000,
+    "certificates": 5_000,
+    "exact": 5_000,
+    "intervals": 5_000,
+}
 
 NEEDS = {"tensors": "torch_geometric", "molecules": "rdkit"}
 

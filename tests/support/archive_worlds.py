@@ -31,8 +31,8 @@ def tampered(path: Path, graph: int, **changes: object) -> Verification:
     return verify(other)
 
 
-def found(result: Verification) -> list[tuple[int, str, str]]:
-    return [(each.graph, each.field, each.kind) for each in result.mismatches]
+def found(result: Verification) -> list[tuple[int, str]]:
+    return [(each.graph, each.field) for each in result.mismatches]
 
 
 FOUR_REGIONS = sc.Noise(a=0.05, b=sc.Flip(delete=0.1, add=0.3), c=0.2, d=0.4)

@@ -124,7 +124,7 @@ def _interval_view(result: IntervalVerification) -> list[RenderableType]:
     kept = result.archive.result
     whose = "each interval" if kept.together == 1 else f"{kept.together:,} intervals together, for one claim"
     return [
-        *_mismatches(result.archive.word, sorted(result.mismatches, key=lambda each: each.kind)),
+        *_mismatches(result.archive.word, result.mismatches),
         str(result),
         f"Noise {json.dumps(kept.noise.to_dict())}, alpha {at_most(kept.alpha)} for {whose}.",
         TAKEN_AS_STATED,
@@ -156,10 +156,10 @@ def _exact_view(found: ExactVerification) -> list[RenderableType]:
 
 
 def _mismatches(word: str, found: Sequence[Mismatch]) -> list[RenderableType]:
-    """A table of the claims that are not what can be proved, if there are any."""
-    heads = (word, "name", "claim", "verdict", "claimed", "proved")
-    rows = [(one.graph, one.name, one.field, one.kind, _short(one.claimed), _short(one.proved)) for one in found]
-    return [table("Claims that are not what can be proved", heads, rows, left=heads[1:]), ""] if rows else []
+    """A table of the false claims, if there are any."""
+    heads = (word, "name", "claim", "claimed", "proved")
+    rows = [(one.graph, one.name, one.field, _short(one.claimed), _short(one.proved)) for one in found]
+    return [table("Claims that cannot be proved", heads, rows, left=heads[1:]), ""] if rows else []
 
 
 def _verification_view(result: Verification) -> list[RenderableType]:
@@ -167,7 +167,7 @@ def _verification_view(result: Verification) -> list[RenderableType]:
     whose = f"each {archive.word}" if archive.together == 1 else f"all {archive.together:,} {archive.word}s together"
     abstained = sum(each.abstained for each in archive.certificates)
     return [
-        *_mismatches(archive.word, [*result.refuted, *result.weaker]),
+        *_mismatches(archive.word, result.mismatches),
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",

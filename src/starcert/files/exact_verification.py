@@ -1,9 +1,9 @@
 """Do the numbers of a file of tried attacks fit together, and does the classifier still say so?
 
 Without the classifier: sizes follow from the number of the first breaking attack and the counts of attacks; an attack
-that breaks gives another class, changes different sites that are there, as many as its size has; and of any flips of
-bits, counts and the number of that attack follow from the number of sites. With the classifier and the objects, all
-attacks that break and a random sample of the others are tried again.
+that breaks gives another class, and changes different sites that are there, as many as its size has; capacities and
+counts of attacks are such as the sites allow; and of any flips of bits the number of that attack follows from its
+sites. With the classifier and the objects, all attacks that break and a random sample of the others are tried again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from math import comb
 from os import PathLike, fspath
 from typing import Literal
 
@@ -24,11 +23,13 @@ from starcert.certificates.ordered_attacks import OrderedAttacks
 from starcert.certificates.recounting import recount
 from starcert.certificates.trying import NEVER, Tried, attacks_at_once
 from starcert.classifiers.base import Classifier
-from starcert.files.exact_archive import ExactArchive, read_exact
+from starcert.files.checker.attack_counts import check_capacity, check_counts, rank_of
+from starcert.files.exact_archive import MAX_TRIED, ExactArchive, read_exact
 from starcert.files.listed_attacks import StatedThreat
 from starcert.files.verification import Mismatch
 from starcert.objects.binding import Problem
 from starcert.objects.threats import AnyFlips, Threat, read_threat
+from starcert.objects.threats.sets import SiteThreat
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar, quantity
 from starcert.voting.plans import Job
@@ -66,9 +67,14 @@ class ExactVerification:
             return f"{self.path}: refuted. Of {what}, {quantity(len(self.mismatches), 'claim')} cannot be true."
         if self.recounted is None:
             fit = f"the numbers of {what} fit together; {sum(result.tried):,} answers are taken as stated"
-            return f"{self.path}: consistent: {fit}."
+            return f"{self.path}: consistent: {fit}.{self._stated}"
         again = f"{self.recounted:,} of {result.forward_passes:,} answers were asked for again, and are the same"
         return f"{self.path}: recounted. {what[0].upper()}{what[1:]}: {again}."
+
+    @property
+    def _stated(self) -> str:
+        stated = isinstance(self.archive.result.threat, StatedThreat)
+        return " That threat is not starcert's own: it is known by this text alone, and so are its counts." * stated
 
 
 def verify_exact(
@@ -125,36 +131,37 @@ def _row_mismatches(archive: ExactArchive, row: int) -> Iterator[Mismatch]:
             ("certified_size", "broken_size"), archive.claimed[row], (one.certified_size, one.broken_size), strict=True
         ):
             if claimed != proved:
-                yield Mismatch(number, name, field, "false", claimed, proved)
+                yield Mismatch(number, name, field, claimed, proved)
     if one.attack is None:
         return
     limit, sites = archive.result.limits[number], one.attack.sites
     first, size, n_sites = int(archive.result.first[row]), one.broken_size, archive.result.n_sites[number]
     if first >= limit:
-        yield Mismatch(number, name, "first", "false", first, f"below {limit}")
+        yield Mismatch(number, name, "first", first, f"below {limit}")
     if one.label == int(archive.result.answers[row]):
-        yield Mismatch(number, name, "answer_after", "false", one.label, "another class")
+        yield Mismatch(number, name, "answer_after", one.label, "another class")
     if not sites or list(sites) != sorted(set(sites)) or sites[-1] >= n_sites:
-        yield Mismatch(number, name, "attack", "false", list(sites), f"ascending sites below {n_sites}")
-    elif isinstance(archive.result.threat, AnyFlips) and len(sites) != size:
-        yield Mismatch(number, name, "attack", "false", list(sites), f"{size} sites")
+        yield Mismatch(number, name, "attack", list(sites), f"ascending sites below {n_sites}")
+    elif isinstance(archive.result.threat, SiteThreat) and len(sites) != size:
+        yield Mismatch(number, name, "attack", list(sites), f"{size} sites")
     elif isinstance(archive.result.threat, AnyFlips) and not one.attack.values:
-        ranked = (0, *ends)[len(sites) - 1] + sum(comb(site, place + 1) for place, site in enumerate(sites))
+        ranked = (0, *ends)[len(sites) - 1] + rank_of(sites, MAX_TRIED)
         if ranked != first:
-            yield Mismatch(number, name, "first", "false", first, ranked)
+            yield Mismatch(number, name, "first", first, ranked)
 
 
 def _count_mismatches(archive: ExactArchive, number: int) -> Iterator[Mismatch]:
-    """Whether any flips of an object of bits are as many as its sites make; other counts are taken as stated."""
+    """Whether an object of these sites and capacities can have as many attacks of each size; see `attack_counts`."""
     result, ends = archive.result, archive.result.ends[number]
     counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], result.n_sites[number]
-    # Where sites have more than two values, there are more attacks of size 1 than sites.
-    if not isinstance(result.threat, AnyFlips) or counts[0] > n_sites:
-        return
-    proved = [comb(n_sites, size) for size in range(1, result.threat.most + 1)]
-    if counts != proved:
-        name = next((name for name, each in zip(archive.names, result.objects, strict=True) if each == number), "")
-        yield Mismatch(number, name, "attacks", "false", counts, proved)
+    capacity = result.capacities[number]
+    for field, stated, must in (
+        ("capacity", capacity, check_capacity(result.axes, capacity, n_sites)),
+        ("attacks", counts, check_counts(result.threat, counts, result.axes, capacity, n_sites)),
+    ):
+        if must:
+            name = next((name for name, each in zip(archive.names, result.objects, strict=True) if each == number), "")
+            yield Mismatch(number, name, field, stated, must)
 
 
 def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> list[list[int]]:
@@ -178,18 +185,18 @@ def _recounted(
     rows = np.flatnonzero(result.objects == number).tolist()
     name = archive.names[rows[0]] if rows else ""
     if attacks.ends != result.ends[number] or len(rows) != job.n_targets(number):
-        yield Mismatch(number, name, "attacks", "false", list(result.ends[number]), list(attacks.ends))
+        yield Mismatch(number, name, "attacks", list(result.ends[number]), list(attacks.ends))
         return
     for row in rows:
         if (attack := result.attacks[row]) is not None:
             first = int(result.first[row])
             there = describe(attacks.run(first, first + 1), job.sites[number])
             if there != (attack.sites, attack.values):
-                yield Mismatch(number, archive.names[row], "attack", "false", list(attack.sites), list(there[0]))
+                yield Mismatch(number, archive.names[row], "attack", list(attack.sites), list(there[0]))
     tried = Tried(result.labels[rows].tolist(), result.first[rows].tolist(), result.answers[rows].tolist())
     step = attacks_at_once(job, number)
     for _, part in groupby(enumerate(numbers), key=lambda each: each[0] // step):
         some = [each for _, each in part]
         for one in recount(job.classifier, number, job.sites[number], attacks, tried, some):
             what = "class" if one.attack == NEVER else f"answer under attack {one.attack}"
-            yield Mismatch(number, archive.names[rows[one.target]], what, "false", one.expected, one.found)
+            yield Mismatch(number, archive.names[rows[one.target]], what, one.expected, one.found)

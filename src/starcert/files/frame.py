@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 
-from starcert.files.untrusted import MalformedError
-from starcert.system.errors import ArchiveError, InvalidParameterError, WriteError
+from starcert.files.untrusted import MAX_BYTES, DisagreementError, MalformedError
+from starcert.system.errors import ArchiveError, InvalidParameterError, PrecisionError, WriteError
+from starcert.system.files import open_plain
 
 
 def json_lines(head: Mapping[str, object], lists: Mapping[str, Iterable[object]]) -> Iterator[str]:
@@ -35,16 +36,30 @@ def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
         yield
     except WriteError as error:
         raise ArchiveError(error.filename, error.problem) from error
-    except (MalformedError, InvalidParameterError) as error:
+    except (MalformedError, InvalidParameterError, OverflowError) as error:
         if path is None:
             raise
         raise ArchiveError(fspath(path), str(error)) from None
 
 
+@contextmanager
+def proof_errors(path: str | PathLike[str]) -> Iterator[None]:
+    """What keeps the claims of a file from being proved again, as an error of archives: too much work, or numbers."""
+    try:
+        yield
+    except DisagreementError:
+        raise
+    except MalformedError as error:
+        raise ArchiveError(fspath(path), f"cannot be proved again: {error}") from None
+    except (ArithmeticError, PrecisionError) as error:
+        problem = f"cannot be proved again: its numbers leave no room for arithmetic ({error})."
+        raise ArchiveError(fspath(path), problem) from error
+
+
 def begins_as(path: str | PathLike[str], wanted: str) -> bool:
     """Whether a file begins as an archive of this format."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path, MAX_BYTES) as file:
             return re.match(rf'\s*{{\s*"format"\s*:\s*"{wanted}"'.encode(), file.read(100)) is not None
     except OSError:
         return False

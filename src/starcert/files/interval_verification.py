@@ -1,12 +1,10 @@
 """Are the intervals in a file true? Each end is computed afresh, and `checker/values.py` proves it in another way.
 
-An interval that is narrower than that stands if the checker proves it as it is; otherwise it refutes the file. One that
-is wider says less than can be proved.
+An interval that is narrower than that stands if the checker proves it as it is; otherwise it refutes the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike, fspath
@@ -14,7 +12,9 @@ from typing import Literal
 
 from starcert.certificates.values import Claim, bounds_of_steps
 from starcert.files.checker.values import ValueChecker, holds_by_radius
+from starcert.files.frame import proof_errors
 from starcert.files.intervals import IntervalArchive, read_intervals
+from starcert.files.untrusted import DisagreementError
 from starcert.files.verification import Mismatch
 from starcert.math.values import ENDS
 from starcert.system.output import progress_bar, quantity
@@ -26,21 +26,21 @@ class IntervalVerification:
 
     path: str
     archive: IntervalArchive
-    mismatches: tuple[Mismatch, ...]  # every interval that is not what can be proved
+    mismatches: tuple[Mismatch, ...]  # every end that cannot be proved
     weighed: int  # how many times an attack was weighed again
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
         """The false intervals."""
-        return tuple(each for each in self.mismatches if each.kind == "false")
+        return self.mismatches
 
     @property
-    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
-        """The verdict on the whole file: "refuted" if any interval is false, "weaker" if any is too wide."""
-        return "refuted" if self.refuted else "weaker" if self.mismatches else "proved"
+    def verdict(self) -> Literal["proved", "refuted"]:
+        """The verdict on the whole file: "refuted" if any interval is false."""
+        return "refuted" if self.mismatches else "proved"
 
     def __str__(self) -> str:
-        archive, false = self.archive, len(self.refuted)
+        archive, false = self.archive, len(self.mismatches)
         what = f"{quantity(len(archive.claims), 'interval')} for each of {quantity(len(archive), archive.word)}"
         premise = ""
         if (asked := archive.result.asked) is not None:
@@ -50,15 +50,18 @@ class IntervalVerification:
             )
         if false:
             return f"{self.path}: refuted. Of {what}, {quantity(false, 'end')} cannot be proved.{premise}"
-        wider = len(self.mismatches)
-        less = f" {quantity(wider, 'end')} could be closer." if wider else ""
         how = f"from the outputs, their flips and the noise; attacks were weighed again {self.weighed:,} times"
-        return f"{self.path}: proved. {what[0].upper()}{what[1:]} follow {how}.{less}{premise}"
+        return f"{self.path}: proved. {what[0].upper()}{what[1:]} follow {how}.{premise}"
 
 
 def verify_intervals(path: str | PathLike[str], *, progress: bool | None = False) -> IntervalVerification:
     """Proves the intervals in a file again, from the outputs on noisy copies and the noise alone."""
     archive = read_intervals(path)
+    with proof_errors(path):
+        return _verified(path, archive, progress)
+
+
+def _verified(path: str | PathLike[str], archive: IntervalArchive, progress: bool | None) -> IntervalVerification:
     mismatches, weighed = list[Mismatch](), 0
     checkers: dict[int, ValueChecker] = {}
     with progress_bar("intervals", len(archive) * len(archive.claims), shown=progress) as advance:
@@ -69,8 +72,9 @@ def verify_intervals(path: str | PathLike[str], *, progress: bool | None = False
                 for end in (0, 1):
                     weighed += checker.check(end, f"{archive.word} {number}")
                     what = f"{archive.title(claim)}, {('low', 'high')[end]}"
-                    found = checker.compare(end, archive.intervals[row][place])
-                    mismatches += [Mismatch(row, name, what, *each) for each in found]
+                    claimed, proved = archive.intervals[row][place][end], checker.best(end)
+                    if not checker.proves(end, claimed):
+                        mismatches.append(Mismatch(row, name, what, claimed, proved))
                 advance(1)
     return IntervalVerification(fspath(path), archive, tuple(mismatches), weighed)
 
@@ -107,19 +111,18 @@ class _Checker:
         listed = sum(len(each.rows) for each in self.attacks or () if each.rows is not None)
         asked = () if self.result.asked is None else self.result.asked[self.number].counts[: self.claim.size]
         if found is None or listed != sum(asked):
-            raise ArithmeticError(f"two proofs disagree about an interval of {name}: please report this as a bug")
+            raise DisagreementError(f"about an interval of {name}")
         return found
 
-    def compare(
-        self, end: int, claimed: tuple[float, float]
-    ) -> Iterator[tuple[Literal["false", "weaker"], float, float]]:
-        """How a claimed end differs from the proved one, if it says more than can be proved, or less."""
-        best, claim = self._number(end, self.proved[end]), claimed[end]
-        if claim == best:
-            return
-        if (claim > best) == (end == 1):
-            yield "weaker", claim, best
-            return
+    def best(self, end: int) -> float:
+        """An end as it can be proved."""
+        return self._number(end, self.proved[end])
+
+    def proves(self, end: int, claim: float) -> bool:
+        """Whether an end is proved as it is claimed."""
+        best = self.best(end)
+        if claim == best or (claim > best) == (end == 1):
+            return True
         # The largest end, or the least one, that the claim includes: is it proved?
         low, high = (-1, self.proved[1]) if end else (self.proved[0], ENDS + 1)
         while high - low > 1:
@@ -127,8 +130,7 @@ class _Checker:
             inside = self._number(end, middle) <= claim if end else self._number(end, middle) >= claim
             low, high = (middle, high) if inside == bool(end) else (low, middle)
         at = low if end else ENDS - high
-        if not 0 <= at <= ENDS or self.holds(end, at) is None:
-            yield "false", claim, best
+        return 0 <= at <= ENDS and self.holds(end, at) is not None
 
     def _number(self, end: int, at: int) -> float:
         return self.result.numbers((at, at), self.claim.above)[end]

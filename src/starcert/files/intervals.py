@@ -195,7 +195,7 @@ def _archive(whole: Field, path: Path) -> IntervalArchive:
         *("claims", "audit", "settings", "provenance", "graphs"),
         optional=("threat", "listed"),
     )
-    top["says"].check(top["says"].value == SAYS, "be the sentence that every such file has")
+    top["says"].text()
     noise, threat = reads.noise_from_json(top["noise"]), threat_from_json(top["threat"]) if "threat" in top else None
     top["noise"].check(not noise.outside, "have laws that are starcert's own")
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
@@ -207,7 +207,8 @@ def _archive(whole: Field, path: Path) -> IntervalArchive:
     top["graphs"].check(bool(rows), "hold at least one graph")
     names, objects, targets, nodes, labels, counts, capacities, anchored, intervals = zip(*rows, strict=True)
     top["graphs"].check(max(objects) < len(rows), "number graphs from 0")
-    sizes = [Counter(objects)[number] for number in range(max(objects) + 1)]
+    targets_of = Counter(objects)
+    sizes = [targets_of[number] for number in range(max(objects) + 1)]
     places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
     in_order = min(sizes) > 0 and places == list(zip(objects, targets, strict=True))
     top["graphs"].check(in_order, "be the targets of one graph after the other, each in order")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from hashlib import file_digest
-from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -24,8 +21,8 @@ from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.frame import archive_errors
 from starcert.files.listed_attacks import question_from_json, threat_from_json
 from starcert.files.record import MAX_VOTES, Archive, states_margins
-from starcert.files.untrusted import Field, MalformedError, parse
-from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says
+from starcert.files.untrusted import Field, MalformedError, opened, read_untrusted
+from starcert.files.writing import FORMAT, SIDE, VERSION, exact
 from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
@@ -37,7 +34,8 @@ from starcert.objects.noise import MAX_SITES, Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
-MAX_BYTES = 2**31  # larger files are refused before they are read
+MAX_NAME = 255  # bytes of the name of a side file
+MAX_SIDE = 2**31  # bytes of a side file; larger ones are refused before they are read
 
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
 MAX_VALUES = 256  # a value of a site fits in a byte
@@ -81,37 +79,15 @@ def laws_from_outside(top: Field) -> tuple[str, ...]:
 
 def top_of(path: str | PathLike[str], wanted: str) -> Field:
     """The JSON of a file of this format, of the version that is read here."""
-    name = fspath(path)
+    top = read_untrusted(path, _ADVICE)
     try:
-        with _opened(Path(path), _ADVICE) as file:
-            text = file.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ArchiveError(name, f"is not UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
-    try:
-        top = parse(text)
         kind, version = (Field(top.mapping().get(name), name) for name in ("format", "version"))
         kind.check(kind.value == wanted, f"be {wanted!r}")
         known = type(version.value) is int and version.value == VERSION
         version.check(known, f"be {VERSION}, the version that this starcert reads")
     except MalformedError as error:  # some other file
-        raise ArchiveError(name, f"{error} {_ADVICE}") from None
+        raise ArchiveError(fspath(path), f"{error} {_ADVICE}") from None
     return top
-
-
-@contextmanager
-def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
-    """A file to read from, if it is a plain one and not too large."""
-    name = fspath(path)
-    try:
-        found = path.stat()
-        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing in it
-            raise ArchiveError(name, f"cannot be read (it is not a plain file). {advice}")
-        if found.st_size > MAX_BYTES:
-            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MAX_BYTES:,} are not read.")
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
 
 
 def evidence_from_json(
@@ -128,8 +104,13 @@ def evidence_from_json(
     nothing = (None,) * n_graphs
     if entry["file"].value is None:
         return nothing
-    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_BYTES), entry["sha256"].text()
-    beside = name.endswith(SIDE) and Path(name).name == name and "\0" not in name
+    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
+    beside = (
+        name.endswith(SIDE)
+        and Path(name).name == name
+        and "\0" not in name
+        and len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME
+    )
     entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
     side = path.with_name(name)
     if not side.exists():
@@ -138,7 +119,7 @@ def evidence_from_json(
             raise ArchiveError(fspath(path), f"{what}. Put it there.")
         warnings.warn(f"{path}: {what}. {less}", StarcertWarning, stacklevel=1)
         return nothing
-    with _opened(side, f"It was written together with {path.name}.") as file:
+    with opened(side, f"It was written together with {path.name}.", MAX_SIDE) as file:
         if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
             raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
         try:
@@ -167,10 +148,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     noise = noise_from_json(top["noise"])
     threat = threat_from_json(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
-    many, about = 2 if "together" in top else 1, str(threat or "")
-    kind: dict[str, Any] = {"evidence": "evidence" in top, "fallback": "fallback" in top, "threat": about}
-    sentence = says(together=many, noise=noise, **kind)
-    top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
+    top["says"].text()
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
     check_exact(top["alpha_exact"], alpha)
@@ -296,9 +274,7 @@ def audit_from_json(field: Field) -> Audit:
     alone = audit.clean_alone <= audit.clean and audit.attacked_alone <= audit.attacked
     field.check(alone, "have no more copies alone than copies")
     field.check(audit.independent <= audit.clean, "have no more independent copies than copies of the graphs")
-    # Earlier files say company for the other copies of a batch.
-    earlier = str(audit).replace("another batch", "other company").replace("the batch", "company")
-    inside["says"].check(inside["says"].value in (str(audit), earlier), "be the sentence that these numbers make")
+    inside["says"].text()
     return audit
 
 

@@ -1,6 +1,7 @@
 """Values of untrusted files: JSON, each value with its place in the file, and packed arrays.
 
-Every value is checked when it is taken, and an error names the field. Arrays are unpacked no further than needed.
+Every value is checked when it is taken, and an error names the field. Arrays are unpacked no further than needed. All
+files that are not trusted are opened by `opened`.
 """
 
 from __future__ import annotations
@@ -8,22 +9,35 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import reprlib
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.system.files import read_header, read_numbers
+from starcert.system.errors import ArchiveError
+from starcert.system.files import open_plain, read_header, read_numbers
+
+MAX_BYTES = 2**29  # of JSON; larger files are refused before they are read
+MAX_DEPTH = 100  # of lists and objects within each other
 
 
 class MalformedError(Exception):
     """A sentence about what is wrong, without the name of the file."""
+
+
+class DisagreementError(ArithmeticError):
+    """Two proofs of one claim disagree: a fault in one of them, whatever the file holds."""
+
+    def __str__(self) -> str:
+        return f"two proofs disagree {super().__str__()}: please report this as a bug"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ class Field:
         for name in inside:
             if name not in names and name not in optional:
                 raise MalformedError(f"'{_short(prefix + name)}' does not belong there.")
-        return {name: Field(value, prefix + name) for name, value in inside.items()}
+        return {name: Field(value, _short(prefix + name)) for name, value in inside.items()}
 
     def mapping(self) -> dict[str, Any]:
         """An object, with any members."""
@@ -64,6 +78,11 @@ class Field:
         """A text."""
         self.check(isinstance(self.value, str), "be text")
         return str(self.value)
+
+    def writable(self) -> str:
+        """A text that can be written to any file: JSON can name half of a surrogate pair, and UTF-8 has no such."""
+        self.check(not _HALVES.search(self.text()), "hold no half of a surrogate pair, which no text file can hold")
+        return self.text()
 
     def flag(self) -> bool:
         """True or false."""
@@ -94,15 +113,63 @@ class Field:
         return tuple(self.value)
 
 
+@contextmanager
+def opened(path: str | PathLike[str], advice: str, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
+    """A file that is not trusted, to read from, if it is a plain one and not too large."""
+    try:
+        with open_plain(path, max_bytes) as file:
+            yield file
+    except OSError as error:
+        name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in fspath(path))
+        raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
+
+
+def read_untrusted(path: str | PathLike[str], advice: str = "Give a file that holds JSON.") -> Field:
+    """The JSON in a file that is not trusted; whatever is wrong with the file is one ArchiveError.
+
+    Texts may have halves of surrogate pairs, as names of files do: `Field.writable` refuses them where a text is
+    written elsewhere.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open(f"{folder}/method.json", "w") as file:
+        ...         _ = file.write('{"method": "mine", "objects": 3}')
+        ...     inside = read_untrusted(f"{folder}/method.json").members("method", "objects")
+        >>> inside["method"].writable(), inside["objects"].whole(10)
+        ('mine', 3)
+    """
+    try:
+        with opened(path, advice) as file:
+            return parse(file.read().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text ({error.reason} at byte {error.start:,})."
+        raise ArchiveError(fspath(path), f"{problem} {advice}") from None
+    except MalformedError as error:
+        raise ArchiveError(fspath(path), f"{error} {advice}") from None
+
+
 def parse(text: str) -> Field:
     """The value of a JSON text: no key twice, finite numbers only, no endless nesting."""
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
+        too_deep = _depth(value) > MAX_DEPTH
     except RecursionError:
-        raise MalformedError("the file is nested too deeply to be a file of certificates.") from None
+        too_deep = True
     except ValueError as error:  # also a whole number of thousands of digits
         raise MalformedError(f"the file is not complete JSON ({error}).") from None
+    if too_deep:
+        raise MalformedError(f"the file is nested too deeply: more than {MAX_DEPTH} lists and objects in each other.")
     return Field(value, "")
+
+
+def _depth(value: object) -> int:
+    """How many lists and objects lie within each other at most."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
+    return depth
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -120,14 +187,17 @@ def _finite(text: str) -> float:
 
 
 def _short(text: str) -> str:
-    return _SHORT.repr(text)[1:-1]
+    return text if len(text) <= _SHORT.maxstring and text.isprintable() else _SHORT.repr(text)[1:-1]
 
 
+_HALVES = re.compile("[\ud800-\udfff]")
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict = 2, 4, 4
 _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 60, 40, 60
 
 MAX_UNPACKED = 2**32  # the most bytes that all arrays of a file take
+SMALL_UNPACKED = 2**24  # bytes that are unpacked however few are packed
+MAX_RATIO = 64  # bytes for each packed one; flips are random, and take 3 to 14 in the files that starcert writes
 ZIP_END = 22  # the bytes of the last record of a zip file that has no comment
 MAX_DIRECTORY = 2**13  # more bytes than the list of the members of a file takes
 
@@ -143,8 +213,12 @@ class PackedArrays:
             members = self._file.infolist()
             if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
                 raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
-            if (size := sum(each.file_size for each in members)) > MAX_UNPACKED:
-                raise MalformedError(f"its arrays take {size:,} bytes; more than {MAX_UNPACKED:,} are not unpacked.")
+            packed = file.seek(0, io.SEEK_END)
+            most = min(MAX_UNPACKED, max(SMALL_UNPACKED, MAX_RATIO * packed))
+            if (size := sum(each.file_size for each in members)) > most:
+                raise MalformedError(
+                    f"its arrays take {size:,} bytes; more than {most:,} are not unpacked of a file of {packed:,}."
+                )
             if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
                 raise MalformedError("its arrays must be stored or deflated.")
             self._streams = {name: self._file.open(each) for name, each in zip(wanted, members, strict=True)}

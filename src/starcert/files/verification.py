@@ -14,8 +14,8 @@
    its attacks lies on a level that the counts prove, or is weighed, or has votes of its own;
 6. of a collective claim, every listed attack is weighed against the answers of all targets, by `checker` alone.
 
-A claim that says more than can be proved is false, and refutes the file. One that says less is weaker, but true. Where
-noise has a law from outside, nothing is proved: claims are stated (`Stated`).
+A claim that says more than can be proved is false, and refutes the file. One that says less is true. Where noise has a
+law from outside, nothing is proved: claims are stated (`Stated`).
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, islice, starmap
+from itertools import chain, count, islice, starmap
 from os import PathLike, fspath
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from starcert.certificates.certificate import Certificate
+from starcert.certificates.certificate import Certificate, lies_within
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.files.checker.arithmetic import PROVERS
 from starcert.files.checker.collective import CollectiveCheck
-from starcert.files.checker.counts import CountBounds, CountVerdicts, list_cells
+from starcert.files.checker.counts import CountBounds, CountVerdicts, Radii, list_cells
 from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.claims import BrokenLevel, Claims
 from starcert.files.collective_verification import check_collective, listed_otherwise, sentences
-from starcert.files.frame import archive_errors
+from starcert.files.frame import archive_errors, proof_errors
 from starcert.files.reading import laws_from_outside, read_with_claims, top_of
 from starcert.files.record import Archive
+from starcert.files.untrusted import DisagreementError, MalformedError
 from starcert.files.writing import FORMAT
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.evidence import FlipEvidence
@@ -62,22 +63,18 @@ TAKEN_AS_STATED = (
 )
 """What a proof from a file rests on. Documentation and commands use these words."""
 
-SAME = 1 + Fraction(1, 10**9)
-"""A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
-
+SAME = 1 + Fraction(1, 10**9)  # a number that is larger by less than this factor is the same on another platform
+MAX_LOOKED_UP = 2**8  # of the radii that a longer search may have found: each is proved by itself
 MAX_LISTED_LEVELS = 2**12  # of one number of flips that are looked up in the frontier, one by one
-
-Kind = Literal["false", "weaker"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A claim that is not what can be proved."""
+    """A false claim: it says more than can be proved."""
 
     graph: int  # the number of the graph
     name: str  # what its data calls it
     field: str  # the name of the claim in the file
-    kind: Kind  # "false" if it says more than can be proved, "weaker" if it says less
     claimed: object  # what the file says
     proved: object  # what can be proved
 
@@ -88,7 +85,7 @@ class Verification:
 
     path: str  # the file
     archive: Archive  # what it holds; its certificates are made afresh
-    mismatches: tuple[Mismatch, ...]  # every claim that is not what can be proved, graph by graph
+    mismatches: tuple[Mismatch, ...]  # every false claim, graph by graph
     listed: int  # how many radii were decided a second time, in whole numbers
     enclosed: int  # how many have too many cells for that, so that the proof in balls stands alone
     evidence: tuple[EvidenceCheck | None, ...] = ()  # for each graph, what was proved twice of verdicts of evidence
@@ -108,23 +105,15 @@ class Verification:
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
         """The false claims."""
-        return tuple(each for each in self.mismatches if each.kind == "false")
+        return self.mismatches
 
     @property
-    def weaker(self) -> tuple[Mismatch, ...]:
-        """The claims that are true, but say less than can be proved."""
-        return tuple(each for each in self.mismatches if each.kind == "weaker")
-
-    @property
-    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
-        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could."""
-        if self.mismatches:
-            return "refuted" if self.refuted else "weaker"
-        return "proved"
+    def verdict(self) -> Literal["proved", "refuted"]:
+        """The verdict on the whole file: "refuted" if any claim is false."""
+        return "refuted" if self.mismatches else "proved"
 
     def __str__(self) -> str:
         graphs = quantity(len(self.archive), self.archive.word)
-        false, weaker = len(self.refuted), len(self.weaker)
         if not self.mismatches:
             text = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
             if twice := [each for each in self.evidence if each is not None]:
@@ -136,10 +125,8 @@ class Verification:
                 )
             together = sentences(self.archive.collective, self.collective) if self.archive.collective else ()
             return " ".join(filter(None, (text, self.premise, *together)))
-        first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
-        second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
-        verdict = "refuted" if false else "proved"
-        text = f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
+        false = quantity(len(self.mismatches), "claim")
+        text = f"{self.path}: refuted. Of {graphs}, {false} {'is' if len(self.mismatches) == 1 else 'are'} false."
         return f"{text} {self.premise}".rstrip()
 
 
@@ -183,6 +170,17 @@ def verify(
         if laws := laws_from_outside(top):
             return Stated(fspath(path), laws)
     archive, claimed = read_with_claims(path, whole=True, top=top)
+    with proof_errors(path):
+        return _verified(path, archive, claimed, progress, sites)
+
+
+def _verified(
+    path: str | PathLike[str],
+    archive: Archive,
+    claimed: Sequence[Claims],
+    progress: bool | None,
+    sites: Problem | Sequence[Sites] | None,
+) -> Verification:
     mismatches: list[Mismatch] = [] if sites is None else list(_list_anew(archive, sites))
     verdicts: CountVerdicts = defaultdict(set)
     checks: list[EvidenceCheck | None] = []
@@ -215,10 +213,9 @@ def verify(
     anew = sites is not None and archive.asked is not None
     together = [] if archive.collective is None else list(check_collective(archive.collective))
     for claim, each in zip(archive.collective.claims if archive.collective else (), together, strict=True):
-        if not each.proved or each.smallest < claim.k:
-            kind: Kind = "weaker" if each.proved else "false"
+        if not each.proved:
             what = f"changed under {claim.threat}"
-            mismatches.append(Mismatch(0, f"all {len(archive)} answers", what, kind, claim.k, each.smallest))
+            mismatches.append(Mismatch(0, f"all {len(archive)} answers", what, claim.k, each.smallest))
     return Verification(
         fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks), anew, tuple(together)
     )
@@ -248,11 +245,11 @@ def _list_anew(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[M
         same = all(starmap(np.array_equal, pairs)) and (asked.counts, asked.levels) == (anew.counts, anew.levels)
         if not same:
             row = objects.index(number)
-            yield Mismatch(row, archive.names[row], "listed", "false", asked.counts, anew.counts)
+            yield Mismatch(row, archive.names[row], "listed", asked.counts, anew.counts)
     if (kept := archive.collective) is not None:
         for number in listed_otherwise(kept, given, archive.noise):
             row, counts = objects.index(number), kept.votes.questions[number].asked.counts
-            yield Mismatch(row, archive.names[row], "listed under 'collective'", "false", counts, "others")
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", counts, "others")
 
 
 def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:
@@ -284,10 +281,10 @@ def _check_evidence(
         return None
     if proved.any_flips and certificate.capacity is not None:
         levels = islice(levels_of(proved.any_flips, certificate.capacity), MAX_LISTED_LEVELS)
-        if not all(_below_any(level, proved.frontier) for level in levels):
-            raise ArithmeticError(f"two proofs disagree about all flips of graph {row}: please report this as a bug")
+        if not all(map(Radii(proved.frontier).hold, levels)):
+            raise DisagreementError(f"about all flips of graph {row}")
     if len(proved.broken) < len(certificate.broken):
-        raise ArithmeticError(f"a broken level of graph {row} has no attack: please report this as a bug")
+        raise DisagreementError(f"a broken level of graph {row} has no attack")
     checker, name = evidence_checker(archive, row, certificate), f"graph {row}"
     certified = [level for level in certificate.verdicts.certified if any(level)]
     if len(certified) < len(certificate.verdicts.certified):
@@ -318,7 +315,7 @@ class _Counts(NamedTuple):
         against = sum(counts) if alone and len(rivals) > 1 else sum(rivals)
         self = cls(against, max(rivals) if all_classes or alone else None, sum(counts), share, archive.bound)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
-            raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
+            raise DisagreementError(f"about the bounds of graph {graph}")
         return self
 
     def bound_all(self, limit: Fraction) -> bool:
@@ -331,14 +328,14 @@ class _Counts(NamedTuple):
         return by_votes or self.bound_all(limit)
 
 
-_Difference = tuple[str, Kind, object, object]
+_Difference = tuple[str, object, object]  # the name of a false claim, what it says, and what can be proved
 
 
 def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
     if claimed.label != proved.label:
-        yield "class", "false", claimed.label, proved.label
-    if claimed.abstained != proved.abstained:
-        yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
+        yield "class", claimed.label, proved.label
+    if proved.abstained and not claimed.abstained:
+        yield "abstained", claimed.abstained, proved.abstained
     for field, claim, best, rest, least, holds in (
         ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, _Counts.bound_all),
         ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, _Counts.bound_all),
@@ -346,46 +343,42 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Cert
     ):
         # What is no less than a proved bound is proved with it.
         if rest < least and not holds(counts, rest):
-            yield field, "false", claim, best
-        elif rest > least * SAME:
-            yield field, "weaker", claim, best
+            yield field, claim, best
     if claimed.margin != proved.margin:
-        yield "margin", "false", claimed.margin, proved.margin
+        yield "margin", claimed.margin, proved.margin
     yield from _compare_frontiers(claimed, proved, certificate)
     yield from _compare_evidence(claimed, proved)
     # A search that ended early proves less about what lies beyond: whoever searched longer may know more.
-    if claimed.proved != proved.proved and not certificate.frontier.incomplete:
-        yield "proved", "false" if claimed.proved else "weaker", claimed.proved, proved.proved
+    if claimed.proved and not proved.proved and not certificate.frontier.incomplete:
+        yield "proved", claimed.proved, proved.proved
 
 
 def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate) -> Iterator[_Difference]:
+    known, admitted, looked_up = Radii(proved.frontier), Radii(claimed.beyond), count()
+
     def stands(radius: Radius) -> bool:
         """Whether a claimed radius is certified: by the frontier, or by itself where the search has ended early."""
-        if _below_any(radius, proved.frontier) or not certificate.frontier.incomplete:
-            return _below_any(radius, proved.frontier)
-        inside = certificate.max_radius is None or _below_any(radius, [certificate.max_radius])
+        if known.hold(radius) or not certificate.frontier.incomplete:
+            return known.hold(radius)
+        inside = certificate.max_radius is None or lies_within(radius, certificate.max_radius)
+        if inside and next(looked_up) >= MAX_LOOKED_UP:
+            raise MalformedError(f"more than {MAX_LOOKED_UP:,} claimed radii are beyond what a search finds.")
         return inside and certificate.certified(radius)
 
-    if claimed.frontier != proved.frontier:
-        if too_far := [radius for radius in claimed.frontier if not stands(radius)]:
-            yield "frontier", "false", too_far, proved.frontier
-        elif left_out := [radius for radius in proved.frontier if not _below_any(radius, claimed.frontier)]:
-            yield "frontier", "weaker", claimed.frontier, left_out
-    if claimed.beyond != proved.beyond:
-        # Leaving a radius out of "beyond" claims that it is certified.
-        if hidden := [radius for radius in proved.beyond if not any(_below_any(b, [radius]) for b in claimed.beyond)]:
-            yield "beyond", "false", claimed.beyond, hidden
-        elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.frontier)]:
-            yield "beyond", "weaker", certified, proved.beyond
+    if too_far := [radius for radius in claimed.frontier if not stands(radius)]:
+        yield "frontier", too_far, proved.frontier
+    # Leaving a radius out of "beyond" claims that it is certified.
+    if hidden := [radius for radius in proved.beyond if not admitted.reach(radius)]:
+        yield "beyond", claimed.beyond, hidden
 
 
 def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
-    claim, best = claimed.any_flips or 0, proved.any_flips or 0
-    if claim != best:
-        yield "any_flips", "false" if claim > best else "weaker", claimed.any_flips, proved.any_flips
-    sizes = claimed.certified_size or 0, proved.certified_size or 0
-    if sizes[0] != sizes[1]:
-        yield "certified_size", "false" if sizes[0] > sizes[1] else "weaker", *sizes
+    for field, claim, best in (
+        ("any_flips", claimed.any_flips, proved.any_flips),
+        ("certified_size", claimed.certified_size, proved.certified_size),
+    ):
+        if (claim or 0) > (best or 0):
+            yield field, claim, best
     attacks = {each.level: each for each in proved.broken}
 
     def stands(one: BrokenLevel) -> bool:
@@ -393,10 +386,4 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
         return other is not None and one._replace(delta=other.delta) == other and one.delta * SAME >= other.delta
 
     if unproved := [one for one in claimed.broken if not stands(one)]:
-        yield "broken", "false", unproved, proved.broken
-    elif left_out := [one for one in proved.broken if one.level not in {each.level for each in claimed.broken}]:
-        yield "broken", "weaker", claimed.broken, left_out
-
-
-def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
-    return any(all(r <= m for r, m in zip(radius, other, strict=True)) for other in others)
+        yield "broken", unproved, proved.broken

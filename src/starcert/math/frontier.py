@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -281,11 +282,20 @@ class Alike:
         if self.plain:
             return sorted(powers[:most]), len(powers) <= most
         step, largest = 1, max((max(each, default=0) for each in powers), default=0)
-        while True:
-            radii = list(islice(chain.from_iterable(self._radii(each, step, free) for each in powers), most + 1))
-            if len(radii) <= most or step > largest:
-                return sorted(radii[:most]), step == 1 and len(radii) <= most
+        while step <= largest and self._more_than(most, powers, step):
             step *= 2
+        radii = list(islice(chain.from_iterable(self._radii(each, step, free) for each in powers), most + 1))
+        return sorted(radii[:most]), step == 1 and len(radii) <= most
+
+    def _more_than(self, most: int, powers: Sequence[Radius], step: int) -> bool:
+        """Whether these sums can be shared in more ways than that."""
+        limits, found = [tuple(self.limits[axis] for axis in group) for group in self.groups], 0
+        for each in powers:
+            shares = zip(each, limits, strict=True)
+            found += prod(_n_shares(total, own, step, most + 1) for total, own in shares)
+            if found > most:
+                return True
+        return False
 
     def _radii(self, powers: Radius, step: int, free: bool) -> Iterator[Radius]:
         counts = [0] * len(self.limits)
@@ -314,14 +324,33 @@ def _share_all(groups: list[tuple[int, tuple[int | None, ...]]], step: int) -> I
 
 
 def _share(total: int, limits: tuple[int | None, ...], step: int) -> Iterator[tuple[int, ...]]:
-    """The ways to share a total: counts from the least in steps, and the largest; the last axis takes the rest."""
+    """The ways to share a total; the last axis takes the rest."""
     if len(limits) == 1:
         yield (total,)
         return
-    room = None if None in limits[1:] else sum(x for x in limits[1:] if x is not None)
-    least = 0 if room is None else max(0, total - room)
-    largest = total if limits[0] is None else min(total, limits[0])
-    stepped = range(least, largest, step)
+    stepped, largest = _first_shares(total, limits, step)
     for count in chain(stepped, (largest,)):
         for others in _share(total - count, limits[1:], step):
             yield (count, *others)
+
+
+def _first_shares(total: int, limits: tuple[int | None, ...], step: int) -> tuple[range, int]:
+    """What the first axis may take: counts from the least in steps, and the largest."""
+    room = None if None in limits[1:] else sum(x for x in limits[1:] if x is not None)
+    largest = total if limits[0] is None else min(total, limits[0])
+    return range(0 if room is None else max(0, total - room), largest, step), largest
+
+
+def _n_shares(total: int, limits: tuple[int | None, ...], step: int, enough: int) -> int:
+    """How many ways `_share` finds, counted up to `enough`."""
+    if len(limits) == 1:
+        return 1
+    stepped, largest = _first_shares(total, limits, step)
+    if len(limits) == 2:
+        return len(stepped) + 1
+    found = 0
+    for count in chain(stepped, (largest,)):
+        found += _n_shares(total - count, limits[1:], step, enough - found)
+        if found >= enough:
+            break
+    return found

@@ -4,12 +4,14 @@ A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is 
 without a lock was left by a process that was killed: whoever writes the same file next removes it. The system releases
 locks however a process ends.
 
-Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
+Files that are not trusted are opened by `open_plain` alone. Arrays that numpy saved may come from broken or hostile
+files: a header is checked before its numbers are unpacked.
 Files say by which `versions` they were made: with the same ones, a run that is repeated gives the same bytes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
@@ -17,9 +19,11 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from io import BufferedReader, BytesIO
 from math import prod
 from os import PathLike
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -30,6 +34,8 @@ from numpy.lib import format as npy
 from starcert.system.errors import StarcertError, WriteError
 
 _ENDING = r"\.[0-9a-f]{16}\.part"
+
+MAX_HEADER = 10_000  # bytes of the header of a saved array; those of starcert have 128
 
 _BLOCK = 2**18  # bytes that are unpacked at a time, so that no array is in memory twice
 
@@ -149,6 +155,36 @@ def holding_lock(path: str) -> Iterator[bool]:
             unlock_file(lock)
 
 
+_UNTRUSTED = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+def open_plain(path: str | PathLike[str], max_bytes: int) -> BufferedReader:
+    """A file that is not trusted, open for reading: nothing but a plain file of at most this many bytes is opened.
+
+    A link is resolved first. An OSError says what is wrong: pipes and devices are never waited for, also where one
+    takes the place of the file meanwhile.
+    """
+    try:
+        place = os.path.realpath(path)
+        _check_plain(os.lstat(place), max_bytes)
+        file = os.fdopen(os.open(place, _UNTRUSTED), "rb")
+    except ValueError:  # a NUL, or half of a surrogate pair
+        raise OSError(errno.EINVAL, "no file can have this name") from None
+    try:
+        _check_plain(os.fstat(file.fileno()), max_bytes)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _check_plain(found: os.stat_result, max_bytes: int) -> None:
+    if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing in it
+        raise OSError(errno.EINVAL, "it is not a plain file")
+    if found.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; more than {max_bytes:,} are not read")
+
+
 class ArrayHeader(NamedTuple):
     """What `numpy.save` writes before the numbers of an array; `start` is the length of the header in bytes."""
 
@@ -175,11 +211,15 @@ def read_header(stream: IO[bytes]) -> ArrayHeader:
         >>> header.shape, header.size == len(saved.getvalue()), read_numbers(saved, 2, header.dtype)
         ((2,), True, array([1.5, 2.5]))
     """
-    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    readers = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
     form = npy.read_magic(stream)
     if form not in readers:
         raise ValueError(f"an array of numpy's version {form[0]}.{form[1]}, which is not read")
-    shape, by_columns, dtype = readers[form](stream)
+    width, reader = readers[form]
+    given = stream.read(width)
+    if (length := int.from_bytes(given, "little")) > MAX_HEADER:  # numpy would read all of it first
+        raise ValueError(f"an array with a header of {length:,} bytes; more than {MAX_HEADER:,} are not read")
+    shape, by_columns, dtype = reader(BytesIO(given + stream.read(length)))
     if any(length < 0 for length in shape):
         raise ValueError(f"an array with shape {shape}")
     return ArrayHeader(shape, by_columns, dtype, stream.tell())

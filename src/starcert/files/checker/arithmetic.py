@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
 from itertools import accumulate, product
@@ -100,12 +100,15 @@ ListedCell: TypeAlias = tuple[int, int]  # clean and attacked mass over the comm
 
 def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
     """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    return listing_bits(channels)(radius) <= MAX_BITS
+
+
+def listing_bits(channels: Sequence[Channel]) -> Callable[[Sequence[int]], float]:
+    """How many bits the masses of all cells of a radius have; without end where cells are not of binomial counts."""
     if not all(channel.free or channel.binary for channel in channels):
-        return False
-    seen = [(channel, count) for channel, count in zip(channels, radius, strict=True) if not channel.free]
-    cells = prod(count + 1 for _, count in seen)
-    bits = sum(_denominator(channel).bit_length() * count for channel, count in seen)
-    return 2 * cells * bits <= MAX_BITS
+        return lambda _: math.inf
+    seen = [(i, _denominator(each).bit_length()) for i, each in enumerate(channels) if not each.free]
+    return lambda radius: 2 * prod(radius[i] + 1 for i, _ in seen) * sum(bits * radius[i] for i, bits in seen)
 
 
 class CellListing:

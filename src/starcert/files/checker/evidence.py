@@ -41,6 +41,7 @@ from starcert.files.checker.arithmetic import (
 from starcert.files.claims import BrokenLevel
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.listed_attacks import AttackIndex
+from starcert.files.untrusted import DisagreementError
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
 from starcert.math.bets import RESERVE, class_and_rival, sizes_of_stakes
@@ -120,7 +121,7 @@ class EvidenceChecker:
         total, others = int(record.samples.sum()), np.bincount(record.classes, minlength=1).tolist()
         scores = [self.contest.score(total - len(record), each, total) for each in others]
         if not all(holds(*each, Fraction(self.contest.limit), self.alpha) for each in scores):
-            raise ArithmeticError(f"two proofs disagree about the answer for {name}: please report this as a bug")
+            raise DisagreementError(f"about the answer for {name}")
 
     def check_sizes(
         self, certified: int, broken: Sequence[BrokenLevel], by_counts: Collection[Level], name: str
@@ -273,7 +274,7 @@ def _summary(
 ) -> EvidenceCheck:
     for level, proof in (*certified.items(), *broken.items()):
         if proof in (None, False):
-            raise ArithmeticError(f"two proofs disagree about {what.format(level)}: please report this as a bug")
+            raise DisagreementError(f"about {what.format(level)}")
     again, own = (sum(column) for column in zip((0, 0), *filter(None, certified.values()), strict=True))
     return EvidenceCheck(len(certified), len(broken), again, own)
 
