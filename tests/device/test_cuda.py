@@ -128,12 +128,12 @@ def test_noise_has_its_law(n, noise, samples, device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dense", [True, False])
 def test_votes_are_equal_when_they_are_counted_again(dense, device):
-    """In double precision, so that no answer hangs on the order of sums."""
+    """Sums along edges in double precision, so that no answer hangs on their order."""
     graph, noise = chain(40), SPARSE[40]
     counts = []
     for _ in range(3):
-        model = network("gin", graph, noise, device).double()
-        base = from_dense(model.dense(), n_classes=2) if dense else from_pyg(model, n_classes=2)
+        model = network("gin", graph, noise, device)
+        base = from_dense(model.dense(), n_classes=2) if dense else from_pyg(model.double(), n_classes=2)
         smoothed = sc.SmoothedClassifier(base, noise)
         counts.append(smoothed.vote([graph], samples=4096, seed=3, voting=sc.Voting(chunk_size=2048)).counts.tolist())
     assert counts[0] == counts[1] == counts[2]

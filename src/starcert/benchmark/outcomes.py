@@ -177,7 +177,7 @@ def levels_within(noise: sc.Noise, kind: str, size: int) -> Iterator[tuple[int, 
 
     Example:
         >>> list(levels_within(sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.1)), "deletions", 1))
-        [(0, 1, 0), (1, 0, 0)]
+        [(1, 0, 0), (0, 1, 0)]
     """
     ways = []
     for sort in KINDS[kind]:
