@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 import examples
 import starcert as sc
-from starcert.pages.plots.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
+from starcert.display.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert_studies.kinds.digits import INNER, TAUGHT, digits

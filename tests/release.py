@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("starcert",)
-NEEDED = ("starcert/py.typed", "starcert/benchmark/published.toml", "starcert/pages/templates/report.html",
-          "starcert/pages/page.css", "starcert/runs/examples/function/model.py.txt")  # fmt: skip
+NEEDED = ("starcert/py.typed", "starcert/benchmark/published.toml", "starcert/report/templates/report.html",
+          "starcert/report/page.css", "starcert/runs/examples/function/model.py.txt")  # fmt: skip
 """What is no Python and is found at run time; each must be in the wheel, as must every other file of the packages."""
 
 PROJECTS = {"sklearn": ("certify", "kernels"), "molecule": ("certify", "molecules"), "pyg": ("train", "torch")}

@@ -7,8 +7,8 @@ from matplotlib.patheffects import withStroke
 from PIL import Image
 
 import starcert as sc
+from starcert.display.drawing import COLOURS, PAGE, layout, new_figure, region_graph, style
 from starcert.objects import Sites
-from starcert.pages.plots.drawing import COLOURS, PAGE, layout, new_figure, region_graph, style
 
 INK = "#333333"
 MARKS = "os^Dvph"

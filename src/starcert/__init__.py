@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from starcert.system import address_space  # noqa: F401  (first: it may end the command before numpy is imported)
 
 # isort: split
-from starcert import baselines, classifiers, datasets, models, transforms
+from starcert import baselines, classifiers, datasets, display, models, report, transforms
 from starcert import files as archive
-from starcert import pages as report
 from starcert.certificates import metrics
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates, certify
@@ -35,7 +34,6 @@ from starcert.objects.binding import Problem
 from starcert.objects.laws import Categorical, Edges, Flip, Law
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
-from starcert.pages import plots as display
 from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
 from starcert.system.stages import stages
 from starcert.voting.options import Evidence, Voting

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.datasets.dataset import Dataset
+from starcert.display import drawing
+from starcert.display.maps import RadiusMap, stacked
 from starcert.objects.noise import Noise
-from starcert.pages.plots import drawing
-from starcert.pages.plots.maps import RadiusMap, stacked
 from starcert_studies.judged import Tally, median_range
 from starcert_studies.voted import Grid, Voted
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from starcert.pages.plots.drawing import style
+from starcert.display.drawing import style
 from starcert.system.errors import InvalidParameterError, needing
 from starcert.system.files import versions, write_whole
 from starcert.system.parts import PartsFolder, claim_folder

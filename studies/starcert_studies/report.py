@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from starcert.pages.document import templates
+from starcert.report.document import templates
 from starcert.system.output import csv_line
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from starcert.benchmark.table import lines_of
 from starcert.benchmark.work import DRAWN, Timed, Work
 from starcert.cli import app
 from starcert.objects.threats import AnyFlips
-from starcert.pages.document import policy_of
+from starcert.report.document import policy_of
 
 LITTLE = {
     "data": ("motif",), "folds": 1, "held": 4, "samples": 300, "own_samples": 100, "choosing_samples": 100,

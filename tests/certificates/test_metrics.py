@@ -30,8 +30,8 @@ from starcert.certificates.metrics import (
 )
 from starcert.files import Archive
 from starcert.math.confidence import anytime_bounds
-from starcert.pages.findings import summary
-from starcert.pages.radius_tables import Slices, surfaces
+from starcert.report.findings import summary
+from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.system.errors import InvalidParameterError
 

@@ -11,8 +11,8 @@ from starcert.certificates.gains import structure_gains, worth_sentence
 from starcert.certificates.unknown import NEVER
 from starcert.files import Archive
 from starcert.objects.threats import AnyFlips, Deletions
-from starcert.pages.compare_page import compare
-from starcert.pages.radius_tables import Slices, surfaces
+from starcert.report.compare_page import compare
+from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.system.output import csv_lines
 

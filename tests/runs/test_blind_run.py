@@ -16,8 +16,8 @@ from starcert.certificates.gains import exact_gains
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
-from starcert.pages.compare_page import write_comparison
-from starcert.pages.worth import Worth
+from starcert.report.compare_page import write_comparison
+from starcert.report.worth import Worth
 from starcert.runs import blind_run
 from starcert.runs.certification import certify_run
 from starcert.runs.grid import parse_grid, sweep_settings

@@ -9,7 +9,7 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.pages.findings import out_of_reach
+from starcert.report.findings import out_of_reach
 from starcert.runs.certification import certify_run, certify_settings
 from starcert.runs.example import write_example
 from starcert.runs.run_file import read_run_file

@@ -163,7 +163,7 @@ def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
         assert attributes.get("href", "#").startswith("#")
     (policy,) = [a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    for each in files("starcert.pages").iterdir():
+    for each in files("starcert.report").iterdir():
         if each.name.startswith("sweep") and each.name.endswith((".js", ".css")):
             own = each.read_text(encoding="utf-8")
             assert not re.search(

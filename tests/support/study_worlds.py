@@ -79,7 +79,7 @@ class Halves(TrialStudy):
 
 
 def _bars(heights):
-    from starcert.pages.plots.drawing import new_figure  # noqa: PLC0415  (not for workers)
+    from starcert.display.drawing import new_figure  # noqa: PLC0415  (not for workers)
 
     figure = new_figure(2, 2)
     figure.add_subplot().bar(range(len(heights)), heights)

@@ -18,8 +18,8 @@ from starcert.benchmark.data import file_name
 from starcert.benchmark.outcomes import read_threat
 from starcert.benchmark.table import BLIND, Line
 from starcert.certificates.accuracy_table import latex
-from starcert.pages.document import policy_of, render
-from starcert.pages.plots.drawing import MAJORITY, TONES, style, whole_ticks
+from starcert.display.drawing import MAJORITY, TONES, style, whole_ticks
+from starcert.report.document import policy_of, render
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
@@ -94,7 +94,7 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
                "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
                "methods": tried, "made": json.dumps(about, indent=1)}  # fmt: skip
-    write_whole(out / "index.html", [render("pages/templates/benchmark.html", content)])
+    write_whole(out / "index.html", [render("report/templates/benchmark.html", content)])
 
 
 def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:

@@ -9,7 +9,7 @@ from starcert.certificates.metrics import majority_share
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.cli.run_views import worth_view
-from starcert.pages.worth import Worth
+from starcert.report.worth import Worth
 from starcert.runs.exact_run import ExactRun, exact_rows
 from starcert.system.output import duration, quantity
 

@@ -16,9 +16,9 @@ from starcert.files import ExactVerification, IntervalVerification, Mismatch, St
 from starcert.files import verify as verify_file
 from starcert.files.exact_verification import TAKEN_AS_STATED as EXACT_AS_STATED
 from starcert.files.verification import TAKEN_AS_STATED
-from starcert.pages.compare_page import Comparison, write_comparison
-from starcert.pages.findings import verdict_heads
-from starcert.pages.worth import GAIN_HEADS, gain_cells
+from starcert.report.compare_page import Comparison, write_comparison
+from starcert.report.findings import verdict_heads
+from starcert.report.worth import GAIN_HEADS, gain_cells
 from starcert.runs.exact_run import recount_run
 from starcert.runs.run_file import CERTIFICATES, read_run_file
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError

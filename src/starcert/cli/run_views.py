@@ -23,10 +23,10 @@ from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
-from starcert.pages import findings
-from starcert.pages.drawings import threat_data
-from starcert.pages.training_page import weights_in_words
-from starcert.pages.worth import GAIN_HEADS, Worth
+from starcert.report import findings
+from starcert.report.drawings import threat_data
+from starcert.report.training_page import weights_in_words
+from starcert.report.worth import GAIN_HEADS, Worth
 from starcert.runs import sweep_result as sweeps
 from starcert.runs.certification import CertifiedRun
 from starcert.runs.grid import noise_text

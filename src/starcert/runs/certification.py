@@ -15,7 +15,7 @@ from starcert.files import BLIND, Archive
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
 from starcert.objects.words import Words
-from starcert.pages import write_report
+from starcert.report import write_report
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
 from starcert.runs.fallback_run import with_fallback

@@ -13,7 +13,7 @@ from starcert.certificates.trying import Trial
 from starcert.files import BlindRow, ExactArchive, ExactVerification, verify_exact, write_exact
 from starcert.objects.binding import Problem
 from starcert.objects.threats import AnyFlips
-from starcert.pages.exact_page import write_exact_page
+from starcert.report.exact_page import write_exact_page
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, RunFile
 from starcert.runs.settings import RunSettings, run_settings

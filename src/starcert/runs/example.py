@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from starcert.pages.document import render
+from starcert.report.document import render
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines

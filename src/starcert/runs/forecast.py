@@ -14,7 +14,7 @@ from starcert.objects.threats import attackable
 from starcert.objects.threats.attacks import MAX_ATTACKS
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.words import Words
-from starcert.pages.findings import fixed_pairs, invisible_sites
+from starcert.report.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings

@@ -14,8 +14,8 @@ from starcert.certificates.gains import worth_sentence
 from starcert.certificates.metrics import SizeVerdicts
 from starcert.certificates.paired import StructureGain, share_interval
 from starcert.files import BlindRow
-from starcert.pages.document import KeyFigure, Notice, assemble, write_page
-from starcert.pages.findings import nothing_to_flip
+from starcert.report.document import KeyFigure, Notice, assemble, write_page
+from starcert.report.findings import nothing_to_flip
 from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
@@ -296,7 +296,7 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
         "levels": levels,
     }
     scripts, styles = ("text.js", "charts.js", "sweep_plots.js", "sweep_page.js"), ("page.css", "sweep_page.css")
-    template, title = "pages/templates/sweep.html", f"Choosing the noise: {run.data_title}"
+    template, title = "report/templates/sweep.html", f"Choosing the noise: {run.data_title}"
     write_page(path, assemble(template, content, title=title, styles=styles, scripts=scripts, data=data))
 
 

@@ -21,7 +21,7 @@ from starcert.classifiers.functions import nodes_of
 from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
-from starcert.pages.training_page import write_training_page
+from starcert.report.training_page import write_training_page
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile

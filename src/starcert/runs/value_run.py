@@ -12,7 +12,7 @@ import numpy as np
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.result_rows import row_names
 from starcert.files import IntervalArchive, write_intervals
-from starcert.pages.interval_page import write_interval_page
+from starcert.report.interval_page import write_interval_page
 from starcert.runs.inputs import TriedModel
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS
 from starcert.runs.settings import RunSettings

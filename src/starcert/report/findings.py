@@ -1,0 +1,328 @@
+"""What a reader must know before believing the numbers: accuracy beside the majority class, verdicts, and warnings."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from starcert.certificates import metrics, result_rows
+from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
+from starcert.certificates.unknown import in_words
+from starcert.files import Archive
+from starcert.objects.binding import why_no_evidence
+from starcert.objects.noise import Noise
+from starcert.objects.threats import AnyFlips
+from starcert.objects.words import AttackWords, Words
+from starcert.report.document import KeyFigure, Notice
+from starcert.report.radius_tables import Slices, box_of, most_frequent
+from starcert.system.output import plural, quantity
+
+MAX_REASONS = 5  # the most reasons that are written out
+MAX_RADII = 500  # the most radii with a row in a table of verdicts; how many more there are is said
+
+
+GRAPHS = Words()
+
+
+class ReportSummary(NamedTuple):
+    """The numbers that stand first."""
+
+    n_graphs: int
+    n_labelled: int
+    n_abstained: int
+    answers: dict[int, int]  # how often each class is answered, abstentions left out
+    n_right: int  # how many of the labelled graphs are answered right, not counting abstentions
+    majority: tuple[int, int] | None  # the most frequent true class and how many graphs have it; None without labels
+
+
+def summary(archive: Archive) -> ReportSummary:
+    """Counts what the smoothed classifier answered, and how often that is right."""
+    certificates = archive.certificates
+    answered = certificates.certified((0,) * len(archive.noise.axes))
+    truth = Counter(label for label in archive.labels if label is not None)
+    return ReportSummary(
+        n_graphs=len(archive),
+        n_labelled=truth.total(),
+        n_abstained=int((~answered).sum()),
+        answers=dict(Counter(certificates.labels[answered].tolist())),
+        n_right=int(metrics.right(certificates, archive.labels).sum()),
+        majority=most_frequent(truth),
+    )
+
+
+class VerdictRow(NamedTuple):
+    """A row of the table: what becomes of the graphs that are answered right, under some attacks."""
+
+    attacks: str  # any two flips, one rewired edge, or a radius
+    n_graphs: int  # how many graphs can be attacked so
+    n_right: int  # how many of these are answered right, or answered where no class is known
+    counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
+    why: str  # why there is no finding about what is certified; "" where there is
+    n_attacks: int | None = None  # how many attacks are listed
+    by_votes: bool = True  # whether anything is certified by p_A
+
+    @classmethod
+    def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts, *, by_votes: bool = True) -> VerdictRow:
+        """The row with these counts."""
+        by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806
+        counts, why = (
+            (by_p_A, certified - by_p_A, found.n_open, found.n_broken),
+            found.why * (found.n_certified is None),
+        )
+        listed = found.n_attacks if isinstance(found, SizeVerdicts) else None
+        return cls(attacks, found.n_graphs, found.n_right, counts, why, listed, by_votes)
+
+    def cells(self, weighed: bool) -> tuple[str, ...]:
+        """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
+        by_p_A, by_evidence, still_open, broken = self.counts  # noqa: N806
+        certified = (f"{n:,}" if known and not self.why else "–"
+                     for n, known in ((by_p_A, self.by_votes), (by_p_A + by_evidence, weighed)))  # fmt: skip
+        listed = "–" if self.n_attacks is None else f"{self.n_attacks:,}"
+        return (self.attacks, listed, f"{self.n_graphs:,}", f"{self.n_right:,}", *certified,
+                f"{broken:,}" if weighed else "–", f"{still_open:,}")  # fmt: skip
+
+
+def verdict_notes(rows: Iterable[VerdictRow]) -> list[str]:
+    """Why some rows have dashes, in sentences."""
+    return in_words((each.attacks, False, each.why) for each in rows)
+
+
+def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
+    """What stands above the cells of a row."""
+    return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
+
+
+def by_size(archive: Archive) -> list[SizeVerdicts]:
+    """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
+    threat = result_rows.counted_threat(archive.certificates)
+    return [] if threat is None else threat_verdicts(archive.certificates, _known_labels(archive), threat=threat)
+
+
+def has_radii_by_evidence(archive: Archive) -> bool:
+    """Whether evidence speaks of radii: evidence about listed attacks says nothing about others."""
+    return archive.certificates.verdicts is not None and threat_asked(archive.certificates) is None
+
+
+def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII) -> tuple[list[VerdictRow], int]:
+    """The rows for at most 1, at most 2, … units; with evidence about radii also those of one and two flips.
+
+    Of these radii there are at most this many, and the number says how many are left out.
+    """
+    rows = [VerdictRow.of(each.label, each) for each in by_size(archive)]
+    threat = result_rows.counted_threat(archive.certificates)
+    if threat is None or not has_radii_by_evidence(archive):
+        return rows, 0
+    radii, attack = metrics.radii_of_flips(archive.certificates, min(2, threat.most)), AttackWords(archive.noise, words)
+    found = metrics.radius_verdicts(archive.certificates, _known_labels(archive), radii=radii[:most])
+    rows += [VerdictRow.of(attack.level(each.radius), each) for each in found]
+    return rows, max(0, len(radii) - most)
+
+
+def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
+    """Says how many graphs have no attack on the list at all; "" if none, or if nothing is listed."""
+    found = by_size(archive)
+    if threat_asked(archive.certificates) is None or not found or not (n := found[-1].n_without):
+        return ""
+    those = "It counts as certified, and is" if n == 1 else "They count as certified, and are"
+    which = f"{n:,} of {quantity(n + found[-1].n_graphs, words.one)} {'has' if n == 1 else 'have'}"
+    return f"{which} no attack of this kind ({found[-1].label}). {those} left out of these numbers."
+
+
+def _known_labels(archive: Archive) -> Sequence[int | None] | None:
+    """The true classes; None where none is known."""
+    return archive.labels if any(label is not None for label in archive.labels) else None
+
+
+def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
+    """With evidence, the share of graphs that withstand one unit of the threat, and all of it, beside that by p_A."""
+    certificates, labels = archive.certificates, _known_labels(archive)
+    if certificates.verdicts is None or None in archive.capacities:
+        return
+    found = threat_verdicts(certificates, labels, threat=result_rows.counted_threat(certificates) or AnyFlips(1))
+    asked = certificates.threat is not None
+    for one, key in zip((*found[:1], *found[1:][-1:] * asked), ("number-any-flip", "number-asked"), strict=False):
+        if one.n_graphs:
+            what = "certified" if labels is None else "right and certified"
+            certified, by_p_A = one.share(one.n_certified), one.share(one.n_by_p_A)  # noqa: N806
+            if certified is None or by_p_A is None:
+                yield KeyFigure("–", f"{what} against {one.label} ({one.why})", key)
+            else:
+                yield KeyFigure(f"{certified:.1%}", f"{what} against {one.label} (by p_A alone {by_p_A:.1%})", key)
+
+
+def changed_together(archive: Archive) -> list[str]:
+    """How many of all answers an attack changes at most, in sentences; none without collective claims."""
+    if archive.collective is None or not archive.collective.claims:
+        return []
+    meaning = (
+        "That is about all answers together, and beside the certificates: alpha is divided neither between answers nor "
+        "between attacks. The stated answers are those that the selection votes chose, also where it is abstained."
+    )
+    return [*map(str, archive.collective.claims), meaning]
+
+
+def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
+    """The warnings that apply, the weightiest first."""
+    yield from stated(archive)
+    if n_anchored := sum(map(bool, archive.anchored)):
+        reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
+        text = (
+            f"{reasons} These certificates are about a classifier whose regions are frozen at the clean {words.whole}: "
+            f"an attacked {words.whole} would have other regions, and about a classifier that draws them anew nothing "
+            "is certified."
+        )
+        yield Notice(f"Anchored regions in {_of(n_anchored, len(archive), words)}", text)
+    if len(counts.answers) == 1 and sum(counts.answers.values()) > 1:
+        text = (
+            f"Every {words.one} that gets an answer gets {archive.class_names[next(iter(counts.answers))]!r}. A "
+            "constant classifier is robust against everything, and worthless: these certificates may say nothing about "
+            "your model. Less noise, or training with noise, may help."
+        )
+        yield Notice("The smoothed classifier answers one class only", text)
+    elif counts.majority is not None and counts.n_labelled >= 2 and counts.n_right <= counts.majority[1]:
+        text = (
+            f"It is right on {_of(counts.n_right, counts.n_labelled, words)}; always answering the majority class "
+            f"{archive.class_names[counts.majority[0]]!r} would be right on "
+            f"{_of(counts.majority[1], counts.n_labelled, words)}. "
+            "Robust answers are worth little while a constant answer is as good."
+        )
+        yield Notice("No more accurate than a constant classifier", text)
+    if text := out_of_reach(archive):
+        yield Notice("There are axes where no flip can be certified", text)
+    without = (~metrics.has_sites(archive.certificates)).sum(axis=0).tolist()
+    yield from nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words)
+    if counts.n_abstained:
+        missing = "No class can be shown to be the likeliest there"
+        if archive.votes.blind is not None:
+            missing = (
+                f"Votes do not show on which side of the threshold {archive.votes.blind.threshold} a class lies there"
+            )
+        text = (
+            f"{missing}, so no answer is given. Abstentions count as not certified, and where the class is known as "
+            "not right. More samples may help where the votes are close."
+        )
+        yield Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
+    if not slices.verified:
+        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
+        yield Notice("Some frontiers may reach further", text)
+
+
+def stated(archive: Archive) -> Iterator[Notice]:
+    """What the certificates rest on that is not starcert's own, and is not proved."""
+    if (blind := archive.votes.blind) is not None:
+        number = int((archive.certificates.labels == blind.answers).sum())
+        text = (
+            f"It gives a class other than the blind answer where that is likelier than {blind.threshold}, and the "
+            f"blind answer elsewhere: {number:,} of {len(archive):,}. That blind answers are the same whatever is "
+            "attacked is taken as stated."
+        )
+        yield Notice("The smoothed classifier falls back to blind answers", text)
+    if laws := ", ".join(archive.noise.outside):
+        text = (
+            f"All certificates rest on what the law {laws} states about the noise. It is not starcert's own, and "
+            "nothing about it is proved."
+        )
+        yield Notice(f"Noise stated by the law {laws}", text)
+
+
+def reasons_of(anchored: Sequence[str], more: str) -> str:
+    """Why regions are anchored, the most frequent reasons first; `more` with the number of those left out."""
+    reasons = [reason for reason, _ in Counter(filter(None, anchored)).most_common()]
+    left_out = len(reasons) - MAX_REASONS
+    return " ".join(reasons[:MAX_REASONS]) + (more.replace("{}", f"{left_out:,}") if left_out > 0 else "")
+
+
+def _of(part: int, whole: int, words: Words) -> str:
+    return f"{part:,} of {quantity(whole, words.one)} ({part / whole:.1%})"
+
+
+def out_of_reach(archive: Archive) -> str:
+    """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
+    needed = metrics.votes_needed(
+        archive.noise,
+        archive.alpha,
+        len(archive.class_names),
+        selected_apart=archive.votes.selection is not None,
+        together=archive.together,
+        evidence=archive.evidence is not None,
+        plan="fixed" if archive.votes.history == "fixed" else "decided",
+    )
+    there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
+    how = "" if archive.certificates.verdicts is None else "by p_A"
+    return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
+
+
+def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Iterator[Notice]:
+    """Warns of axes on which graphs have no sites (`without`: how many graphs)."""
+    empty = {axis: n for axis, n in without.items() if n}
+    if not empty:
+        return
+    where = "; ".join(f"{axis} has none in {n:,} of {quantity(n_graphs, words.one)}" for axis, n in empty.items())
+    text = (
+        f"Of sites to flip, {where}. Such {words.many} would count as certified against any number of flips there, for "
+        f"there are none: they are counted apart, and shares and means on these axes are of the other {words.many}."
+    )
+    yield Notice(f"Some {words.many} have nothing to flip in {', '.join(empty)}", text)
+
+
+def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
+    """Says how many sites of each object lie in no region, and what that means; "" if none do."""
+    some = sum(n > 0 for n in fixed)
+    if not some:
+        return ""
+    lie = "lies" if sum(fixed) == 1 else "lie"
+    where = f"{quantity(sum(fixed), words.site)} in {some:,} of {quantity(len(fixed), words.whole)}"
+    return f"Fixed: {where} {lie} in no region; nothing is certified there."
+
+
+def invisible_sites(noise: Noise, capacities: Sequence[Sequence[int] | None], anchored: Sequence[str]) -> str:
+    """Says how many sites noisy copies show nothing of, and what that means; "" if there are none, or not for sure."""
+    known = [each for each in capacities if each is not None]
+    if not noise.invisible or any(anchored) or not known or len(known) < len(capacities):
+        return ""
+    most = {region: max(noise.sites_of(region, each) for each in known) for region in noise.invisible}
+    where = ", ".join(f"up to {count:,} sites in {region}" for region, count in most.items())
+    return f"Invisible: {where}. Noisy copies never show them: any number of flips there changes nothing."
+
+
+def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> list[str]:
+    """How many votes of their own would settle half of the open graphs, and all of them, by the size of attacks."""
+    sentences = []
+    for each in found:
+        if needs := each.own_samples:
+            half, last = (_two_digits_up(needs[place]) for place in ((len(needs) - 1) // 2, -1))
+            settled = sum(need <= half for need in needs)
+            more = f", and about {last:,} would settle {len(needs):,}" if settled < len(needs) else ""
+            which = f"{settled:,} of the {each.n_open:,} open {plural(each.n_open, words.one)}"
+            label = each.label[0].upper() + each.label[1:]
+            sentences.append(f"{label}: own_samples of about {half:,} would settle {which}{more}.")
+    return sentences
+
+
+def _two_digits_up(number: int) -> int:
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return -(-number // unit) * unit
+
+
+def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
+    """Without evidence, what it would decide: the answers that p_A leaves open under the smallest attacks.
+
+    "" if a run would leave it out: nothing is recommended that cannot work.
+    """
+    noise = archive.noise
+    sizes = {sum(noise.sites_of(region, each) for region in noise) for each in archive.capacities if each is not None}
+    if archive.certificates.verdicts is not None or all(why_no_evidence(n_sites, noise) for n_sites in sizes):
+        return ""
+    labels, asked = _known_labels(archive), threat_asked(archive.certificates)
+    for each in threat_verdicts(archive.certificates, labels):
+        if each.n_open:
+            threat, answered = asked or AnyFlips(each.size), "" if labels is None else " answered right"
+            which = f"{each.n_open:,} of {quantity(each.n_right, words.one)}{answered}"
+            return (
+                f"Under {each.label}, p_A leaves {which} open. --evidence --threat {shlex.quote(str(threat))}, with "
+                "another --seed, also looks at where the flips of votes fell: it can certify more of these, and finds "
+                "attacks."
+            )
+    return ""

@@ -1,0 +1,57 @@
+"""Templates: what they are given is text, and what they are not given is an error."""
+
+import json
+import re
+
+import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
+from report_worlds import HOSTILE
+
+from starcert.report.document import KeyFigure, assemble, render, templates
+from starcert.system.output import harmless
+
+EMPTY = {"numbers": [], "notices": [], "origin": []}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_given_is_text(name):
+    written = templates().from_string("<p>{{ name }}</p>").render(name=name)
+    assert re.sub("</?bdi>", "", written) == f"<p>{Markup.escape(name)}</p>"
+    assert ("<bdi>שלום</bdi>" in written) is ("שלום" in name)
+    assert templates().from_string("{{ name | text }}").render(name=name) == Markup.escape(name)
+
+
+@pytest.mark.parametrize(
+    "given", ["\x1b[31m", "\a", "\x9b2J", "\u202ereversed", "\u2066isolated", "\b\f", "a\\u001b", "\\\x1b"]
+)
+def test_control_characters_are_shown_as_their_numbers(given):
+    shown = harmless(given)
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert templates().from_string("{{ name }}{{ name | text }}").render(name=given) == 2 * str(Markup.escape(shown))
+    page = assemble("report/templates/page.html", EMPTY, title=given, scripts=["charts.js"], data={given: [given]})
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*)</script>', page)
+    assert json.loads(data) == {shown: [shown]}
+
+
+@pytest.mark.parametrize("given", ["a\tb", "a\nb", "👩\u200d🔬", "می\u200cخواهم", "größer ≥ 日本語"])
+def test_white_space_and_scripts_stay_as_they_are(given):
+    assert harmless(given) == given
+
+
+def test_the_common_frame():
+    said = {"numbers": [KeyFigure("1 > 0", "<u>", "number-x", "")], "notices": [], "origin": [{"<b>": []}]}
+    frame = "report/templates/page.html"
+    page = assemble(frame, said, title="a & b", scripts=["charts.js"], data={"x": "</script>"})
+    assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in page
+    assert page.count("a &amp; b") == 2
+    assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in page
+    assert "\nconst Charts = (() => {" in page
+    assert "#slider-box > label {" in page
+    assert '<script>"use strict";\n// Plots as SVG' in page
+    assert '{"x":"\\u003c/script\\u003e"}' in page
+
+
+def test_a_name_that_nobody_gave_is_an_error():
+    with pytest.raises(UndefinedError, match="'title' is undefined"):
+        render("report/templates/study_frame.html", {})
