@@ -10,7 +10,7 @@ from starcert.certificates.found_attack import FoundAttack, most_plausible
 from starcert.files import Archive, ExactArchive
 from starcert.objects import Sites
 from starcert.objects.binding import clean_values
-from starcert.objects.threats import read_threat
+from starcert.objects.threats import Attacks, read_threat
 from starcert.objects.threats.valence import keep_valences
 
 ELEMENTS = ("C", "N", "O", "F")
@@ -84,8 +84,7 @@ def test_what_is_shown_of_a_molecule_is_the_first_that_keeps_valences(threat):
                 for site, value in changes:
                     values[site] = value
                 if strange(graph.kind.with_values(sites, values)) != one.label:
-                    row = np.array([256 * site + value for site, value in changes])
-                    keeps = keep_valences(sites, np.array([0, len(row)]), row)[0]
+                    (keeps,) = keep_valences(sites, Attacks.from_lists([changes]))
                     breaking.append((not keeps, size, number, changes))
         if not breaking:
             assert one.shown is one.attack is None

@@ -1,6 +1,8 @@
 """What a threat asks about one object; and threats of somebody else's, checked before the first vote."""
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -8,12 +10,14 @@ from asking import how_to
 
 import starcert as sc
 from starcert import threats
-from starcert.certificates.questions import Question
+from starcert.certificates.questions import OrderedAttacks, Question
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Attacks, Threat
+from starcert.objects.threats.sets import ENOUGH
 
 NOISE = sc.Noise(all=sc.Flip(delete=0.2, add=0.12))
 PATH = sc.Graph(5, [(0, 1), (1, 2), (2, 3)])
+ONE_AXIS = sc.Noise(all=0.1)
 SITES = Sites.everything(PATH, "all")
 
 
@@ -139,3 +143,46 @@ def test_sizes_are_certified_by_levels_from_below():
     assert asked.certified_by(lambda level: True) == 3
     assert asked.certified_by(lambda level: level != (2, 0)) == 1
     assert asked.certified_by(lambda level: level != (0, 1)) == 0
+
+
+TYPED = sc.Graph(4, [(0, 1), (1, 2), (2, 3)], edge_types=["s", "d", "s"], type_names=("s", "d"))
+
+
+@pytest.mark.parametrize(
+    "text", ["flips:3", "deletions:2", "additions:3", "rewire:2", "swap:1 | flips:1", "flips:1 + deletions:1"]
+)
+@pytest.mark.parametrize(
+    ("graph", "noise"),
+    [
+        (sc.Graph(5, [(0, 1), (1, 2), (3, 4)]), ONE_AXIS),
+        (TYPED, sc.Noise(all=sc.Edges(delete=0.1, add=0.1, change=0.1))),
+        (sc.Graph(3, [(0, 1)], directed=True), ONE_AXIS),
+        (sc.Graph(1, []), ONE_AXIS),
+    ],
+)
+def test_every_attack_of_a_threat_has_one_number(graph, noise, text):
+    sites, threat = Sites.everything(graph, "all"), threats.read_threat(text)
+    found, start = OrderedAttacks(threat, sites, noise), 0
+    for size, end in enumerate(found.ends, start=1):
+        of_size = list(found.run(start, end))
+        assert sorted(of_size) == sorted(threat.attacks(sites, size))
+        start = end
+    every = list(found.run(0, start))
+    for step in (1, 4, 7):
+        parts = [list(found.run(at, min(at + step, start))) for at in range(0, start, step)]
+        assert [attack for part in parts for attack in part] == every
+
+
+def test_sets_among_millions_of_sites_are_found_without_the_others():
+    row = sc.Bits(np.zeros(2**16, dtype=np.uint8))
+    found = OrderedAttacks(threats.read_threat("flips:9"), Sites.everything(row, "all"), ONE_AXIS)
+    assert found.counts == tuple(comb(2**16, size) for size in range(1, 10))
+    first = found.ends[4]
+    assert first > ENOUGH
+    assert [site for site, _ in next(iter(found.run(2**16, 2**16 + 1)))] == [0, 1]
+    some = list(found.run(found.ends[1], found.ends[1] + 20))
+    assert [tuple(site for site, _ in each) for each in some] == sorted(
+        combinations(range(6), 3), key=lambda each: each[::-1]
+    )
+    (last,) = found.run(found.ends[1] - 1, found.ends[1])
+    assert [site for site, _ in last] == [2**16 - 2, 2**16 - 1]

@@ -7,6 +7,7 @@ from device_worlds import DEVICES
 import starcert as sc
 from starcert.objects.binding import clean_values
 from starcert.objects.sites import Sites
+from starcert.objects.threats import Attacks
 from starcert.sampling import attacked_view as attacked
 from starcert.sampling.attacked_view import attacked_method, attacked_view, fitting_attacks
 from starcert.sampling.draws import Method
@@ -32,17 +33,15 @@ CASES = [(sites, method) for sites, methods in OBJECTS for method in methods]
 @pytest.mark.parametrize(("sites", "method"), CASES)
 def test_nothing_but_the_attacked_sites_differs(sites, method, device):
     clean, alphabet = clean_values(sites).astype(int), sites.layers[0].alphabet
-    rng, wanted, starts, positions, values = np.random.default_rng(1), [], [0], [], []
+    rng, wanted, attacks = np.random.default_rng(1), [], []
     for size in (0, 1, 2, 3, 0, 1):
         chosen = np.sort(rng.permutation(sites.n_sites)[:size])
         new = (clean[chosen] + rng.integers(1, alphabet, size=size)) % alphabet
         row = clean.copy()
         row[chosen] = new
         wanted.append(row)
-        starts.append(starts[-1] + size)
-        positions += chosen.tolist()
-        values += new.tolist()
-    copies = attacked_view(sites, device, method)(np.array(starts), np.array(positions), np.array(values))
+        attacks.append(Attacks(((256 * chosen + new)[None],)))
+    copies = attacked_view(sites, device, method)(Attacks.joined(attacks))
     assert len(copies) == 6
     np.testing.assert_array_equal(copies.values, wanted)
     if sites.clean is GRAPH:

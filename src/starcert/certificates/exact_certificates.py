@@ -15,14 +15,13 @@ from typing_extensions import override
 
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.found_attack import FoundAttack
-from starcert.certificates.ordered_attacks import AttackRun
 from starcert.certificates.plausible import Plausible
 from starcert.certificates.questions import NO_ATTACK, size_within
 from starcert.certificates.trying import NEVER, Trial, Whole
 from starcert.math.confidence import class_numbers
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.kinds import Kind
-from starcert.objects.threats import Threat, read_threat
+from starcert.objects.threats import Attacks, Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import quantity
 
@@ -340,16 +339,17 @@ class ExactCertificate(NamedTuple):
         )
 
 
-def _found(run: AttackRun, sites: Sites) -> FoundAttack:
+def _found(run: Attacks, sites: Sites) -> FoundAttack:
     """One attack in words, without the answer."""
     positions, values = describe(run, sites)
     return FoundAttack(positions, (), 0.0, values).on(sites)
 
 
-def describe(run: AttackRun, sites: Sites) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+def describe(run: Attacks, sites: Sites) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     """The sites that one attack changes, and what they become: None for bits, () where all are bits."""
-    alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes)[run.positions]
-    positions = tuple(run.positions.tolist())
+    (changes,) = run
+    positions, values = zip(*changes, strict=True)
     if all(layer.alphabet == 2 for layer in sites.layers):
         return positions, ()
-    return positions, tuple(None if n == 2 else v for n, v in zip(alphabets.tolist(), run.values.tolist(), strict=True))
+    alphabets = np.repeat([layer.alphabet for layer in sites.layers], sites.sizes)[list(positions)].tolist()
+    return positions, tuple(None if n == 2 else value for n, value in zip(alphabets, values, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 
 from starcert.objects import Sites
 from starcert.objects.binding import clean_values
-from starcert.objects.threats.attacks import VALUES
+from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.objects.threats.valence import keep_valences
 from starcert.objects.words import attack_words
 
@@ -33,7 +33,7 @@ class FoundAttack:
         values = clean_values(sites)[list(self.sites)].tolist()
         given = zip(values, self.values or repeat(None), strict=False)
         new = [int(not before) if after is None else after for before, after in given]
-        kept = keep_valences(sites, np.array([0, len(new)]), VALUES * np.array(self.sites, dtype=np.int64) + new)
+        kept = keep_valences(sites, Attacks((VALUES * np.array([self.sites], dtype=np.int64) + new,)))
         changes = attack_words(self.sites, self.values, sites)
         return replace(self, changes=changes, keeps_valences=kept is None or bool(kept[0]))
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.ordered_attacks import AttackRun
 from starcert.certificates.trying import NEVER, Piece, Trial, Tried, attacks_at_once, try_piece
+from starcert.objects.threats import Attacks
 from starcert.objects.threats.valence import keep_valences
 
 SCANNED = 2**16  # attacks on an object, the first ones, among which others to show are looked for
@@ -21,15 +21,15 @@ STEP = 2**12  # of these at a time
 class Plausible(NamedTuple):
     """Attacks on one object that keep valences, and where they first change the answer of each target."""
 
-    attacks: AttackRun
+    attacks: Attacks
     tried: Tried
 
-    def of(self, target: int) -> tuple[AttackRun, int] | None:
+    def of(self, target: int) -> tuple[Attacks, int] | None:
         """The first one that changes the answer of a target, and into what; None: none was found."""
         first = int(self.tried.first[target])
         if first == NEVER:
             return None
-        return self.attacks.where(np.arange(len(self.attacks)) == first), int(self.tried.answers[target])
+        return self.attacks.run(first, first + 1), int(self.tried.answers[target])
 
 
 def find_plausible(trial: Trial, number: int) -> Plausible | None:
@@ -37,17 +37,17 @@ def find_plausible(trial: Trial, number: int) -> Plausible | None:
     sites, mine, limit = trial.job.sites[number], trial.tried[number], trial.limits[number]
     attacks, broken = trial.attacks_on(number), (mine.first != NEVER) & (mine.first < limit)
     numbers = np.unique(mine.first[broken])
-    first = AttackRun.joined([attacks.run(one, one + 1) for one in numbers.tolist()])
-    kept = keep_valences(sites, first.starts, first.changes) if len(numbers) else None
+    first = Attacks.joined(attacks.run(one, one + 1) for one in numbers.tolist())
+    kept = keep_valences(sites, first) if len(numbers) else None
     if kept is None or kept.all():
         return None
     wanted, step = np.isin(mine.first, numbers[~kept]), attacks_at_once(trial.job, number)
     nothing = [NEVER] * len(mine.labels)
-    found, runs, done = Tried(mine.labels.tolist(), nothing, nothing), list[AttackRun](), 0
+    found, runs, done = Tried(mine.labels.tolist(), nothing, nothing), list[Attacks](), 0
     end = min(limit, SCANNED)
     for start in range(int(numbers[~kept].min()), end, STEP):
         run = attacks.run(start, min(start + STEP, end))
-        keeping = keep_valences(sites, run.starts, run.changes)
+        keeping = keep_valences(sites, run)
         assert keeping is not None  # valences are known
         places = np.flatnonzero(keeping)
         for some in np.split(places, range(step, len(places), step)) if len(places) else ():
@@ -56,5 +56,5 @@ def find_plausible(trial: Trial, number: int) -> Plausible | None:
             found.add(piece, try_piece(trial.job, sites, piece))
             done += len(some)
             if (found.first[wanted] != NEVER).all():
-                return Plausible(AttackRun.joined(runs), found)
-    return Plausible(AttackRun.joined(runs), found)
+                return Plausible(Attacks.joined(runs), found)
+    return Plausible(Attacks.joined(runs), found)

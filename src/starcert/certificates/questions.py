@@ -6,21 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from operator import le
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from starcert.objects.noise import Noise
+from starcert.objects.sites import Sites
 from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable, by_level
 from starcert.objects.threats.base import refuse_many
+from starcert.objects.threats.sets import SiteThreat
 from starcert.objects.threats.text import THREATS
 from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
     from starcert.math.evidence import Level
     from starcert.math.listed import AttackList
-    from starcert.objects import Sites
-    from starcert.objects.noise import Noise
 
 NO_ATTACK = "there is no such attack"
 MAX_SIZES = 2**12  # of a threat that lists its attacks
@@ -69,6 +71,61 @@ class Question:
     def size_of(self, threat: Threat) -> int | None:
         """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""
         return size_within(self.threat, threat)
+
+
+class OrderedAttacks:
+    """The attacks of a threat on one object, numbered from 0; those of size 1 come first.
+
+    Sets of changes without limits are numbered as `AllSets` does, without being listed; others as they are listed.
+
+    Args:
+        threat: what the attacker can do; refused where it does not fit the object.
+        sites: the sites of the object.
+        noise: names the axes of a box of flips; its numbers do not matter.
+
+    Example:
+        >>> from starcert.objects import Bits
+        >>> from starcert.objects.threats import read_threat
+        >>> sites = Sites.everything(Bits([0, 1, 1]), "all")
+        >>> found = OrderedAttacks(read_threat("flips:2"), sites, Noise(all=0.1))
+        >>> found.counts, found.ends, list(found.run(2, 4))
+        ((3, 3), (3, 6), [((2, 0),), ((0, 1), (1, 0))])
+    """
+
+    def __init__(self, threat: Threat, sites: Sites, noise: Noise) -> None:
+        if attackable(sites, noise) is not sites:
+            hint = "Give these regions Edges laws, or no noise at all: then every type is tried."
+            raise InvalidParameterError(
+                "noise", "say which type an added edge has, for attacks to be tried", noise, hint
+            )
+        self.threat, self._sites = checked_threat(threat, sites, noise), sites
+        self._sets = self.threat.all_sets(sites) if isinstance(self.threat, SiteThreat) else None
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many attacks of each size there are, from size 1 on."""
+        return tuple(map(len, self._listed)) if self._sets is None else self._sets.counts
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """How many attacks of at most each size there are: the attacks of a size end there."""
+        return tuple(accumulate(self.counts))
+
+    def run(self, start: int, stop: int) -> Attacks:
+        """The attacks from number `start` to before `stop`."""
+        parts, begin = list[Attacks](), 0
+        for size, end in enumerate(self.ends, start=1):
+            if start < end and stop > begin:
+                some = max(start, begin) - begin, min(stop, end) - begin
+                parts.append(self._listed[size - 1].run(*some) if self._sets is None else self._sets.run(size, *some))
+            begin = end
+        return Attacks.joined(parts)
+
+    @cached_property
+    def _listed(self) -> tuple[Attacks, ...]:
+        """The attacks of each size, where the threat lists them."""
+        found = (list_attacks(self.threat, self._sites, size) for size in range(1, self.threat.most + 1))
+        return tuple(each.check(self._sites) for each in found)
 
 
 def checked_threat(threat: Threat, seen: Sites, noise: Noise) -> Threat:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
+from starcert.certificates.questions import OrderedAttacks
 from starcert.certificates.trying import NEVER, Trial, Tried, UnsteadyAnswersError, show_attacked
 from starcert.classifiers import base
 from starcert.classifiers.base import Classifier
 from starcert.objects import Sites
+from starcert.objects.threats.attacks import NO_CHANGE, Attacks
 from starcert.system.stages import stage
 
 AUDITED = 32  # attacks that are tried again, each alone, after a run
@@ -39,9 +40,8 @@ def recount(
     An answer that differs by rounding, where two classes tie, is not different. Nothing is known about a target after
     the first attack that changes its answer.
     """
-    runs = [attacks.run(each, each + 1) if each != NEVER else AttackRun(np.zeros(2, np.int64), np.empty(0, np.int64))
-            for each in numbers]  # fmt: skip
-    copies = show_attacked(classifier, sites, AttackRun.joined(runs))
+    runs = (NO_CHANGE if each == NEVER else attacks.run(each, each + 1) for each in numbers)
+    copies = show_attacked(classifier, sites, Attacks.joined(runs))
     with base.named_errors(f"graph {number}, attacks {', '.join(map(str, numbers[:5]))}"), stage("auditing"):
         scores = base.checked_scores(classifier.scored(copies), classifier, copies)
     answers = np.asarray(scores.answers).reshape(len(copies), -1)

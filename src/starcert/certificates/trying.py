@@ -23,12 +23,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.ordered_attacks import AttackRun, OrderedAttacks
+from starcert.certificates.questions import OrderedAttacks
 from starcert.classifiers import base
 from starcert.classifiers.base import Classifier, DrawsItself, Scores
 from starcert.classifiers.identity import of_0_2
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.threats import Threat
+from starcert.objects.threats.attacks import NO_CHANGE, Attacks
 from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
@@ -57,7 +58,7 @@ class Piece(NamedTuple):
 
     object: int
     first: int
-    attacks: AttackRun
+    attacks: Attacks
 
 
 class PieceOutcome(NamedTuple):
@@ -260,15 +261,20 @@ def _shown_by(sites: Sites, device: str) -> ShowAttacked:
     return attacked_view(sites, device)
 
 
-def show_attacked(classifier: Classifier, sites: Sites, attacks: AttackRun) -> Copies:
+def show_attacked(classifier: Classifier, sites: Sites, attacks: Attacks) -> Copies:
     """The object under these attacks, as a classifier sees it."""
     with stage("drawing", device_of(classifier)):
-        return _shown_by(sites, device_of(classifier))(attacks.starts, attacks.positions, attacks.values)
+        return _shown_by(sites, device_of(classifier))(attacks)
+
+
+def _show_piece(classifier: Classifier, sites: Sites, piece: Piece) -> Copies:
+    """The object without attack, and under the attacks of a piece."""
+    return show_attacked(classifier, sites, Attacks.joined([NO_CHANGE, piece.attacks]))
 
 
 def try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
     """What one piece shows."""
-    copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
+    copies = _show_piece(job.classifier, sites, piece)
     with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
         return _found(job.classifier, copies, Scores(job.classifier.classify(copies)))
 
@@ -277,7 +283,7 @@ def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
     """What each of several pieces shows, perhaps of different objects; all are asked about at once."""
     found = None
     if len(pieces) > 1:
-        batches = [show_attacked(job.classifier, job.sites[each.object], each.attacks.after_none()) for each in pieces]
+        batches = [_show_piece(job.classifier, job.sites[each.object], each) for each in pieces]
         with suppress(Exception), stage("model", device_of(job.classifier)):  # one by one, the graph is named
             scores = job.classifier.scored_each(batches)
             found = [_found(job.classifier, *each) for each in zip(batches, scores, strict=True)]
@@ -286,7 +292,7 @@ def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
 
 def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
     """What a piece shows; a few of its copies are asked alone before anything counts."""
-    copies = show_attacked(job.classifier, sites, piece.attacks.after_none())
+    copies = _show_piece(job.classifier, sites, piece)
     with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
         scores = base.checked_scores(job.classifier.scored(copies), job.classifier, copies)
     if base.look_like_probabilities(scores):

@@ -19,7 +19,7 @@ import numpy as np
 from starcert.certificates.estimator import GraphLike
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.exact_certificates import describe
-from starcert.certificates.ordered_attacks import OrderedAttacks
+from starcert.certificates.questions import OrderedAttacks
 from starcert.certificates.recounting import recount
 from starcert.certificates.trying import NEVER, Tried, attacks_at_once
 from starcert.classifiers.base import Classifier

@@ -13,6 +13,7 @@ import numpy as np
 from starcert.objects import Sites
 from starcert.objects.binding import clean_values
 from starcert.objects.layers import PAIRS
+from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.sampling.batch import Copies
 from starcert.sampling.draws import Draw, FlippedDraw, Method, Positions
 from starcert.sampling.sampler import MAX_DENSE_ON_DEVICE, MAX_OTHERS_ON_DEVICE
@@ -20,9 +21,11 @@ from starcert.sampling.views import are_bits, view_of
 
 MAX_COPY_BYTES = 2**28  # of the values of all sites, where a device holds them for every copy
 
-ShowAttacked = Callable[[Positions, Positions, Positions], Copies]
-"""From attacks to the attacked objects: where the changes of each attack begin (and the last one's end), the changed
-sites, ascending in each attack, and what they become."""
+ShowAttacked = Callable[[Attacks], Copies]
+"""From attacks to the attacked objects."""
+
+_Drawn = Callable[[Positions, Positions, Positions], Draw]
+"""The same from where the changes of each attack begin (and the last one's end), the changed sites, and new values."""
 
 
 def attacked_view(sites: Sites, device: str = "cpu", method: Method | None = None) -> ShowAttacked:
@@ -30,7 +33,7 @@ def attacked_view(sites: Sites, device: str = "cpu", method: Method | None = Non
     method = method or attacked_method(sites, device)
     draw = {Method.DEVICE_DENSE: _values_on, Method.DEVICE_SPARSE: _flips_on}.get(method, _flips_here)
     view, attacked = view_of(sites, method, device), draw(sites, device)
-    return lambda starts, positions, values: view(attacked(starts, positions, values))
+    return lambda attacks: view(attacked(attacks.starts, *np.divmod(attacks.changes, VALUES)))
 
 
 def attacked_method(sites: Sites, device: str) -> Method:
@@ -49,7 +52,7 @@ def fitting_attacks(sites: Sites, device: str, wanted: int) -> int:
     return max(1, min(wanted, MAX_COPY_BYTES // max(1, sites.n_sites)))
 
 
-def _flips_here(sites: Sites, _device: str) -> Callable[[Positions, Positions, Positions], Draw]:
+def _flips_here(sites: Sites, _device: str) -> _Drawn:
     bits = are_bits(sites)
 
     def draw(starts: Positions, positions: Positions, values: Positions) -> FlippedDraw:
@@ -58,7 +61,7 @@ def _flips_here(sites: Sites, _device: str) -> Callable[[Positions, Positions, P
     return draw
 
 
-def _values_on(sites: Sites, device: str) -> Callable[[Positions, Positions, Positions], Draw]:
+def _values_on(sites: Sites, device: str) -> _Drawn:
     import torch  # noqa: PLC0415  (only where a device is)
 
     from starcert.sampling.device import DeviceDraw  # noqa: PLC0415
@@ -76,7 +79,7 @@ def _values_on(sites: Sites, device: str) -> Callable[[Positions, Positions, Pos
     return draw
 
 
-def _flips_on(sites: Sites, device: str) -> Callable[[Positions, Positions, Positions], Draw]:
+def _flips_on(sites: Sites, device: str) -> _Drawn:
     import torch  # noqa: PLC0415  (only where a device is)
 
     from starcert.sampling.device_flips import DeviceFlippedDraw  # noqa: PLC0415

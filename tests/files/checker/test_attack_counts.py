@@ -8,7 +8,7 @@ import pytest
 
 import starcert as sc
 from starcert.certificates.exact import any_changes
-from starcert.certificates.ordered_attacks import OrderedAttacks
+from starcert.certificates.questions import OrderedAttacks
 from starcert.files.checker.attack_counts import _even, _set_counts, _uneven, check_capacity, check_counts, rank_of
 from starcert.objects import Bits, Categories
 from starcert.objects.binding import bind_all

@@ -6,7 +6,7 @@ import threat_worlds as worlds
 
 import starcert as sc
 from starcert.objects import Sites
-from starcert.objects.threats import AnyFlips, UnfitError, Valence, after, read_threat
+from starcert.objects.threats import AnyFlips, Attacks, UnfitError, Valence, after, read_threat
 from starcert.objects.threats.valence import keep_valences
 
 
@@ -146,9 +146,7 @@ def test_rdkit_sanitises_what_is_listed_and_nothing_else(smiles):
         kept = [attack for block in every.blocks for attack in block if sanitises(after(sites, attack).graph)]
         assert list(valence.attacks(sites, size)) == [tuple(divmod(each, 256) for each in row.tolist()) for row in kept]
         assert valence.count(sites, size) == len(kept) > 0
-        (block,) = every.blocks
-        starts = np.arange(len(block) + 1) * size
-        assert keep_valences(sites, starts, block.reshape(-1)).sum() == len(kept)
+        assert keep_valences(sites, every).sum() == len(kept)
 
 
 def test_elements_are_read_from_sites_of_any_name():
@@ -177,8 +175,8 @@ def test_sites_that_are_no_elements_are_refused_with_the_way_out():
     sites = sc.Partition.of_layers(bonds="pairs", atoms="x").sites(graph)
     with pytest.raises(UnfitError, match=r"Got 'a graph with x \(sites\)'.* get them by graph\.with_categories\('x'"):
         Valence(1).check(sites)
-    assert keep_valences(sites, np.array([0, 1]), np.array([1])) is None
-    assert keep_valences(Sites.everything(sc.Bits([0, 1]), "all"), np.array([0, 1]), np.array([1])) is None
+    assert keep_valences(sites, Attacks.from_lists([[(0, 1)]])) is None
+    assert keep_valences(Sites.everything(sc.Bits([0, 1]), "all"), Attacks.from_lists([[(0, 1)]])) is None
     unknown = sc.Graph(2, [], node_data={"x": ["C", "Na"]}).with_categories("x", ("C", "Na"))
     with pytest.raises(UnfitError, match=r"valence of every element\. Got 'Na'"):
         Valence(1).attacks(sc.Partition.of_layers(bonds="pairs", atoms="x").sites(unknown), 1)

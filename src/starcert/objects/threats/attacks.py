@@ -27,6 +27,7 @@ MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
 MAX_REACH = 2**22  # a threat that can change more sites of an object than this is not listed
 VALUES = 256  # a change is VALUES · position + new value
 _HALF = 2**31  # changes are below this, and so are the numbers of rows
+_NOTHING = np.empty(0, dtype=np.int64)
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = Indices
@@ -130,12 +131,17 @@ def check_reach(number: int) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attacks:
-    """Attacks, each once: `blocks` of those that change 1, 2, … sites, shape (attacks, sites), in ascending order.
+    """Attacks in `blocks` of those that change equally many sites, shape (attacks, sites); the changes of each ascend.
+
+    Threats list each attack once, those that change few sites first, and then in lexicographic order: what `of` makes.
+    A part of such a list, or several, is one too; `NO_CHANGE` is the object as it is.
 
     Example:
         >>> listed = Attacks.of([np.array([[256 * 4 + 1], [256 * 2]]), np.array([[256 * 3, 256 * 2]])])
         >>> listed, list(listed)
         (Attacks(3), [((2, 0),), ((4, 1),), ((2, 0), (3, 0))])
+        >>> list(listed.run(1, 3)), listed.run(1, 3).starts.tolist()
+        ([((4, 1),), ((2, 0), (3, 0))], [0, 1, 3])
         >>> list(listed - Attacks.of([np.array([[256 * 2]])]))
         [((4, 1),), ((2, 0), (3, 0))]
     """
@@ -171,6 +177,37 @@ class Attacks:
                     raise InvalidParameterError("attacks", "give positions values from 0 to 255", (position, value))
             blocks.append(np.array([[VALUES * int(site) + int(value) for site, value in pairs]], dtype=np.int64))
         return cls.of(blocks)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Attacks]) -> Attacks:
+        """Several lists, one after the other."""
+        return cls(tuple(block for part in parts for block in part.blocks))
+
+    def run(self, start: int, stop: int) -> Attacks:
+        """The attacks from number `start` to before `stop`."""
+        found, begin = list[Rows](), 0
+        for block in self.blocks:
+            found.append(block[max(start - begin, 0) : max(stop - begin, 0)])
+            begin += len(block)
+        return Attacks(tuple(block for block in found if len(block)))
+
+    def where(self, chosen: Mask) -> Attacks:
+        """Some of them, in this order."""
+        ends = np.cumsum([0, *map(len, self.blocks)])
+        return Attacks(
+            tuple(block[chosen[end - len(block) : end]] for block, end in zip(self.blocks, ends[1:], strict=True))
+        )
+
+    @property
+    def starts(self) -> Indices:
+        """Where the changes of each attack begin among those of all, and where the last one's end."""
+        lengths = np.repeat([block.shape[1] for block in self.blocks], list(map(len, self.blocks)))
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    @property
+    def changes(self) -> Rows:
+        """The changes of all attacks, one after the other."""
+        return np.concatenate([_NOTHING, *(block.ravel() for block in self.blocks)])
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
@@ -230,6 +267,9 @@ class Attacks:
             positions, values = np.divmod(block, VALUES)
             found.append(np.sort(positions + sites.n_sites * (values - (values > clean[positions])), axis=1))
         return found
+
+
+NO_CHANGE = Attacks((_NOTHING[None],))
 
 
 def _keys(rows: Rows) -> Indices:

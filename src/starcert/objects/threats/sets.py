@@ -22,6 +22,7 @@ from starcert.objects.threats.base import Threat, refuse_many
 
 Level = tuple[int, ...]
 MAX_WORK = 2**23  # sets that are looked at, column by column
+ENOUGH = 2**62  # sets beyond this number are not told apart: none of them is ever reached
 
 
 class Limits(NamedTuple):
@@ -84,6 +85,12 @@ class SiteThreat(Threat):
         limits = self.budgets(sites, found)
         return found if limits is None else found.where(np.argsort(limits.weight > 0, kind="stable"))
 
+    def all_sets(self, sites: Sites) -> AllSets | None:
+        """Its attacks by number; None where there are limits on them, or it lists them in a way of its own."""
+        moves = self.moves(sites)
+        is_limited = type(self).attacks is not SiteThreat.attacks or self.budgets(sites, moves) is not None
+        return None if is_limited else AllSets(moves, self.most)
+
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
         moves, number = self.moves(sites), self.n_changes(size)
@@ -109,6 +116,49 @@ class SiteThreat(Threat):
             return super().levels(sites, noise, size)
         axes = axis_of_each(moves.changes, sites, noise)
         return {level for level in tally(moves.site, axes, len(noise.axes), number) if sum(level) == number > 0}
+
+
+class AllSets:
+    """All sets of 1 to `most` changes at different sites, by number: none is listed for the sake of another.
+
+    Sets of r changes are numbered by the *combinatorial number system*: they are ordered by their largest change, then
+    by the next one, and so on. With N_r(c) the number of sets of r changes that all come before change c, the largest
+    change of set number i is the largest c with N_r(c) ≤ i, and the others are set number i − N_r(c) of the r − 1
+    changes at sites before that of c. Files of exact results hold these numbers: the order never changes.
+
+    Example:
+        >>> from starcert.objects import Bits, Sites
+        >>> sets = AllSets(Moves.of(Sites.everything(Bits([0, 1, 1]), "all")), 2)
+        >>> sets.counts, list(sets.run(2, 1, 3))
+        ((3, 3), [((0, 1), (2, 0)), ((1, 0), (2, 0))])
+    """
+
+    def __init__(self, moves: Moves, most: int) -> None:
+        self._changes, owners = moves.changes, moves.site
+        self._firsts = np.searchsorted(owners, owners)  # for every change the first one at the same site
+        self._tables = list[Indices]()
+        found = tally(owners, np.zeros_like(owners), 1, min(most, len(owners)))
+        self.counts = tuple(found.get((size,), 0) for size in range(1, most + 1))
+
+    def run(self, size: int, start: int, stop: int) -> Attacks:
+        """The sets of this many changes from number `start` to before `stop`."""
+        left = np.arange(start, stop, dtype=np.int64)
+        found = np.empty((len(left), size), dtype=np.int64)
+        for column in range(size - 1, -1, -1):
+            before = self._before(column + 1)
+            found[:, column] = np.searchsorted(before, left, side="right") - 1
+            left -= before[found[:, column]]
+        return Attacks((self._changes[found],))
+
+    def _before(self, size: int) -> Indices:
+        """For every change c the number N(c) of sets of this many changes that all come before it; at most `ENOUGH`."""
+        while len(self._tables) < size:
+            # One more change gives sets whose largest change it is: its others lie at the sites before.
+            ending = self._tables[-1][self._firsts] if self._tables else np.ones_like(self._firsts)
+            total, about = np.cumsum(ending), np.cumsum(ending, dtype=np.float64)
+            total[about > 0.999 * ENOUGH] = ENOUGH  # sums of 64 bits may have begun anew there
+            self._tables.append(np.concatenate([[0], total[:-1]]))
+        return self._tables[size - 1]
 
 
 def count_sets(owners: Indices, size: int) -> int:

@@ -17,7 +17,7 @@ from starcert.objects.node_sites import NodeSites
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Mask, Moves, Rows
+from starcert.objects.threats.attacks import Attacks, Mask, Moves
 from starcert.objects.threats.base import UnfitError
 from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import whole_number
@@ -108,23 +108,24 @@ class Valence(SiteThreat):
             ends[other] = node[other, None]
         return Limits(ends, weight, self._load(sites), allowed)
 
-    def keeps(self, sites: Sites, starts: Indices, changes: Rows) -> Mask:
-        """Whether each of some attacks keeps valences, whatever else it changes: `changes[starts[i] : starts[i + 1]]`.
+    def keeps(self, sites: Sites, attacks: Attacks) -> Mask:
+        """Whether each of some attacks keeps valences, whatever else it changes.
 
         Example:
             >>> from starcert.objects import Graph
             >>> sites = Sites.everything(Graph(3, [(0, 1)], node_data={"element": ["C", "F", "C"]}), "all")
-            >>> Valence(1).keeps(sites, np.array([0, 1, 2]), np.array([256 * 1 + 1, 256 * 2 + 1])).tolist()
+            >>> Valence(1).keeps(sites, Attacks.from_lists([[(1, 1)], [(2, 1)]])).tolist()
             [True, False]
         """
         self.check(sites)
         moves = Moves.of(sites)
         moves = moves.where(self.allowed(sites, moves))
+        changes = attacks.changes
         limits, place = self.budgets(sites, moves), np.searchsorted(moves.changes, changes)
-        attack = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        attack = np.repeat(np.arange(len(attacks)), np.diff(attacks.starts))
         known = np.isin(changes, moves.changes)  # others have no weight
         place, attack = place[known], attack[known]
-        found = np.tile(limits.load, (len(starts) - 1, 1))
+        found = np.tile(limits.load, (len(attacks), 1))
         one, other = limits.ends[place].T
         np.add.at(found, (attack, one), limits.weight[place])
         two = one != other
@@ -216,12 +217,12 @@ class Valence(SiteThreat):
         return np.array(found, dtype=np.int64)
 
 
-def keep_valences(sites: Sites, starts: Indices, changes: Rows) -> Mask | None:
+def keep_valences(sites: Sites, attacks: Attacks) -> Mask | None:
     """Whether attacks keep the usual valences, as `Valence.keeps` has them; None where these are not known.
 
     They are known of molecules with elements that keep them before the attack.
     """
     try:
-        return Valence(1).keeps(sites, starts, changes)
+        return Valence(1).keeps(sites, attacks)
     except UnfitError:
         return None
