@@ -16,7 +16,7 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from starcert.benchmark.archives import _reach, check_objects, class_in, proved, read_theirs
+from starcert.benchmark.archives import Proved, check_objects, class_in, read_theirs
 from starcert.benchmark.data import data_of, file_name
 from starcert.benchmark.outcomes import KINDS, outcome_of
 from starcert.benchmark.run import run_benchmark
@@ -70,6 +70,10 @@ def done(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         return folder / "out", run_benchmark(Benchmark(**LITTLE), folder / "out", progress=False)
+
+
+def _reach(one, kind, most):
+    return outcome_of(one, f"{kind}:{most}", asked=False).certified
 
 
 def read(path, data="rings-rings", threats=THREATS):
@@ -219,12 +223,12 @@ def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
     def check(of=("path 3", "ring 1"), labels=(0, 1), class_names=None):
         archive = sc.archive.Archive.from_result(found, names=list(of), labels=list(labels), class_names=class_names)
         sc.archive.write(tmp_path / "one.json", archive)
-        check_objects(proved(tmp_path / "one.json").rows, "rings", rings)
+        check_objects(Proved.of(tmp_path / "one.json").rows, "rings", rings)
 
     check()
     check(of=("3", "1"))
     bare = sc.datasets.Dataset(graphs, [1, 1, 0, 0])  # whose classes have no names
-    check_objects(proved(tmp_path / "one.json").rows, "bare", bare)
+    check_objects(Proved.of(tmp_path / "one.json").rows, "bare", bare)
     check(labels=(1, 0), class_names=("2", "1"))
     for given, message in (
         ({"labels": (0, 0)}, "object 'ring 1' is of class 2 in rings, and of class 0 in the file"),

@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib")
 
 
 from starcert.benchmark import methods, outcomes, run
-from starcert.benchmark.core_regions import CoreAndRest
+from starcert.benchmark.folds import core_and_rest, has_core
 from starcert.benchmark.methods import BenchmarkMethod, Blind, Fitted
 from starcert.benchmark.networks import Networks
 from starcert.benchmark.outcomes import Outcome, Result
@@ -208,7 +208,8 @@ def test_trying_attacks_on_a_plain_model_within_a_budget():
     assert [certified for _, certified, _ in tried("flips:10", 100)] == [0, 1, 1]
     assert tried("deletions:1 | additions:1", 1_000) == [(0, 0, 1), (0, 1, None), (1, 1, None)]
     assert [tried("rewire:1", most)[0] for most in (100, 5)] == [(0, 1, None), (0, 0, None)]  # 54 ways to move an edge
-    assert [outcomes.whole_sizes(graphs[0], "flips:2", most) for most in (120, 119, 1)] == [120, 15, 1]
+    asked = [outcomes.exact_result(base, graphs[:1], "flips:2", farthest=2, max_attacks=most) for most in (120, 119, 1)]
+    assert [(one.asked, one.outcomes[0].broken) for one in asked] == [(2, 1), (1, 1), (0, None)]
 
 
 def test_an_outcome_is_what_the_certificate_proves():
@@ -244,7 +245,7 @@ def test_broken_levels_count_for_the_attacks_that_they_are():
     found = {kind: outcomes.outcome_of(one, f"{kind}:1") for kind in outcomes.KINDS}
     assert [found[kind].state(1) for kind in ("flips", "deletions", "additions")] == ["broken", "broken", "certified"]
     assert found["rewire"].broken is None
-    known = {"abstained": False, "label": 0, "asked": None, "verdicts": (), "noise": smoothed.noise}
+    known = {"abstained": False, "label": 0, "asked": None, "verdicts": (), "noise": smoothed.noise, "max_radius": None}
     both = SimpleNamespace(**known, broken=[(1, 1), (3, 0)], certified=lambda _: False)
     assert [outcomes.outcome_of(both, f"{kind}:9").broken for kind in ("deletions", "additions")] == [3, None]
 
@@ -270,8 +271,7 @@ def test_changes_in_several_regions_are_certified_however_they_are_divided(core)
 def test_regions_follow_from_labels_alone_and_hold_every_pair():
     x = np.eye(3, dtype=int)[[0, 1, 1, 2, 1]]
     graphs = [sc.Graph(5, edges, node_data={"x": x}) for edges in ([(0, 1)], [(1, 2), (2, 4)], [])]
-    rule = CoreAndRest.of(sc.datasets.Dataset(graphs, [0, 1, 0]))
-    assert rule.label == 1
+    rule = core_and_rest(sc.datasets.Dataset(graphs, [0, 1, 0]))
     noise = sc.Noise(core=0.1, rest=0.2)
     for graph in graphs:
         problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise, rule).problem(
@@ -285,8 +285,8 @@ def test_regions_follow_from_labels_alone_and_hold_every_pair():
     ).capacities == ((0, 1),)
     for name in DRAWN:
         drawn = DRAWN[name](1, train=4, validation=2, test=2).train
-        assert CoreAndRest.fits(drawn)
-        graph, rule = drawn.graphs[0], CoreAndRest.of(drawn)
+        assert has_core(drawn)
+        graph, rule = drawn.graphs[0], core_and_rest(drawn)
         sites = rule(graph).sites(graph)
         assert sites.n_sites == graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2)
         assert min(sites.sizes) > 0
@@ -441,10 +441,10 @@ def test_studies_are_runs(tmp_path, monkeypatch):
     hashed = {line.threat for line in lines if line.method.startswith("hashed")}
     assert hashed == {"deletions:2"}  # it does not speak of threats that do not divide over groups
     by_name = {(line.threat, line.method): line for line in lines}
-    for method in ("evidence, for 1", "plain, for 1", "evidence, fallback, for 1"):
+    for method, size in (("evidence, for 1", 2), ("plain, for 1", 1), ("evidence, fallback, for 1", 2)):
         whole, narrow = (by_name[threat, method] for threat in setting.threats[:2])
         if whole.chosen == narrow.chosen and whole.right == narrow.right:
-            assert narrow.cells[2].certified >= whole.cells[2].certified  # fewer attacks
+            assert narrow.cells[size].certified >= whole.cells[size].certified  # fewer attacks
     page = Path("out/index.html").read_text()
     assert "motif: at most 2 flips, 1 at each node, and at most 2 deletions" in page
     made = [path.name for path in Path("out/figures").iterdir()]

@@ -18,7 +18,7 @@ import torch
 
 from starcert.benchmark import data as source
 from starcert.benchmark import run
-from starcert.benchmark.folds import apart_from, cut_of
+from starcert.benchmark.folds import cut_of
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import METHODS, Benchmark
 from starcert.benchmark.work import Work
@@ -31,9 +31,6 @@ def ring(n, kind, number=0):
     edges = [(node, (node + 1) % n) for node in range(n - 1 + kind)]
     names = [f"{number}.{node}" for node in range(n)]  # no graph is there twice
     return sc.Graph(n, edges, nodes=names, edge_types=["a"] * len(edges), type_names=("a", "b"))
-
-def twice():
-    return [ring(5 + kind, kind) for kind in [0, 1] * 12], [0, 1] * 12
 
 def rings():
     kinds = [number % 2 for number in range(24)]
@@ -106,14 +103,6 @@ def test_a_function_gives_graphs_without_types_of_edges():
     assert all(graph is found.graphs[number] for graph, number in zip(cut.objects, cut.numbers, strict=True))
 
 
-def test_graphs_that_choose_equal_none_that_is_tested():
-    with pytest.raises(sc.StarcertError, match=r"own\.py:twice: all validation graphs of a fold equal a test graph"):
-        cut_of(Work(), "own.py:twice", 0)
-    one, other = sc.Graph(2, []), sc.Graph(3, [])
-    tested, held = sc.datasets.Dataset([one], [0]), sc.datasets.Dataset([other, sc.Graph(2, [])], [1, 1])
-    assert list(apart_from(tested, held, "D").graphs) == [other]
-
-
 def test_large_graphs_are_left_out_and_counted():
     assert source.notes_on(Work(), "own.py:large")[1:] == [
         "1 of 25 graphs have more than 40 nodes (max_nodes): they are left out."]  # fmt: skip
@@ -148,7 +137,6 @@ def test_files_of_tables_tensors_and_arrays():
     setting = Benchmark(data=("sub dir/mols.csv", "MUTAG"), columns=columns)
     assert source.data_of("sub dir/mols.csv", setting.columns).labels.tolist() == [n % 2 for n in range(24)]
     assert hash(setting) == hash(Benchmark(data=("sub dir/mols.csv", "MUTAG"), columns=columns))
-    assert not source.is_of_nodes("sub dir/mols.csv", columns)
     with pytest.raises(sc.InvalidParameterError, match="be left out: no data have any"):
         Benchmark(data=("MUTAG", "own.py:rings"), columns=columns)
 
@@ -168,7 +156,6 @@ def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
     np.savez("cycle.npz", adj_data=np.ones(n), adj_indices=(at + 1) % n, adj_indptr=np.arange(n + 1), adj_shape=[n, n],
              attr_data=np.ones(n), attr_indices=at, attr_indptr=np.arange(n + 1), attr_shape=[n, n],
              labels=at % 2)  # fmt: skip
-    assert source.is_of_nodes("cycle.npz")
     cut = cut_of(Work(of_a_class=5), "cycle.npz", 0)
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (10, 10, 40)
     with pytest.raises(sc.StarcertError, match="class '0' has 30 nodes; the folds need 41 of each"):

@@ -17,13 +17,13 @@ from starcert.benchmark import node_networks
 from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.links import OverLinks, VotesOfLinks
-from starcert.benchmark.methods import EVIDENCE, TWO_WAY, Hashed, Plain, Smoothing
+from starcert.benchmark.methods import Hashed, Plain, Smoothing
 from starcert.benchmark.networks import BlindRecord
 from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import KINDS, Outcome, Result
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import METHODS, Benchmark, names_of
-from starcert.benchmark.work import Work, pairs_noise
+from starcert.benchmark.work import Timed, Work, pairs_noise
 from starcert.classifiers import from_node_function
 from starcert.models import LinkPropagation, LinkVotes
 
@@ -151,7 +151,7 @@ def test_a_plain_network_is_tried_where_attacks_are_few():
     assert wrong_claims(answers, found, nodes.graph, range(1, 2)) == 0
     assert {one.state(1) for one in found.outcomes} == {"certified", "broken"}
     none = method.judge(smoothed, nodes, "flips:3")
-    assert (none.asked, {one.state(1) for one in none.outcomes}) == (0, {"open"})
+    assert (none.asked, {one.certified for one in none.outcomes}) == (0, {0})
     assert answered(none.outcomes) == answered(found.outcomes)
 
 
@@ -192,7 +192,7 @@ def test_evidence_decides_single_deleted_links_and_says_nothing_about_others():
     base = from_node_function(lambda seen: [int(len(seen[node]) > 3) for node in seen], n_classes=2)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.15, 0.01), alpha=0.01)
     networks = NodeNetworks(Work(samples=800, own_samples=800))
-    by_p, found = (Smoothing(networks, way).judge(smoothed, nodes, "deletions:3") for way in (TWO_WAY, EVIDENCE))
+    by_p, found = (Smoothing(networks, evidence=asked).judge(smoothed, nodes, "deletions:3") for asked in (False, True))
     sizes = [[one.certified for one in each.outcomes] for each in (by_p, found)]
     assert sum(size > 0 for size in sizes[1]) > sum(size > 0 for size in sizes[0])
     edges = [tuple(each) for each in graph.edges.tolist()]
@@ -202,7 +202,10 @@ def test_evidence_decides_single_deleted_links_and_says_nothing_about_others():
         votes = smoothed.vote([without], samples=2_000, seed=5, voting=sc.Voting(progress=False)).counts[node]
         assert votes.argmax() == found.outcomes[node].answer
     assert found.asked in (1, 2)  # as far as any node is certified by counts
-    assert [Smoothing(networks, EVIDENCE).speaks_of(threat) for threat in ("deletions:3", "flips:3")] == [True, False]
+    assert [Smoothing(networks, evidence=True).speaks_of(threat) for threat in ("deletions:3", "flips:3")] == [
+        True,
+        False,
+    ]
 
 
 def test_validation_nodes_count_as_often_as_their_class_is_answered():
@@ -227,8 +230,9 @@ def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch
     data = sc.datasets.Dataset(graph, labels)
     train, held = Nodes(data, np.arange(0, 40, 5)), Nodes(data, np.arange(1, 40, 2))
     networks = NodeNetworks(Work())
-    networks.once(lambda: BlindRecord({}, "", None, None, logits), "blind", id(train), id(held))
-    networks.once(lambda: logits, "blind network", id(train), id(held))
+    known = BlindRecord({}, "", None, None, logits)
+    monkeypatch.setattr(networks, "blind", lambda *_: Timed(known, 0.0))
+    monkeypatch.setattr(networks, "network_logits", lambda *_: Timed(logits, 0.0))
     method, shares = OverLinks(networks), []
     for tries in ((0.1,), (5.0,), (5.0, 0.1)):
         monkeypatch.setattr(method, "settings", tries, raising=False)

@@ -8,18 +8,19 @@ many sites as there are node pairs, as what is said of a few pairs says nothing 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 import starcert as sc
 from starcert.benchmark.data import data_of
 from starcert.benchmark.folds import Fold, Nodes
-from starcert.benchmark.outcomes import KINDS, fewer, kind_of, levels_within, read_threat
+from starcert.benchmark.outcomes import KINDS, Outcome, decided, fewer, kind_of, outcome_of, read_threat
 from starcert.benchmark.work import DRAWN, Work
-from starcert.certificates.certificate import lies_within
 from starcert.datasets import Dataset
 from starcert.files import Archive, ExactArchive, is_exact, verify, verify_exact, write, write_exact
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -36,12 +37,12 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, d
     truth = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
     rows = range(len(found)) if isinstance(cut.tested, Nodes) else cut.numbers
     names = () if data is None or data.of_nodes else data.names
+    # The last classes may have no graph that is small enough: then no model knows them.
+    called = (data.class_names if data is not None else ()) or None
     about: dict[str, Any] = {
         "names": [names[row] if names else str(row) for row in rows],
         "labels": [truth.get(row) for row in rows],
     }
-    # The last classes may have no graph that is small enough: then no model knows them.
-    called = data.class_names if data is not None and data.class_names else None
     if isinstance(found, sc.ExactCertificates):
         about["class_names"] = called and called[: found.n_classes]
         write_exact(path, ExactArchive.from_result(found, **about))
@@ -87,23 +88,22 @@ def read_theirs(given: str, known: Mapping[str, str], work: Work, threats: Seque
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:
         raise StarcertError(f"{path}: the folder holds no archive. Give a folder of .json files that verify proves.")
-    read, objects = [proved(file) for file in files], data_of(known[data], work.columns)
+    read, objects = [Proved.of(file) for file in files], data_of(known[data], work.columns)
     check_objects([row for each in read for row in each.rows], data, objects)
+    alpha = max((each.archive.alpha for each in read if not each.exact), default=None)
+    standing: Literal["proved", "consistent"] = "consistent" if any(each.exact for each in read) else "proved"
+    note = " ".join(dict.fromkeys(note for each in read for note in each.notes))
     found = []
     for threat in threats:
-        reached = [each.reach(threat) for each in read]
-        if any(each is None for each in reached):
-            continue
-        sizes = [size for size in SIZES if size <= min(most for _, most in filter(None, reached))]
-        every = [one for each in filter(None, reached) for one in each[0]]
-        shares = {size: sum(one >= size for one in every) / len(every) for size in sizes}
-        alpha = max((each.alpha for each in read if each.alpha is not None), default=None)
-        standing: Literal["proved", "consistent"] = "consistent" if any(each.exact for each in read) else "proved"
-        notes = " ".join(dict.fromkeys(note for each in read for note in each.notes))
-        about = path.stem, data, threat, shares, len(every), len(objects.labels), alpha
-        found.append(Theirs(*about, standing, notes))
+        spoken = [each.speaks_of(threat) for each in read]
+        if None not in spoken:
+            certified = np.concatenate([each.certified(threat) for each in read])
+            sizes = (size for size in SIZES if size <= min(most for most in spoken if most is not None))
+            shares = {size: float(np.mean(certified >= size)) for size in sizes}
+            about = path.stem, data, threat, shares, len(certified), len(objects.labels), alpha
+            found.append(Theirs(*about, standing, note))
     if not found:
-        asked = ", ".join(dict.fromkeys(each.threat for each in read if each.threat))
+        asked = ", ".join(dict.fromkeys(str(each.archive.result.threat) for each in read if each.exact))
         hint = f"Add its threat to the benchmark: {asked}." if asked else f"Add one of {', '.join(KINDS)}."
         raise StarcertError(f"{given}: says nothing about {', '.join(threats)}. {hint}")
     return found
@@ -116,7 +116,7 @@ class Row(NamedTuple):
     name: str
     label: int  # its class, by its place among those of the file
     classes: Sequence[str]  # what the file calls them; empty: by their numbers
-    pairs: int | None  # how many sites its regions have
+    pairs: int | None  # how many sites its regions have; None: it is not said
 
 
 class Proved(NamedTuple):
@@ -124,93 +124,62 @@ class Proved(NamedTuple):
 
     archive: Any  # an `Archive`, or an `ExactArchive`
     exact: bool  # whether a model's answers to tried attacks are taken as stated
-    rows: list[Row]  # those of a known class
-    places: list[int]  # and their places in the file
-    notes: Sequence[str]
+    places: list[int]  # of the rows with a known class
+    rows: list[Row]  # which are these
+    notes: list[str]  # the noise, and what is taken as stated
 
-    @property
-    def alpha(self) -> float | None:
-        """The probability of a false claim about an object."""
-        return None if self.exact else self.archive.alpha
+    @classmethod
+    def of(cls, file: Path) -> Proved:
+        """Reads an archive of votes, or of attacks that were tried; refused unless `verify` proves it."""
+        exact = is_exact(file)
+        found: Any = verify_exact(file) if exact else verify(file)
+        if found.refuted:
+            raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
+        if found.verdict == "stated":
+            raise StarcertError(f"{found} Give a file that starcert verify proves.")
+        archive = found.archive
+        if archive.word not in ("graph", "node"):
+            raise StarcertError(f"{file}: is about {archive.word}s, and the benchmark about changed edges of graphs.")
+        places = [place for place, label in enumerate(archive.labels) if label is not None]
+        if not places or (archive.word == "graph" and len(places) < len(archive.labels)):
+            hint = "Write its true classes into it: certify with labels."
+            raise StarcertError(f"{file}: {len(archive.labels) - len(places)} of its graphs have no class. {hint}")
+        if exact:
+            notes = ["The answers of the model to attacks that were tried are taken as stated."]
+            sites = [archive.result.n_sites[number] for number in archive.result.objects.tolist()]
+        else:
+            notes = [f"Noise: {', '.join(f'{region} {archive.noise[region]}' for region in archive.noise)}."]
+            if archive.votes.blind is not None:
+                notes.append("In doubt it answers as a blind model: its answers are as stated.")
+            notes += filter(None, [found.premise])
+            # A changed type is one of an edge that is there, which can be deleted: its site is counted already.
+            counted = [not axis.endswith(".change") for axis in archive.noise.axes]
+            sites = [None if each is None else sum(compress(each, counted)) for each in archive.boxes]
+        notes += [f"Anchored: {reason}." for reason in dict.fromkeys(archive.anchored) if reason]
+        rows = [Row(file, archive.names[place], archive.labels[place], archive.class_names, sites[place])
+                for place in places]  # fmt: skip
+        return cls(archive, exact, places, rows, notes)
 
-    @property
-    def threat(self) -> str:
-        """The threat whose attacks were tried; "": it is about votes."""
-        return str(self.archive.result.threat) if self.exact else ""
-
-    def reach(self, threat: str) -> tuple[list[int], int] | None:
-        """The largest certified size of each row, −1 where it is not right; and up to which size the file speaks.
-
-        None: it is about other threats.
-        """
+    def speaks_of(self, threat: str) -> int | None:
+        """Up to which size of a threat the file says something; None: it is about other threats."""
         kind, most = kind_of(threat)
         if not self.exact:
-            if kind not in KINDS:
-                return None
-            rows = [self.archive.certificates[place] for place in self.places]
-            right = [not one.abstained and one.label == row.label for one, row in zip(rows, self.rows, strict=True)]
-            return [_reach(one, kind, most) if fine else -1 for one, fine in zip(rows, right, strict=True)], most
+            return most if kind in KINDS else None
         result = self.archive.result
         try:
-            most = result.size_of(read_threat(fewer(threat, result.threat.most)))
+            return int(result.size_of(read_threat(fewer(threat, result.threat.most))))
         except InvalidParameterError:
             return None
-        rows = [result[place] for place in self.places]
-        return [min(one.certified_size, most) if one.label == row.label else -1
-                for one, row in zip(rows, self.rows, strict=True)], most  # fmt: skip
 
-
-def _reach(one: sc.Certificate, kind: str, most: int) -> int:
-    """Up to which size attacks are certified, wherever they are; files do not prove how many sites there are."""
-    for size in range(1, most + 1):
-        levels = list(levels_within(one.noise, kind, size))
-        looked_at = one.max_radius is None or all(lies_within(level, one.max_radius) for level in levels)
-        if not levels or not looked_at or not all(map(one.certified, levels)):
-            return size - 1
-    return most
-
-
-def proved(file: Path) -> Proved:
-    """What an archive proves, whether it is one of votes or of attacks that were tried; others are refused."""
-    exact = is_exact(file)
-    found: Any = verify_exact(file) if exact else verify(file)
-    if found.refuted:
-        raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
-    if found.verdict == "stated":
-        raise StarcertError(f"{found} Give a file that starcert verify proves.")
-    archive = found.archive
-    if archive.word not in ("graph", "node"):
-        raise StarcertError(f"{file}: is about {archive.word}s, and the benchmark about changed edges of graphs.")
-    places = [place for place, label in enumerate(archive.labels) if label is not None]
-    if not places or (archive.word == "graph" and len(places) < len(archive.labels)):
-        hint = "Write its true classes into it: certify with labels."
-        raise StarcertError(f"{file}: {len(archive.labels) - len(places)} of its graphs have no class. {hint}")
-    sites = _sites(archive, exact)
-    rows = [Row(file, archive.names[place], archive.labels[place], archive.class_names, sites[place])
-            for place in places]  # fmt: skip
-    anchored = [f"Anchored: {reason}." for reason in dict.fromkeys(archive.anchored) if reason]
-    notes = filter(None, [*_notes(found, exact), *anchored])
-    return Proved(archive, exact, rows, places, list(notes))
-
-
-def _notes(found: Any, exact: bool) -> Iterator[str]:  # noqa: ANN401  (a verification)
-    if exact:
-        yield "The answers of the model to attacks that were tried are taken as stated."
-        return
-    noise = found.archive.noise
-    yield f"Noise: {', '.join(f'{region} {noise[region]}' for region in noise)}."
-    if found.archive.votes.blind is not None:
-        yield "In doubt it answers as a blind model: its answers are as stated."
-    yield found.premise
-
-
-def _sites(archive: Any, exact: bool) -> list[int | None]:  # noqa: ANN401
-    """How many sites the regions of each object have; None: it is not said."""
-    if exact:
-        return [archive.result.n_sites[number] for number in archive.result.objects.tolist()]
-    # A changed type is one of an edge that is there, which can be deleted: its site is counted already.
-    counted = [not axis.endswith(".change") for axis in archive.noise.axes]
-    return [None if each is None else sum(compress(each, counted)) for each in archive.boxes]
+    def certified(self, threat: str) -> list[int]:
+        """The largest certified size for each row of a known class; −1 where the answer is not right."""
+        found: list[Outcome]
+        if self.exact:
+            found = [decided(self.archive.result)[place] for place in self.places]
+        else:
+            certificates = self.archive.certificates
+            found = [outcome_of(certificates[place], threat, asked=False) for place in self.places]
+        return [one.certified if one.answer == row.label else -1 for one, row in zip(found, self.rows, strict=True)]
 
 
 def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:
@@ -219,6 +188,7 @@ def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:
     named = {} if objects.of_nodes else {name: number for number, name in enumerate(objects.names)}
     known = named if all(row.name in named for row in rows) else numbers
     times = Counter(row.name for row in rows)
+    classes = [*(objects.class_names or map(str, range(1 + max(objects.labels))))]
     for row in rows:
         about = f"{row.file}: object {row.name!r}"
         if row.name not in known:
@@ -227,14 +197,13 @@ def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:
         if times[row.name] > 1:
             raise StarcertError(f"{about} of {data} is counted {times[row.name]} times. Count it once.")
         place = known[row.name]
-        must = [*(objects.class_names or map(str, range(1 + max(objects.labels))))]
-        label = class_in(must, row.classes, row.label)
+        label = class_in(classes, row.classes, row.label)
         if label is None:
-            raise StarcertError(f"{row.file}: the classes of {data} are {', '.join(must)}, and those of the file "
+            raise StarcertError(f"{row.file}: the classes of {data} are {', '.join(classes)}, and those of the file "
                                 f"{', '.join(row.classes)}. Name them so, or number them from 0.")  # fmt: skip
         if label != objects.labels[place]:
             there = row.classes[row.label] if row.classes else row.label
-            raise StarcertError(f"{about} is of class {must[objects.labels[place]]} in {data}, and of class {there} "
+            raise StarcertError(f"{about} is of class {classes[objects.labels[place]]} in {data}, and of class {there} "
                                 "in the file. Correct it.")  # fmt: skip
         graph = objects.graph if objects.of_nodes else objects.graphs[place]
         pairs = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2)

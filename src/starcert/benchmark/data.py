@@ -27,8 +27,6 @@ FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 """Graphs whose nodes are classified, by name."""
 FOLDS = 10  # of graphs; each of them is the test part of one
 
-Columns = tuple[tuple[str, str], ...]
-
 
 def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
     """Refuses entries of `data` that mean nothing, or cannot be told apart; nothing is read."""
@@ -42,16 +40,13 @@ def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
 
 def source_of(entry: str) -> str | Path | Reference:
     """What an entry of `data` means: a data set that has this name, else a function, a file or a folder."""
-    if entry in DRAWN or entry in local_names():
-        return entry
-    if entry in FILES:
-        _found_file(entry)
+    if entry in (*DRAWN, *FILES, *local_names()):
         return entry
     found = as_data(entry, Path.cwd(), "data")
-    own = {each.lower(): each for each in (*local_names(), *FILES, *DRAWN)}
-    if isinstance(found, TuName) and (entry.lower() in own or did_you_mean(entry, (*FILES, *DRAWN))):
-        near = f"Did you mean {own[entry.lower()]}?" if entry.lower() in own else did_you_mean(entry, own.values())
-        raise InvalidParameterError("data", "name a data set, a file, a folder, or file.py:function", entry, near)
+    if isinstance(found, TuName):
+        same = [each for each in (*local_names(), *FILES, *DRAWN) if each.lower() == entry.lower()]
+        if near := did_you_mean(entry, same or (*FILES, *DRAWN)) or (same and f"Did you mean {same[0]}?"):
+            raise InvalidParameterError("data", "name a data set, a file, a folder, or file.py:function", entry, near)
     return found
 
 
@@ -72,24 +67,18 @@ def file_name(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", text)
 
 
-def file_of(name: str) -> Path | None:
-    """The file of a graph, in a folder in or beside that which STARCERT_DATA names; None: there is none."""
-    given, (folder, file) = os.environ.get("STARCERT_DATA"), FILES[name].split("/")
-    places = (Path(given), Path(given, folder), Path(given).parent / folder) if given else ()
-    return next((place / file for place in places if (place / file).is_file()), None)
-
-
 @lru_cache(maxsize=1)
 def nodes_of(name: str) -> Dataset:
-    """The largest connected component of a graph that is known by name."""
-    return npz(_found_file(name), largest_component=True)
+    """The largest connected component of a graph that is known by name, whose file STARCERT_DATA helps to find.
 
-
-def _found_file(name: str) -> Path:
-    if (file := file_of(name)) is None:
-        hint = f"Give the folder of its file {Path(FILES[name]).name} in the environment variable STARCERT_DATA."
-        raise InvalidParameterError("data", "be there", name, hint)
-    return file
+    It is in the folder that this variable names, or in a folder of its own in or beside that.
+    """
+    given, (folder, file) = os.environ.get("STARCERT_DATA"), FILES[name].split("/")
+    for place in (Path(given), Path(given, folder), Path(given).parent / folder) if given else ():
+        if (place / file).is_file():
+            return npz(place / file, largest_component=True)
+    hint = f"Give the folder of its file {file} in the environment variable STARCERT_DATA."
+    raise InvalidParameterError("data", "be there", name, hint)
 
 
 def has_columns(entry: str) -> bool:
@@ -104,7 +93,7 @@ def data_of(entry: str, columns: Mapping[str, str] | None = None) -> Dataset:
 
 
 @lru_cache(maxsize=16)
-def _data_of(entry: str, columns: Columns) -> Dataset:
+def _data_of(entry: str, columns: tuple[tuple[str, str], ...]) -> Dataset:
     source, names = source_of(entry), dict(columns)
     if isinstance(source, str) and source in FILES:
         return nodes_of(source)
@@ -127,12 +116,10 @@ def plain_graphs(entry: str, data: Dataset) -> Dataset:
         hint = "Take them out, or say what holds the classes: label in columns, or a labels.csv in a folder of graphs."
         raise StarcertError(f"{entry}: {unknown:,} of {len(data.labels):,} {what} have no class. {hint}")
     for name in ("x", "attributes"):
-        shapes = Counter(
-            np.shape(graph.node_data[name])[1:] if name in graph.node_data else None for graph in data.graphs
-        )
+        shapes = {np.shape(each.node_data[name])[1:] if name in each.node_data else None for each in data.graphs}
         if len(shapes) > 1 or len(next(iter(shapes)) or (0,)) != 1:
             hint = "Let every graph have the same columns, a row for each node, or leave them out of all."
-            found = ", ".join("none" if each is None else str(each) for each in shapes)
+            found = ", ".join(sorted("none" if each is None else str(each) for each in shapes))
             raise InvalidParameterError("data", f"have one width of node data {name!r} in {entry}", found, hint)
     if not any(graph.type_names or graph.edge_data for graph in data.graphs):
         return data
@@ -140,11 +127,6 @@ def plain_graphs(entry: str, data: Dataset) -> Dataset:
             for each in data.graphs]  # fmt: skip
     said = (*data.said, "Types and other data of edges are left out: noise and attacks are on node pairs.")
     return replace(data, graphs=tuple(bare), said=said)
-
-
-def is_of_nodes(name: str, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether the nodes of one graph are classified."""
-    return name not in DRAWN and data_of(name, columns).of_nodes
 
 
 def digest_of(work: Work, name: str) -> str:
@@ -159,32 +141,29 @@ def notes_on(work: Work, name: str) -> list[str]:
     """What was left out of data, a sentence each; refused where folds cannot be made of what is left."""
     if name in DRAWN:
         return []
-    data, place = data_of(name, work.columns), f"{name}: "
+    data, left = data_of(name, work.columns), ""
     if data.of_nodes:
         if "x" not in data.graph.node_data:
             hint = "Methods of nodes learn from node data x, such as words: give each node a row of numbers."
-            raise StarcertError(f"{place}its nodes have no data x. {hint}")
-        _check_classes(place, data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class.")
-        return list(data.said)
-    fits = fitting(work, data)
-    left = f"{len(data) - int(fits.sum()):,} of {len(data):,} graphs have more than {work.max_nodes} nodes (max_nodes)"
-    hint = "Merge classes, or add graphs."
-    if not fits.all():
-        hint = f"{left}, and are left out. Allow larger ones, or merge classes."
-    _check_classes(place, data[fits], FOLDS, "graphs", hint)
-    return [*data.said, *([] if fits.all() else [f"{left}: they are left out."])]
-
-
-def _check_classes(place: str, data: Dataset, least: int, what: str, hint: str) -> None:
-    counts = Counter(data.known)
+            raise StarcertError(f"{name}: its nodes have no data x. {hint}")
+        kept, least, what, hint = data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class."
+    else:
+        kept, least, what, hint = data[fitting(work, data)], FOLDS, "graphs", "Merge classes, or add graphs."
+        if len(kept) < len(data):
+            left = (
+                f"{len(data) - len(kept):,} of {len(data):,} graphs have more than {work.max_nodes} nodes (max_nodes)"
+            )
+            hint = f"{left}, and are left out. Allow larger ones, or merge classes."
+    counts = Counter(kept.known)
     if len(counts) < 2:
-        raise StarcertError(f"{place}its {len(data.labels):,} {what} are of fewer than two classes. {hint}")
+        raise StarcertError(f"{name}: its {len(kept.labels):,} {what} are of fewer than two classes. {hint}")
     rarest = min(counts, key=lambda each: (counts[each], each))
     if counts[rarest] < least:
-        called_class = data.class_names[rarest] if data.class_names else rarest
+        label = kept.class_names[rarest] if kept.class_names else rarest
         raise StarcertError(
-            f"{place}class {called_class!r} has {counts[rarest]} {what}; the folds need {least} of each. {hint}"
+            f"{name}: class {label!r} has {counts[rarest]} {what}; the folds need {least} of each. {hint}"
         )
+    return [*data.said, *([f"{left}: they are left out."] if left else [])]
 
 
 def fitting(work: Work, data: Dataset) -> npt.NDArray[np.bool_]:

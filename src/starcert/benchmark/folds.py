@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ import starcert as sc
 from starcert.benchmark.data import data_of, fitting
 from starcert.benchmark.work import DRAWN, Work, limit_of
 from starcert.datasets import Dataset
-from starcert.system.errors import StarcertError
+from starcert.objects.rule import Rule
+from starcert.objects.site_sets import Inside, Outside
 
 Numbers = npt.NDArray[np.int64]
 
@@ -88,10 +90,10 @@ def split_nodes(labels: Numbers, seed: int, of_a_class: int = 20) -> tuple[Numbe
     """
     rng = np.random.default_rng(seed)
     dealt = [rng.permutation(np.flatnonzero(labels == each)) for each in np.unique(labels)]
-    train, validation = (
-        np.sort(np.concatenate([members[start : start + of_a_class] for members in dealt])) for start in (0, of_a_class)
-    )
-    return train, validation, np.setdiff1d(np.arange(len(labels)), np.concatenate([train, validation]))
+    parts = [np.concatenate([some[start:end] for some in dealt]) for start, end in
+             ((0, of_a_class), (of_a_class, 2 * of_a_class), (2 * of_a_class, None))]  # fmt: skip
+    train, validation, tested = map(np.sort, parts)
+    return train, validation, tested
 
 
 def together(one: Dataset, other: Dataset) -> Dataset:
@@ -99,44 +101,45 @@ def together(one: Dataset, other: Dataset) -> Dataset:
     return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
 
 
-def apart_from(tested: Dataset, held: Dataset, name: str) -> Dataset:
-    """Validation graphs that equal no test graph.
+def has_core(train: Dataset) -> bool:
+    """Whether the node pairs of graphs can be divided by `core_and_rest`: regions came with them, or node labels."""
+    return train.partition is not None or "x" in train.graphs[0].node_data
 
-    Equal graphs have equal noisy copies, and votes that chose a setting must not certify it, too.
+
+def core_and_rest(train: Dataset) -> Rule:
+    """A rule for two regions of all node pairs, those inside a core and all others, which reads no edge.
+
+    The core is the first region that comes with the data, or the nodes of the most frequent label.
     """
-    seen = {graph.key for graph in tested.graphs}
-    kept = [place for place, graph in enumerate(held.graphs) if graph.key not in seen]
-    if not kept:
-        hint = "Take out graphs that are there several times."
-        raise StarcertError(f"{name}: all validation graphs of a fold equal a test graph. {hint}")
-    return held[kept]
+    if train.partition is not None:
+        (_, part), *_ = train.partition.parts
+        return partial(_divide, core=part.nodes)  # type: ignore[attr-defined]  # those of data are node sets
+    counts = sum(np.sum(graph.node_data["x"], axis=0) for graph in train.graphs)
+    return partial(_divide, label=int(np.argmax(counts)))
+
+
+def _divide(graph: sc.Graph, core: frozenset[Hashable] = frozenset(), label: int | None = None) -> sc.Partition:
+    if label is not None:
+        inside = np.argmax(np.asarray(graph.node_data["x"]), axis=1) == label
+        core = frozenset(node for node, there in zip(graph.nodes, inside.tolist(), strict=True) if there)
+    return sc.Partition((("core", Inside(core)), ("rest", Outside(core))))
 
 
 @lru_cache(maxsize=2)
 def cut_of(work: Work, name: str, fold: int) -> Fold:
     """The fold of a data set, without graphs that are too large."""
     if name in DRAWN:
-        sizes = {
-            "train": work.drawn,
-            "validation": max(limit_of(work.held) or 0, work.drawn // 4),
-            "test": work.drawn_graphs,
-        }
-        data = DRAWN[name](1_000 * work.seed + fold, **sizes)
-        return Fold(data.train, data.validation, data.test, list(range(len(data.test))))
+        n_held = max(limit_of(work.held) or 0, work.drawn // 4)
+        drawn = DRAWN[name](1_000 * work.seed + fold, train=work.drawn, validation=n_held, test=work.drawn_graphs)
+        return Fold(drawn.train, drawn.validation, drawn.test, list(range(len(drawn.test))))
     every = data_of(name, work.columns)
     if every.of_nodes:
-        return cut_of_nodes(work, every, fold)
+        parts = split_nodes(np.asarray(every.labels), 10 * work.seed + 2 + fold, work.of_a_class)
+        train, validation, nodes = (Nodes(every, numbers) for numbers in parts)
+        nodes = nodes.limited(limit_of(work.nodes), work.seed)
+        return Fold(train, validation, nodes, nodes.numbers.tolist())
     fits = fitting(work, every)
     taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
-    held = apart_from(tested, held, name)
     places = np.flatnonzero(fits)[numbers]
     named = replace(tested, names=tuple(map(str, places))).limited(limit_of(work.graphs), work.seed)
     return Fold(taught, held, named, [int(each) for each in named.names])
-
-
-def cut_of_nodes(work: Work, data: Dataset, fold: int) -> Fold:
-    """A split of the nodes of a graph: some of each class to learn from, as many that choose, the others tested."""
-    parts = split_nodes(np.asarray(data.labels), 10 * work.seed + 2 + fold, work.of_a_class)
-    taught, held, tested = (Nodes(data, numbers) for numbers in parts)
-    tested = tested.limited(limit_of(work.nodes), work.seed)
-    return Fold(taught, held, tested, tested.numbers.tolist())

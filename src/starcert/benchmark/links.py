@@ -7,9 +7,8 @@ a size: `flips:k` are at most k added and deleted links in any mix, `rewire:k` k
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +22,13 @@ from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
 
 Truths = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
 
 
 class OfLinks(TriedMethod):
     """A method that begins with blind scores; validation nodes choose."""
 
     of_nodes, trains = True, False
+    decides: ClassVar[bool]  # whether an attack is known where a size is not certified, and any size can be asked about
 
     @override
     def speaks_of(self, threat: str) -> bool:
@@ -40,23 +39,37 @@ class OfLinks(TriedMethod):
         self.start, seconds = self.networks.blind(train, validation)
         return super().fit(train, validation, threat)._replace(train_seconds=seconds)
 
-    @abstractmethod
-    def reach(self, model: Any, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:  # noqa: ANN401
-        """The largest certified and the smallest broken size of each node (0: none); and up to which size it looks."""
+    def survives(self, model: Any, objects: Nodes, added: int, deleted: int) -> Truths:  # noqa: ANN401
+        """Which nodes keep their answers, whichever links are added and deleted."""
+        kept: Truths = model.survives(objects.graph, additions=added, deletions=deleted)
+        return kept[objects.numbers]
 
     @override
     def judge(self, model: Any, objects: Nodes, threat: str, *, choosing: bool = False) -> Result:
-        start, answers = time.perf_counter(), model.answers(objects.graph)[objects.numbers]
-        certified, broken, asked = self.reach(model, objects, threat)
-        known = np.stack([answers, certified, broken]).T.tolist()
-        found = tuple(Outcome(answer, size, limit or None) for answer, size, limit in known)
-        return Result(threat, found, None, 0, 1, time.perf_counter() - start, asked)
+        begun, (kind, asked) = time.perf_counter(), kind_of(threat)
+        most = asked if self.decides else int(kind != "rewire")
+        certified, kept = np.zeros(len(objects), dtype=np.int64), np.ones(len(objects), dtype=np.bool_)
+        for size in range(1, most + 1):
+            for added, deleted in splits_of(kind, size):
+                kept &= self.survives(model, objects, added, deleted)
+            if not kept.any():
+                break
+            certified[kept] = size
+        # Moved links are part of what the model was asked about, so where it fails no attack need be known.
+        known = self.decides and kind != "rewire"
+        answers = model.answers(objects.graph)[objects.numbers]
+        found = tuple(
+            Outcome(answer, size, size + 1 if known and size < asked else None)
+            for answer, size in zip(answers.tolist(), certified.tolist(), strict=True)
+        )
+        return Result(threat, found, None, 0, 1, time.perf_counter() - begun, None if self.decides else most)
 
 
 class VotesOfLinks(OfLinks):
     """Blind scores and one vote of every linked node; the answer without links has a bonus of several votes."""
 
     name, certifies = "link votes", "blind scores and a vote of each link; certain"
+    decides = True
 
     @override
     def words(self, setting: Any) -> str:
@@ -72,20 +85,6 @@ class VotesOfLinks(OfLinks):
         (weight, bonus), known = setting, (train.numbers, train.labels)
         return Timed(LinkVotes.of_logits(self.start.scores, weight=weight, bonus=bonus, known=known), 0.0)
 
-    @override
-    def reach(self, model: LinkVotes, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:
-        kind, most = kind_of(threat)
-        sizes = np.zeros(len(objects), dtype=np.int64)
-        kept: Truths = np.ones(len(objects), dtype=np.bool_)
-        for size in range(1, most + 1):
-            for added, deleted in splits_of(kind, size):
-                kept &= model.survives(objects.graph, additions=added, deletions=deleted)[objects.numbers]
-            if not kept.any():
-                break
-            sizes[kept] = size
-        # Rewired edges are part of what was asked, so what fails need not be an attack.
-        return sizes, np.where((sizes < most) & (kind != "rewire"), sizes + 1, 0), None
-
 
 class OverLinks(OfLinks):
     """Blind scores propagated over links and nearest neighbours; every attack with one link is tried.
@@ -96,6 +95,7 @@ class OverLinks(OfLinks):
 
     name, certifies = "link propagation", "blind scores propagated over links; certain"
     settings = (0.1, 0.2, 0.3)  # what scores count that are not propagated
+    decides = False
 
     @override
     def words(self, setting: float) -> str:
@@ -107,14 +107,8 @@ class OverLinks(OfLinks):
         return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
 
     @override
-    def reach(self, model: LinkPropagation, objects: Nodes, threat: str) -> tuple[Whole, Whole, int | None]:
-        kind, _ = kind_of(threat)
-        sizes = np.zeros(len(objects), dtype=np.int64)
-        if kind == "rewire":
-            return sizes, sizes, 0
-        kept = [model.survives(objects.graph, additions=added, deletions=deleted, nodes=objects.numbers)
-                for added, deleted in splits_of(kind, 1)]  # fmt: skip
-        return np.all(kept, axis=0).astype(np.int64), sizes, 1
+    def survives(self, model: LinkPropagation, objects: Nodes, added: int, deleted: int) -> Truths:
+        return model.survives(objects.graph, additions=added, deletions=deleted, nodes=objects.numbers)
 
 
 def splits_of(kind: str, size: int) -> Sequence[tuple[int, int]]:

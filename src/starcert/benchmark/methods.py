@@ -2,7 +2,7 @@
 
     Blind         does not look at edges: certified against any number of flips
     Plain         a network without noise, every attack tried
-    Smoothing     votes under noise, with the rates of a group (`Way`): by p_A, or by evidence, too
+    Smoothing     votes under noise, at the rates of a group: by p_A, or by evidence, too
     WithFallback  evidence, with the blind answer where no other class is likely enough
     Hashed        one voter for each group of node pairs, certified by counting voters or exactly
 
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.core_regions import CoreAndRest
+from starcert.benchmark.folds import has_core
 from starcert.benchmark.networks import Networks
 from starcert.benchmark.outcomes import ANY, KINDS, Outcome, Result, kind_of, outcome_of, speaks_to
 from starcert.benchmark.work import ALPHA, TRIED, Objects, Timed
@@ -30,6 +30,8 @@ from starcert.benchmark.work import ALPHA, TRIED, Objects, Timed
 __all__ = ["METHODS", "TRIED", "BenchmarkMethod", "Fitted", "TriedMethod"]
 
 THRESHOLDS = (0.6, 0.75, 0.9)
+NAMES = {"two-way": "sparsity-aware", "regions": "by regions"}
+"""What the noise of a group is called where that says more."""
 
 
 class Fitted(NamedTuple):
@@ -155,52 +157,41 @@ class Plain(TriedMethod):
         return self.networks.tried(model.classifier, objects, threat)
 
 
-class Way(NamedTuple):
-    """A way to smooth: under which noise, and what decides."""
-
-    name: str
-    group: str  # whose rates are tried
-    evidence: bool = False  # whether the places of flips, and votes at attacked objects, decide single attacks, too
-    regions: bool = False  # whether there are two regions with a rate each: see `CoreAndRest`
-
-
-TWO_WAY = Way("p_A, sparsity-aware", "two-way")
-EVIDENCE = Way("evidence", "two-way", evidence=True)
-
-
 class Smoothing(TriedMethod):
-    """A network trained with noise and certified by its votes on noisy copies, at the rates of a group."""
+    """A network trained with noise and certified by its votes on noisy copies, at the rates of a group.
+
+    With evidence, the places of flips and votes at attacked objects decide single attacks, too.
+    """
 
     certifies = "the smoothed model; fails with probability alpha at most"
     of_nodes = None
 
-    def __init__(self, networks: Networks, way: Way = TWO_WAY) -> None:
+    def __init__(self, networks: Networks, group: str = "two-way", *, evidence: bool = False, name: str = "") -> None:
         super().__init__(networks)
-        self.way, self.name, self.settings = way, way.name, [tuple(each) for each in networks.rates_of(way.group)]
+        self.group, self.evidence, self.settings = group, evidence, [*map(tuple, networks.rates_of(group))]
+        self.name = name or ("evidence" if evidence else f"p_A, {NAMES.get(group, group)}")
 
     @override
     def fits(self, train: Objects) -> bool:
-        return not self.way.regions or (not self.networks.of_nodes and CoreAndRest.fits(train))
+        return self.group != "regions" or (not self.networks.of_nodes and has_core(train))
 
     @override
     def speaks_of(self, threat: str) -> bool:
-        asked = self.networks.question(threat, self.way.evidence) is not None
-        return asked or (kind_of(threat)[0] in KINDS and not self.way.evidence)
+        asked = self.networks.question(threat, self.evidence) is not None
+        return asked or (kind_of(threat)[0] in KINDS and not self.evidence)
 
     @override
     def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
-        regions = CoreAndRest.of(train) if self.way.regions else None
-        return self.networks.network(train, validation, setting, regions=regions)
+        return self.networks.network(train, validation, setting, regions=self.group == "regions")
 
     @override
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        found = self.networks.certificates(model, objects, threat, evidence=self.way.evidence, choosing=choosing)
+        found = self.networks.certificates(model, objects, threat, evidence=self.evidence, choosing=choosing)
         outcomes = tuple(outcome_of(found.certificates[row], threat) for row in found.rows)
-        limit = (
-            None if choosing else speaks_to(found.certificates, outcomes, threat)
-        )  # all tries are judged at one size
-        return Result(threat, outcomes, ALPHA, found.votes, found.forward_passes, found.seconds, limit,
-                      found.certificates)  # fmt: skip
+        # All tries are judged at one size.
+        limit = None if choosing else speaks_to(found.certificates, outcomes, threat)
+        spent = found.votes, found.forward_passes, found.seconds
+        return Result(threat, outcomes, ALPHA, *spent, limit, found.certificates)
 
 
 class WithFallback(Smoothing):
@@ -209,7 +200,7 @@ class WithFallback(Smoothing):
     certifies = "the smoothed model with a blind answer in doubt; fails with probability alpha at most"
 
     def __init__(self, networks: Networks) -> None:
-        super().__init__(networks, EVIDENCE._replace(name="evidence, fallback"))
+        super().__init__(networks, evidence=True, name="evidence, fallback")
 
     @override
     def speaks_of(self, threat: str) -> bool:
@@ -221,8 +212,8 @@ class WithFallback(Smoothing):
 
     @override
     def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
-        leader = Smoothing(self.networks, EVIDENCE)
-        leader = leader if leader.speaks_of(threat) else Smoothing(self.networks)
+        asked = self.networks.question(threat, evidence=True) is not None
+        leader = Smoothing(self.networks, evidence=asked)
         first = leader.fit(train, validation, threat)
         self.settings = [(leader.best, threshold) for threshold in THRESHOLDS]
         self.seen = self.networks.unseen(validation)
@@ -235,7 +226,8 @@ class WithFallback(Smoothing):
     def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
         """With blind answers that have seen what chooses only once all is chosen: they would look better there."""
         smoothed = self.networks.network(train, validation, setting[0]).value
-        return self.networks.leaning(smoothed, train, self.seen, setting[1])
+        known = self.networks.blind(train, self.seen).value
+        return self.networks.leaning(smoothed, known.fallback, setting[1])
 
 
 class Hashed(TriedMethod):
@@ -269,10 +261,10 @@ class Hashed(TriedMethod):
 
 
 METHODS: dict[str, Sequence[Callable[[Networks], BenchmarkMethod]]] = {
-    "two-way": (Smoothing, partial(Smoothing, way=EVIDENCE), WithFallback),
-    "isotropic": (partial(Smoothing, way=Way("p_A, isotropic", "isotropic")),),
-    "regions": (partial(Smoothing, way=Way("p_A, by regions", "regions", regions=True)),),
-    "one-way": (partial(Smoothing, way=Way("p_A, one-way", "one-way")),),
+    "two-way": (Smoothing, partial(Smoothing, evidence=True), WithFallback),
+    "isotropic": (partial(Smoothing, group="isotropic"),),
+    "regions": (partial(Smoothing, group="regions"),),
+    "one-way": (partial(Smoothing, group="one-way"),),
     "hashed": (partial(Hashed, rule="counting"), Hashed),
     "plain": (Plain,),
     "blind": (Blind,),

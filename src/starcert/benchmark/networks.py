@@ -5,28 +5,54 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 import starcert as sc
 from starcert.baselines import blind
-from starcert.benchmark.folds import together
+from starcert.benchmark.folds import core_and_rest, together
 from starcert.benchmark.outcomes import KINDS, Result, decided, exact_result, fewer, kind_of, read_threat
 from starcert.benchmark.work import ALPHA, BATCH, DRAWN, TRIED, Objects, Rates, Timed, Work, here, limit_of, pairs_noise
+from starcert.certificates.voter_reach import Reached
 from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
-from starcert.objects.binding import Regions
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertWarning
+
+P = ParamSpec("P")
+Owner = TypeVar("Owner", bound="Networks")
 
 MODELS: Mapping[str, Any] = {"gin": GIN, "gcn": GCN}
 """Networks that can be compared."""
 LAYERS = 3  # of a network that learns with noise
 COPIES = 5  # of a training graph, at most, that hashed voters learn from
+
+
+def once(make: Callable[Concatenate[Owner, P], object]) -> Callable[Concatenate[Owner, P], Timed]:
+    """What a method returns, and how long it took, for the same arguments from the first call on."""
+
+    @wraps(make)
+    def kept(self: Owner, *args: P.args, **kwargs: P.kwargs) -> Timed:
+        key = make.__name__, *map(_key, args), *((name, _key(value)) for name, value in kwargs.items())
+        if key not in self._made:
+            begun, value = time.perf_counter(), make(self, *args, **kwargs)
+            self._made[key] = Timed(value, time.perf_counter() - begun), (args, kwargs)  # which keep their ids
+        return self._made[key][0]
+
+    return cast("Callable[Concatenate[Owner, P], Timed]", kept)
+
+
+def _key(value: object) -> Hashable:
+    """An argument among those of other calls: plain values and noise by what they are, lists by their items."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_key, value))
+    return value if value is None or isinstance(value, str | int | float | sc.Noise) else id(value)
 
 
 class Held(NamedTuple):
@@ -66,6 +92,8 @@ class Networks:
     """What methods on the same fold of graphs share; `NodeNetworks` does the same for nodes of one graph."""
 
     of_nodes: ClassVar[bool] = False
+    farthest: ClassVar[int] = TRIED  # up to which size every attack is tried
+    max_own: ClassVar[int] = 2**31  # votes at attacked versions of an object, at most
     rates: ClassVar[Mapping[str, Sequence[Rates]]] = {
         "two-way": ((0.2, 0.05), (0.4, 0.1), (0.6, 0.05)),
         "isotropic": ((0.05, 0.05), (0.1, 0.1), (0.2, 0.2)),
@@ -89,45 +117,35 @@ class Networks:
 
     def rates_of(self, group: str) -> Sequence[Rates]:
         """The rates of noise that a group of methods tries: to delete and to add, or those of two regions."""
-        given: Sequence[Rates] | None = self.work.rates.get(group)
-        return self.rates.get(group, ()) if given is None else given
+        given: Sequence[Rates] = self.work.rates.get(group, self.rates.get(group, ()))
+        return given
 
-    def once(self, make: Callable[[], Any], *key: Hashable, about: object = ()) -> Timed:
-        """What `make` returns, made at the first call with this key; `about` is what ids in the key belong to."""
-        if key not in self._made:
-            start, value = time.perf_counter(), make()
-            self._made[key] = Timed(value, time.perf_counter() - start), about
-        return self._made[key][0]
+    def seen(self, objects: Objects) -> tuple[list[sc.Graph], Sequence[int]]:
+        """The graphs that are asked about, and which of the rows that they give are those of the objects."""
+        return list(objects), range(len(objects))
 
     def held(self, train: Objects, validation: Objects) -> Held:
         """What chooses among tries: some of the validation graphs."""
         some = validation.limited(limit_of(self.work.held), self.work.seed)
         return Held(some.graphs, some.labels)
 
-    def blind(self, train: Objects, validation: Objects) -> Timed:
-        """`BlindRecord`; None as validation: what chooses is not learned from."""
-
-        def made() -> BlindRecord:
-            some = train if validation is None else together(train, validation)
-            model = blind(some, noise=pairs_noise(0.1, 0.1), seed=self.work.seed)  # its rates do not matter
-            tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
-            return BlindRecord(tries, model.description, model.predict, model)
-
-        return self.once(made, "blind", id(train), id(validation), about=(train, validation))
+    @once
+    def blind(self, train: Objects, validation: Objects) -> BlindRecord:
+        """The best blind model; None as validation: what chooses is not learned from."""
+        some = train if validation is None else together(train, validation)
+        model = blind(some, noise=pairs_noise(0.1, 0.1), seed=self.work.seed)  # its rates do not matter
+        tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
+        return BlindRecord(tries, model.description, model.predict, model)
 
     def unseen(self, validation: Objects) -> Objects:
         """What blind answers may learn from beside training graphs while validation graphs choose: nothing."""
         return None
 
-    def leaning(self, smoothed: sc.SmoothedClassifier, train: Objects, validation: Objects, threshold: float) -> Timed:
+    @once
+    def leaning(self, smoothed: sc.SmoothedClassifier, answers: object, threshold: float) -> sc.SmoothedClassifier:
         """A smoothed network with a blind answer where no other class is likely enough."""
-        known = self.blind(train, validation).value
-
-        def made() -> sc.SmoothedClassifier:
-            fallback = sc.Fallback(known.fallback, threshold)
-            return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
-
-        return self.once(made, "leaning", id(smoothed), id(known), threshold, about=(smoothed, known))
+        fallback: Any = sc.Fallback(answers, threshold)  # type: ignore[arg-type]
+        return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
 
     def network(
         self,
@@ -136,16 +154,15 @@ class Networks:
         rates: Rates = (0.0, 0.0),
         *,
         shape: str = "",
-        regions: Regions | None = None,
+        regions: bool = False,
     ) -> Timed:
         """A smoothed network, trained with its noise, or without any; rates are those of two regions, if there are."""
-        noise = pairs_noise(*rates) if regions is None else sc.Noise(core=rates[0], rest=rates[1])
-        how = self.shapes.get(shape, {})
-        made = lambda: self.trained(train, validation, noise, how, regions)  # noqa: E731
-        return self.once(made, "network", id(train), noise, shape, about=train)
+        noise = sc.Noise(core=rates[0], rest=rates[1]) if regions else pairs_noise(*rates)
+        return self.trained(train, validation, noise, shape, regions)
 
+    @once
     def trained(
-        self, train: Objects, validation: Objects, noise: sc.Noise, how: Mapping[str, Any], regions: Regions | None
+        self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
     ) -> sc.SmoothedClassifier:
         """A network trained with noise; graphs without node data show it degrees."""
         work, (device, _), graph = self.work, here(), train.graphs[0]
@@ -154,10 +171,11 @@ class Networks:
         seen: list[Any] = named or degrees
         columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in seen)
         n_classes = 1 + max(1, *train.known, *validation.known)
+        how = {"hidden": work.hidden, "layers": LAYERS, **self.shapes.get(shape, {})}
         with own_generator(work.seed, "cpu"):
-            module = network_named(self.model)(columns, n_classes, **{"hidden": work.hidden, "layers": LAYERS, **how})
+            module = network_named(self.model)(columns, n_classes, **how)
         base = from_pyg(module.to(device), n_classes=n_classes, features=seen)
-        smoothed = sc.SmoothedClassifier(base, noise, regions, alpha=ALPHA)
+        smoothed = sc.SmoothedClassifier(base, noise, core_and_rest(train) if regions else None, alpha=ALPHA)
         most = work.drawn_epochs if train.name in DRAWN else work.max_epochs
         epochs = max(1, min(most, work.steps * BATCH // len(train)))
         with warnings.catch_warnings():
@@ -179,47 +197,60 @@ class Networks:
 
     def certificates(
         self, smoothed: sc.SmoothedClassifier, objects: Objects, threat: str, *, evidence: bool, choosing: bool
-    ) -> Counted:  # fmt: skip
-        """Certificates of graphs, with fewer votes where they only choose."""
-        work, asked = self.work, self.question(threat, evidence)
+    ) -> Counted:
+        """Certificates of objects, with fewer votes where they only choose."""
+        graphs, rows = self.seen(objects)
+        found, seconds = self.certified(smoothed, graphs, self.question(threat, evidence), evidence, choosing)
+        copies = int(found.votes.counts.sum() + found.votes.selection.sum()) * len(graphs) // len(found)
+        attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
+        return Counted(found, rows, copies * len(rows) // len(graphs) + attacked, copies + attacked, seconds)
+
+    @once
+    def certified(
+        self, smoothed: sc.SmoothedClassifier, graphs: list[sc.Graph], asked: str | None, evidence: bool, choosing: bool
+    ) -> sc.Certificates:
+        """Certificates of all rows of graphs. Votes that choose are not those that certify.
+
+        Copies of a graph are the same for all its nodes, and those of equal graphs are equal: with one seed for both, a
+        choice would have seen the votes that certify, and spend more than alpha.
+        """
+        work, how = self.work, dict[str, Any](voting=sc.Voting(progress=False))
         samples, own = (work.choosing_samples,) * 2 if choosing else (work.samples, work.own_samples)
-        how: dict[str, Any] = {"samples": samples, "seed": work.seed, "voting": sc.Voting(progress=False)}
-        how |= {} if asked is None else {"threat": read_threat(asked)}
-        how |= {"evidence": sc.Evidence(own_samples=own)} if evidence else {}
-        key = (id(smoothed), *map(id, objects), samples, asked, evidence)
-        found, seconds = self.once(lambda: smoothed.certify(objects, **how), *key, about=(smoothed, objects))
-        votes = int(found.votes.counts.sum() + found.votes.selection.sum()) + own_votes(found)
-        return Counted(found, range(len(found)), votes, votes, seconds)
+        if asked is not None:
+            how["threat"] = read_threat(asked)
+            how |= {"evidence": sc.Evidence(own_samples=min(own, self.max_own))} if evidence else {}
+        return smoothed.certify(graphs, samples=samples, seed=work.seed + int(choosing), **how)
 
     def tried(self, base: sc.Classifier, objects: Objects, threat: str) -> Result:
         """What trying every attack on a network without noise shows."""
-        return exact_result(base, objects, threat, farthest=TRIED, max_attacks=self.work.max_attacks)
+        graphs, rows = self.seen(objects)
+        found: Result = self.attacked(base, graphs, fewer(threat, self.farthest)).value
+        return replace(found, threat=threat, outcomes=tuple(found.outcomes[row] for row in rows))
 
-    def voters(self, number: int, train: Objects, validation: Objects) -> Timed:
+    @once
+    def attacked(self, base: sc.Classifier, graphs: list[sc.Graph], asked: str) -> Result:
+        """What trying every attack shows of all rows of graphs."""
+        return exact_result(base, graphs, asked, farthest=self.farthest, max_attacks=self.work.max_attacks)
+
+    @once
+    def voters(self, number: int, train: Objects, validation: Objects) -> sc.HashedVotes:
         """Hashed voters, one network that has learned from what some of them see of each graph."""
-
-        def made() -> sc.HashedVotes:
-            untrained = sc.HashedVotes(sc.classifiers.from_callable(first_class), number, self.work.seed)
-            seen = copies_of(untrained, train), copies_of(untrained, validation)
-            return sc.HashedVotes(self.network(*seen).value.classifier, number, self.work.seed)
-
-        return self.once(made, "hashed", id(train), number, about=train)
+        untrained = sc.HashedVotes(sc.classifiers.from_callable(first_class), number, self.work.seed)
+        seen = copies_of(untrained, train), copies_of(untrained, validation)
+        return sc.HashedVotes(self.network(*seen).value.classifier, number, self.work.seed)
 
     def polled(self, model: sc.HashedVotes, objects: Objects, threat: str, rule: Any, choosing: bool) -> Result:  # noqa: ANN401
         """What hashed voters certify; attacks are tried once for all threats and both rules."""
-        most = min(kind_of(threat)[1], TRIED) if choosing else TRIED
-        how: dict[str, Any] = {"most": most, "tried": TRIED, "max_attacks": self.work.max_attacks, "progress": False}
-        tried = self.once(
-            lambda: model.reach(objects, **how), "reached", id(model), *map(id, objects), most, about=(model, objects)
-        )
-        found = model.certify(objects, threat=threat, rule=rule, reached=tried.value)
+        graphs, _ = self.seen(objects)
+        reached, seconds = self.reached(model, graphs, min(kind_of(threat)[1], TRIED) if choosing else TRIED)
+        found = model.certify(graphs, threat=threat, rule=rule, reached=reached)
         passes = found.votes.size if rule == "counting" else found.forward_passes
-        return Result(threat, decided(found), None, found.votes.size, passes, tried.seconds + found.seconds)
+        return Result(threat, decided(found), None, found.votes.size, passes, seconds + found.seconds)
 
-
-def own_votes(found: sc.Certificates) -> int:
-    """How many votes at attacked objects there were."""
-    return sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
+    @once
+    def reached(self, model: sc.HashedVotes, graphs: list[sc.Graph], most: int) -> Reached:
+        """What attacks do to each voter."""
+        return model.reach(graphs, most=most, tried=TRIED, max_attacks=self.work.max_attacks, progress=False)
 
 
 def first_class(_graph: object) -> int:

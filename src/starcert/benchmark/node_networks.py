@@ -20,17 +20,15 @@ import starcert as sc
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
 from starcert.benchmark.folds import Nodes
-from starcert.benchmark.networks import LAYERS, BlindRecord, Counted, Held, Networks, network_named, own_votes
-from starcert.benchmark.outcomes import Outcome, Result, decided, fewer, kind_of, read_threat
-from starcert.benchmark.work import ALPHA, Objects, Rates, Timed, here, pairs_noise
+from starcert.benchmark.networks import LAYERS, BlindRecord, Held, Networks, network_named, once
+from starcert.benchmark.outcomes import Result, decided, kind_of
+from starcert.benchmark.work import ALPHA, Objects, Rates, here, pairs_noise
+from starcert.certificates.hashed_certificates import HashedCertificates
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
 from starcert.models import NodeGCN, NodePropagation
 from starcert.models.fitting import Keep, own_generator
-from starcert.objects import Partition
-from starcert.objects.binding import Regions
 from starcert.system.errors import StarcertWarning
-from starcert.voting.counting import answers_on
 
 Whole = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -38,18 +36,15 @@ Real = npt.NDArray[np.float64]
 NAMES = {"gin": "propagation", "gcn": "gcn"}
 """What classifies nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
 ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
-MAX_OWN = 300  # votes on a node at attacked graphs: each takes a pass over the whole graph
 AT_ONCE = 15  # up to which size voters are asked at once: more costs no more
 
 
 class NodeNetworks(Networks):
-    """What methods share on a split: votes and attacks on one graph serve all its nodes.
-
-    Votes that choose are not those that certify: copies of the graph are the same for all its nodes, and a choice that
-    has seen them would spend more than alpha.
-    """
+    """What methods share on a split: votes and attacks on one graph serve all its nodes."""
 
     of_nodes = True
+    farthest = 1  # all attacks with one link are tried, where they are few enough
+    max_own = 300  # each takes a pass over the whole graph
     rates: ClassVar[Mapping[str, Sequence[Rates]]] = {
         "two-way": ((0.4, 0.0005), (0.6, 0.001), (0.8, 0.002)),
         # Of 2,810 nodes, an absent link is added at a rate of 0.002 about as often as there are links.
@@ -69,21 +64,23 @@ class NodeNetworks(Networks):
         return {f"{name.replace('_', ' ')} {value:g}": {name: value} for value in values}
 
     @override
+    def seen(self, objects: Objects) -> tuple[list[sc.Graph], Sequence[int]]:
+        return [objects.graph], objects.numbers.tolist()
+
+    @override
     def held(self, train: Objects, validation: Objects) -> Held:
-        answers = self.network_logits(train, validation).argmax(axis=1)
+        answers = self.network_logits(train, validation).value.argmax(axis=1)
         return Held(validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers)))
 
     @override
-    def blind(self, train: Objects, validation: Objects) -> Timed:
-        def made() -> BlindRecord:
-            tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
-            shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
-                      for name, scores in tried.items()}  # fmt: skip
-            chosen = max(shares, key=lambda name: shares[name])
-            answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
-            return BlindRecord(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
-
-        return self.once(made, "blind", id(train), id(validation), about=(train, validation))
+    @once
+    def blind(self, train: Objects, validation: Objects) -> BlindRecord:
+        tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
+        shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
+                  for name, scores in tried.items()}  # fmt: skip
+        chosen = max(shares, key=lambda name: shares[name])
+        answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
+        return BlindRecord(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
 
     @override
     def unseen(self, validation: Objects) -> Objects:
@@ -92,29 +89,25 @@ class NodeNetworks(Networks):
 
     def blind_scores(self, train: Objects, validation: Objects) -> dict[str, Real]:
         """Log-probabilities of all nodes by models that never see a link: those of `blind`, and a network."""
-        seen = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph)
-        found = {"network on words, propagated over nearest neighbours": self.network_logits(train, validation)}
-        for each in candidates_for(seen):
-            view = each.view(seen)
+        shown = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph)
+        found = {"network on words, propagated over nearest neighbours": self.network_logits(train, validation).value}
+        for each in candidates_for(shown):
+            view = each.view(shown)
             scores = each.fit(view, train.numbers, train.labels).scores(view)
             found[each.description] = np.log(np.maximum(scores, 1e-9))
         found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
         return found | {"mean of all of these": np.mean(list(found.values()), axis=0)}
 
+    @once
     def network_logits(self, train: Objects, validation: Objects) -> Real:
         """Of all nodes, by a network on words and nearest neighbours, trained once for all methods on a fold."""
-
-        def made() -> Real:
-            module = self.module(train, {"link_weight": 0}, "gin")
-            self.fit_module(module, train, validation, pairs_noise(0, 0), keep="loss")
-            with torch.no_grad():
-                words = torch.tensor(np.asarray(train.graph.node_data["x"]), dtype=torch.float32, device=here()[0])
-                none = torch.empty((2, 0), dtype=torch.int64, device=here()[0])
-                logits: Real = module.eval()(words, none).double().cpu().numpy()
-            return logits
-
-        found: Real = self.once(made, "blind network", id(train), id(validation), about=(train, validation)).value
-        return found
+        module = self.module(train, {"link_weight": 0}, "gin")
+        self.fit_module(module, train, validation, pairs_noise(0, 0), keep="loss")
+        with torch.no_grad():
+            words = torch.tensor(np.asarray(train.graph.node_data["x"]), dtype=torch.float32, device=here()[0])
+            none = torch.empty((2, 0), dtype=torch.int64, device=here()[0])
+            logits: Real = module.eval()(words, none).double().cpu().numpy()
+        return logits
 
     def module(self, train: Objects, how: Mapping[str, Any], model: str) -> torch.nn.Module:
         """A network for all nodes, with its first weights."""
@@ -141,77 +134,48 @@ class NodeNetworks(Networks):
                                            seed=self.work.seed, keep=keep)  # fmt: skip
 
     @override
+    @once
     def trained(
-        self, train: Objects, validation: Objects, noise: sc.Noise, how: Mapping[str, Any], regions: Regions | None
+        self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
     ) -> sc.SmoothedClassifier:
         """A network trained with noise on links; what does not depend on them is computed once for all votes."""
-        module = self.module(train, how, self.model)
+        module = self.module(train, self.shapes.get(shape, {}), self.model)
         self.fit_module(module, train, validation, noise)
         shown: dict[str, Any] = {"model": module}
         if isinstance(module, NodePropagation):
             shown = module.for_votes()
         elif here()[0] == "cpu":
             shown["features"] = sparse("x")
-        return sc.SmoothedClassifier(
-            from_pyg(**shown, n_classes=train.data.n_classes, targets="nodes"), noise, alpha=ALPHA
-        )
+        base = from_pyg(**shown, n_classes=train.data.n_classes, targets="nodes")
+        return sc.SmoothedClassifier(base, noise, alpha=ALPHA)
 
     @override
     def question(self, threat: str, evidence: bool) -> str | None:
         return ONE_LINK if evidence and kind_of(threat)[0] == "deletions" else None
 
     @override
-    def certificates(
-        self, smoothed: sc.SmoothedClassifier, objects: Objects, threat: str, *, evidence: bool, choosing: bool
-    ) -> Counted:  # fmt: skip
-        work, graph, asked = self.work, objects.graph, self.question(threat, evidence)
-        samples, seed = (work.choosing_samples, work.seed + 1) if choosing else (work.samples, work.seed)
-        how: dict[str, Any] = {"samples": samples, "seed": seed, "voting": sc.Voting(progress=False)}
-        if asked is not None:
-            how |= {"threat": asked, "evidence": sc.Evidence(own_samples=min(MAX_OWN, work.own_samples))}
-        key = id(smoothed), id(graph), samples, seed, asked
-        found, seconds = self.once(lambda: smoothed.certify([graph], **how), *key, about=(smoothed, graph))
-        passes, attacked = int(found.votes.counts[0].sum() + found.votes.selection[0].sum()), own_votes(found)
-        votes = passes * len(objects) + attacked
-        return Counted(found, objects.numbers.tolist(), votes, passes + attacked, seconds)
-
-    @override
-    def tried(self, base: sc.Classifier, objects: Objects, threat: str) -> Result:
-        """Every attack with one link is tried where there are few enough; otherwise nothing is said."""
-        asked, graph, limit = read_threat(fewer(threat, 1)), objects.graph, self.work.max_attacks
-        sites = Partition.everything("all").sites(graph)
-        if sum(asked.count(sites, size) for size in range(1, asked.most + 1)) > limit:
-            answers = self.once(lambda: answers_on(base, sites).reshape(-1), "plain", id(base), about=base).value
-            return Result(
-                threat, tuple(Outcome(int(answers[node]), 0) for node in objects.numbers), None, 0, 1, asked=0
-            )
-        exact = sc.ExactClassifier(base)
-        found, seconds = self.once(
-            lambda: exact.certify([graph], threat=asked, max_attacks=limit, progress=False),
-            "tried", id(base), id(graph), str(asked), about=(base, graph),
-        )  # fmt: skip
-        rows, passes = decided(found, objects.numbers), found.forward_passes
-        return Result(threat, rows, None, 0, passes, seconds, asked=asked.most, certificates=found)
-
-    @override
-    def voters(self, number: int, train: Objects, validation: Objects) -> Timed:
+    @once
+    def voters(self, number: int, train: Objects, validation: Objects) -> sc.HashedVotes:
         """One network for all voters, trained with noise that leaves as many links as a voter sees."""
-        network = self.network(train, validation, (1 - 1 / number, 0.0))
-        made = lambda: sc.HashedVotes(network.value.classifier, number, self.work.seed)  # noqa: E731
-        return Timed(self.once(made, "hashed", number, id(network.value)).value, network.seconds)
+        network = self.network(train, validation, (1 - 1 / number, 0.0)).value
+        return sc.HashedVotes(network.classifier, number, self.work.seed)
 
     @override
     def polled(self, model: sc.HashedVotes, objects: Objects, threat: str, rule: Any, choosing: bool) -> Result:
         """Every deleted link is tried, of other changes the worst assumed."""
-        (kind, size), graph = kind_of(threat), objects.graph
-        asked, tried = f"{kind}:{max(size, AT_ONCE)}", int(kind == "deletions")
-        how: dict[str, Any] = {"tried": tried, "max_attacks": self.work.max_attacks, "progress": False}
-        found, seconds = self.once(
-            lambda: model.certify([graph], threat=asked, rule=rule, **how),
-            "polled", id(model), id(graph), asked, rule, about=(model, graph),
-        )  # fmt: skip
-        votes, rows = model.groups * len(objects), decided(found, objects.numbers)
-        return Result(threat, rows, None, votes, found.forward_passes, seconds)
+        (kind, size), (graphs, rows) = kind_of(threat), self.seen(objects)
+        found, seconds = self.decided(model, graphs, f"{kind}:{max(size, AT_ONCE)}", rule, int(kind == "deletions"))
+        known = decided(found)
+        outcomes, votes = tuple(known[row] for row in rows), model.groups * len(rows)
+        return Result(threat, outcomes, None, votes, found.forward_passes, seconds)
+
+    @once
+    def decided(
+        self, model: sc.HashedVotes, graphs: list[sc.Graph], threat: str, rule: Any, tried: int  # noqa: ANN401
+    ) -> HashedCertificates:  # fmt: skip
+        """What hashed voters certify about all nodes."""
+        most = self.work.max_attacks
+        return model.certify(graphs, threat=threat, rule=rule, tried=tried, max_attacks=most, progress=False)
 
 
 def weights_of(validation: Nodes, answers: Whole) -> Real:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
+from starcert.certificates.certificate import lies_within
 from starcert.certificates.exact_certificates import Decided
 from starcert.certificates.unknown import unknown_at
 from starcert.math.frontier import levels_of
@@ -132,35 +133,41 @@ def fewer(threat: str, size: int) -> str:
     return re.sub(r":\d+", f":{size}", threat, count=1)
 
 
-def outcome_of(one: sc.Certificate, threat: str) -> Outcome:
-    """What a certificate under noise on all node pairs says, in one region or several."""
+def outcome_of(one: sc.Certificate, threat: str, *, asked: bool = True) -> Outcome:
+    """What a certificate under noise on all node pairs says, in one region or several.
+
+    Where `asked` is False, the threat that it was asked about is left aside: of a certificate in a file, nothing proves
+    which attacks that threat has.
+    """
     if one.abstained:
         return Outcome(None, 0)
     _, most = kind_of(threat)
-    certified = next((size for size in range(1, most + 1) if state_of(one, threat, size) != "certified"), most + 1) - 1
+    states = (state_of(one, threat, size, asked=asked) for size in range(1, most + 1))
+    certified = next((size for size, state in enumerate(states) if state != "certified"), most)
     larger = range(certified + 1, most + 1) if one.verdicts is not None else ()
-    broken = next((size for size in larger if state_of(one, threat, size) == "broken"), None)
+    broken = next((size for size in larger if state_of(one, threat, size, asked=asked) == "broken"), None)
     return Outcome(one.label, certified, broken)
 
 
-def state_of(one: sc.Certificate, threat: str, size: int) -> State:
+def state_of(one: sc.Certificate, threat: str, size: int, *, asked: bool = True) -> State:
     """What a certificate says about attacks of at most a size.
 
     That is its verdict on a threat that it was asked about. Of flips, deleted, added and moved edges, all ways to
     divide changes over regions are certified; edges that move are deletions and as many additions.
     """
     smaller, (kind, _) = read_threat(fewer(threat, size)), kind_of(threat)
-    if _was_asked(one, smaller) or (smaller.by_radius and kind not in KINDS):
+    if (asked and _was_asked(one, smaller)) or (smaller.by_radius and kind not in KINDS):
         return one.verdict(smaller)
     if kind not in KINDS:
         return "open"
     levels = list(levels_within(one.noise, kind, size))
-    if levels and all(map(one.certified, levels)):
+    within = one.max_radius is None or all(lies_within(level, one.max_radius) for level in levels)
+    if levels and within and all(map(one.certified, levels)):
         return "certified"
     sort = KINDS[kind][0]
     sure = {place for place, suffix in enumerate(suffixes_of(one.noise)) if sort in (None, suffix)}
-    within = (level for level in one.broken if sum(level) <= size and kind != "rewire")
-    return "broken" if any(sure.issuperset(np.flatnonzero(level).tolist()) for level in within) else "open"
+    found = (level for level in one.broken if sum(level) <= size and kind != "rewire")
+    return "broken" if any(sure.issuperset(np.flatnonzero(level).tolist()) for level in found) else "open"
 
 
 def _was_asked(one: sc.Certificate, threat: Threat) -> bool:
@@ -199,29 +206,25 @@ def speaks_to(certificates: sc.Certificates, outcomes: Sequence[Outcome], threat
     return None
 
 
-def decided(found: Decided, rows: npt.NDArray[np.int64] | None = None) -> tuple[Outcome, ...]:
-    """What is known with certainty about some rows: all, or these."""
-    sizes = np.stack([found.labels, found.certified_sizes, found.broken_sizes]).T
-    some = (sizes if rows is None else sizes[rows]).tolist()
-    return tuple(Outcome(answer, certified, broken or None) for answer, certified, broken in some)
+def decided(found: Decided) -> tuple[Outcome, ...]:
+    """What is known with certainty about each row."""
+    sizes = np.stack([found.labels, found.certified_sizes, found.broken_sizes]).T.tolist()
+    return tuple(Outcome(answer, certified, broken or None) for answer, certified, broken in sizes)
 
 
 def exact_result(
     base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
 ) -> Result:
-    """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph."""
-    asked = fewer(threat, farthest)
-    limits = [whole_sizes(graph, asked, max_attacks) for graph in graphs]
-    found = sc.ExactClassifier(base).certify(graphs, threat=read_threat(asked), max_attacks=limits, progress=False)
-    passes, most = found.forward_passes, kind_of(asked)[1]
-    return Result(threat, decided(found), None, 0, passes, found.seconds, asked=most, certificates=found)
+    """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph.
 
-
-def whole_sizes(graph: sc.Graph, threat: str, max_attacks: int) -> int:
-    """How many attacks of a threat there are up to the largest size with at most `max_attacks`; all of these are tried.
-
-    Where even those of size 1 are more, `max_attacks`.
+    Where even the attacks of size 1 are more on every graph, nothing is said.
     """
-    asked, sites = read_threat(threat), Partition.everything("all").sites(graph)
-    numbers = np.cumsum([asked.count(sites, size) for size in range(1, asked.most + 1)])
-    return int(max(numbers[numbers <= max_attacks], default=max_attacks)) or 1
+    asked, limits, reached = read_threat(fewer(threat, farthest)), [], 0
+    for graph in graphs:
+        sites = Partition.everything("all").sites(graph)
+        numbers = np.cumsum([asked.count(sites, size) for size in range(1, asked.most + 1)])
+        whole = numbers[numbers <= max_attacks].tolist()  # attacks up to each size of which all can be tried
+        limits.append(max([1, *whole]))
+        reached = max(reached, len(whole))
+    found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
+    return Result(threat, decided(found), None, 0, found.forward_passes, found.seconds, reached, found)

@@ -18,6 +18,7 @@ from starcert.benchmark.networks import MODELS, Networks
 from starcert.benchmark.outcomes import kind_of, read_threat
 from starcert.benchmark.work import DRAWN, Work
 from starcert.datasets.tu_files import local_names
+from starcert.objects.laws import real_number
 from starcert.runs.setting_values import as_columns, as_flag
 from starcert.runs.threats import digest_of_files
 from starcert.runs.user_code import Reference
@@ -49,39 +50,23 @@ class Benchmark(Work):
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            self._check(field.name, field.default)
+            value, least = getattr(self, field.name), 0 if field.name in ("seed", "seeds", "own_samples") else 1
+            if isinstance(field.default, tuple):
+                object.__setattr__(self, field.name, _listed(field.name, value, field.default, least))
+            elif isinstance(field.default, bool):
+                as_flag(value, Path(), field.name)
+            elif isinstance(field.default, int) and not (value == "all" and field.name in ("graphs", "held", "nodes")):
+                whole_number(field.name, value, least)
         whole_number("folds", self.folds, 1, FOLDS)
         object.__setattr__(self, "columns", as_columns(self.columns, Path(), "columns"))
         object.__setattr__(self, "rates", read_rates(self.rates))
         check_data(self.data, self.columns)
-        for name in self.methods:
-            if name not in METHODS:
-                own(name, "methods", METHODS)
-        for model in self.models:
-            if model not in MODELS:
-                own(model, "models", MODELS)
+        for setting, given, known in (("methods", self.methods, METHODS), ("models", self.models, MODELS)):
+            for name in given:
+                if name not in known:
+                    own(name, setting, known)
         for threat in self.threats:
             kind_of(threat)
-
-    def _check(self, name: str, default: object) -> None:
-        """Refuses a value that is none of the kind of its default; one number may stand for a list of them."""
-        value = getattr(self, name)
-        least = 0 if name in ("seed", "seeds", "own_samples") else 1
-        if isinstance(default, tuple):
-            numbers = name in ("seeds", "chosen_for", "voters")
-            given = (value,) if numbers and isinstance(value, int) else value
-            fine = isinstance(given, list | tuple) and (given or not default)
-            if not fine or not all(isinstance(each, int if numbers else str) for each in given):
-                example = str(default[0] if numbers and default else 1) if numbers else f'"{default[0]}"'
-                must = "be a list of whole numbers" if numbers else "be a list of names"
-                raise InvalidParameterError(name, must, value, f"Write {name} = [{example}].")
-            for each in given if numbers else ():
-                whole_number(name, each, least)
-            object.__setattr__(self, name, tuple(dict.fromkeys(given)))
-        elif isinstance(default, bool):
-            as_flag(value, Path(), name)
-        elif isinstance(default, int) and not (value == "all" and name in ("graphs", "held", "nodes")):
-            whole_number(name, value, least)
 
     @classmethod
     def of(cls, file: Path | None, quick: bool, **options: Any) -> Benchmark:  # noqa: ANN401
@@ -166,22 +151,39 @@ def own(name: str, setting: str, known: Mapping[str, object]) -> Reference:
     return Reference.parse(name, Path.cwd(), setting)
 
 
+def _listed(name: str, value: object, default: tuple[object, ...], least: int) -> tuple[object, ...]:
+    """A list of names, or of numbers, each once; one number may stand for a list of them."""
+    numbers = name in ("seeds", "chosen_for", "voters")
+    given = (value,) if numbers and isinstance(value, int) else value
+    fine = isinstance(given, list | tuple) and (given or not default)
+    if not fine or not all(isinstance(each, int if numbers else str) for each in given):  # type: ignore[attr-defined]
+        example = "1" if numbers else f'"{default[0]}"'
+        what = "whole numbers" if numbers else "names"
+        raise InvalidParameterError(name, f"be a list of {what}", value, f"Write {name} = [{example}].")
+    for each in given if numbers else ():  # type: ignore[attr-defined]
+        whole_number(name, each, least)
+    return tuple(dict.fromkeys(given))  # type: ignore[call-overload]
+
+
 def read_rates(given: object) -> dict[str, list[tuple[float, float]]]:
     """The rates of each group of methods: pairs of probabilities, checked."""
-    groups = [*Networks.rates]
     hint = "Write rates.one-way = [[0.8, 0], [0.9, 0]]: to delete an edge with, and to add one; or of two regions."
     if not isinstance(given, Mapping):
         raise InvalidParameterError("rates", "be a table by groups of methods", given, hint)
+    found: dict[str, list[tuple[float, float]]] = {}
     for group, pairs in given.items():
-        if group not in groups:
-            raise InvalidParameterError("rates", f"be of {', '.join(groups)}", group, did_you_mean(str(group), groups))
-        fine = isinstance(pairs, list | tuple) and pairs and all(
-            isinstance(pair, list | tuple) and len(pair) == 2 and all(
-                isinstance(rate, int | float) and not isinstance(rate, bool) and 0 <= rate < 1 for rate in pair)
-            for pair in pairs)  # fmt: skip
+        if group not in Networks.rates:
+            near = did_you_mean(str(group), Networks.rates)
+            raise InvalidParameterError("rates", f"be of {', '.join(Networks.rates)}", group, near)
+        fine = isinstance(pairs, list | tuple) and pairs and all(map(_is_pair, pairs))
         if not fine:
             raise InvalidParameterError(f"rates.{group}", "be a list of pairs of probabilities", pairs, hint)
-    return {group: [(float(first), float(second)) for first, second in pairs] for group, pairs in given.items()}
+        found[group] = [(float(first), float(second)) for first, second in pairs]
+    return found
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, list | tuple) and len(given) == 2 and all(0 <= real_number(rate) < 1 for rate in given)
 
 
 def _beside(file: Path, entry: object, threat: bool) -> object:

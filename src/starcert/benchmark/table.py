@@ -1,17 +1,24 @@
-"""What each method comes to on a data set under a threat, at each size of attacks, all folds together."""
+"""What each method comes to on a data set under a threat, at each size of attacks, all folds together.
+
+The gain of a method is what it has right and certified, less what a blind model has right, object by object.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom, norm
 
-from starcert.benchmark.gains import gain_of
 from starcert.benchmark.outcomes import Outcome, kind_of
 from starcert.benchmark.work import DRAWN
+from starcert.certificates.paired import paired_difference
+
+Mask = npt.NDArray[np.bool_]
 
 BLIND = "blind"
 PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least one change
@@ -29,9 +36,7 @@ class Cell:
     gain: float | None = None  # what is certified less what the blind model has right; None: it is that, or was not run
     low: float | None = None  # its 95% interval, paired object by object
     high: float | None = None
-    chance: float | None = (
-        None  # how likely a method that is no better than the blind model is to gain so much, at most
-    )
+    chance: float | None = None  # how likely one that is no better than the blind model is to gain so much, at most
 
     @property
     def percent(self) -> str:
@@ -146,3 +151,35 @@ def _line(
         relative=tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
         asked=limit,
     )
+
+
+class Gain(NamedTuple):
+    """A share that is right and certified, less that which a blind model has right."""
+
+    gain: float
+    low: float  # its 95% interval
+    high: float
+    chance: float  # how likely a method that is no better than the blind model is to gain so much, at most
+
+
+def gain_of(safe: Mask, blind: Mask, numbers: Sequence[int] | None = None) -> Gain:
+    """The gain on objects that are right and certified, given which the blind model has right.
+
+    `numbers` says which objects are the same; None: all differ, and interval and chance are exact. Where splits test
+    some of them several times, both are those of the mean over different objects, by its standard error.
+
+    Example:
+        >>> gain_of(np.array([True, True, False]), np.array([True, False, False])).chance
+        0.5
+    """
+    if numbers is None or len(set(numbers)) == len(numbers):
+        gained, lost = int((safe & ~blind).sum()), int((blind & ~safe).sum())
+        return Gain(*paired_difference(blind, safe), float(binom.sf(gained - 1, gained + lost, 0.5)))
+    _, places = np.unique(numbers, return_inverse=True)
+    times = np.bincount(places)
+    sums = np.bincount(places, weights=safe.astype(float) - blind)
+    mean = sums.sum() / times.sum()
+    error = max(np.sqrt(np.sum((sums - mean * times) ** 2)) / times.sum(), 1e-12)
+    gained, lost = int((sums > 0).sum()), int((sums < 0).sum())  # few objects may agree so much that the error is tiny
+    chance = max(norm.sf(mean / error), binom.sf(gained - 1, gained + lost, 0.5))
+    return Gain(float(mean), float(mean - 1.96 * error), float(mean + 1.96 * error), float(chance))
