@@ -18,7 +18,7 @@ import numpy as np
 import starcert as sc
 from floors import random_word
 from starcert.math.attacked_sites import ListedAxis
-from starcert.math.bets import FRACTIONS
+from starcert.math.bets import FRACTIONS, Bet
 from starcert.math.weighing import columns_of, weigh
 from starcert.sampling.draws import LANES
 from starcert.sampling.sampler import OWN_CHUNKS, AttackedCopies
@@ -40,19 +40,17 @@ def weighing(table: Table) -> None:
     for sites, attacked in ((1415, 2), (183, 3)):
         flips = rng.random((VOTES, sites)) < 0.1
         shape = (attacked + 1, 1)
-        seen = rng.integers(-(10**9), 10**8, (len(FRACTIONS), *shape))
-        quiet, values = np.zeros(len(FRACTIONS), dtype=np.int64), rng.random(shape)
+        seen = rng.integers(-(10**9), 10**8, (len(FRACTIONS), 1, *shape))
+        bet = Bet(seen, np.zeros(len(FRACTIONS), dtype=np.int64), rng.random((1, *shape)))
         weigh(
             columns_of(flips[:64], np.zeros(64, dtype=int), 1),
             [ListedAxis(sites, attacked)],
-            seen,
-            quiet,
-            values,
+            bet,
             VOTES,
         )
         start = time.process_time()
         columns = columns_of(flips, np.zeros(VOTES, dtype=int), 1)
-        weights = weigh(columns, [ListedAxis(sites, attacked)], seen, quiet, values, VOTES)
+        weights = weigh(columns, [ListedAxis(sites, attacked)], bet, VOTES)
         ours = time.process_time() - start
         some = list(combinations(range(sites), attacked))[:300]
         start = time.process_time()

@@ -17,12 +17,12 @@ from starcert.math.bets import (
     RESERVE,
     SCALE,
     anytime_limit,
+    bet_below,
     capital_against,
     capital_of,
     count_capital,
     growth,
     needed,
-    stakes,
     with_reserve,
 )
 
@@ -34,9 +34,9 @@ from starcert.math.bets import (
 )
 def test_capital_is_the_mean_of_products_rounded_down(theta, values, counts):
     values = np.array(values)
-    bet = stakes(theta, values)
+    bet = bet_below(theta, values)
     total = sum(counts[: len(values)]) + counts[-1]
-    logarithms = bet.seen @ np.array(counts[: len(values)]) + counts[-1] * bet.quiet
+    logarithms = bet.gains @ np.array(counts[: len(values)]) + counts[-1] * bet.quiet
     largest = max(values.max(), 1.5 * theta)
     exact = [
         sum(n * math.log1p(g * (theta - x)) for n, x in zip(counts, values, strict=False))
@@ -59,8 +59,8 @@ def test_the_reserve_is_added_exactly_and_rounded_down(capital):
 
 
 def test_no_room_no_bet():
-    assert stakes(0.0, np.ones(1)) is None
-    assert stakes(-0.1, np.ones(1)) is None
+    assert bet_below(0.0, np.ones(1)) is None
+    assert bet_below(-0.1, np.ones(1)) is None
     assert growth(0.0, np.ones(1), np.ones(1)) == -math.inf
 
 

@@ -41,7 +41,7 @@ def test_attacks_of_a_list_weigh_what_those_of_a_level_do(name, flips):
     rng = np.random.default_rng(flips)
     for level in levels:
         scheme = Scheme(tuple(axis for axis, n in enumerate(level) if n), 0, Fraction(1))
-        listed = evidence.listed(level, scheme)
+        listed = evidence.listed(level, scheme.listed)
         every = [
             sorted(site for axis, c in zip(scheme.listed, chosen, strict=True) for site in axes[axis].attacked(c))
             for chosen in attacks_of(listed)

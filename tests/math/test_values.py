@@ -11,9 +11,10 @@ from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_
 
 import starcert as sc
 from starcert.math import values
-from starcert.math.bets import SCALE, centred_stakes, needed
+from starcert.math.bets import SCALE, centred_bet, needed
+from starcert.math.copies import RecordedCopies
 from starcert.math.margins import Tradeoff
-from starcert.math.values import ENDS, AttackGroup, _Outputs, thresholds_of, unseen_at, upper_by_radius
+from starcert.math.values import ENDS, AttackGroup, _Outputs, thresholds_of, upper_by_radius
 
 WORLDS = {
     "bits": bits((symmetric(0.2),), (4,)),
@@ -83,7 +84,7 @@ def test_stakes_grow_with_theta_and_never_lose_everything():
         before = None
         for at in range(0, ENDS, 997):
             odds = (at * n - tops * ENDS) / ((ENDS - at) * n)
-            stakes = centred_stakes(odds, ratios * (1 - 2.0**-20), ratios, unseen)
+            stakes = centred_bet(odds, np.ones_like(odds), ratios * (1 - 2.0**-20), ratios, unseen).gains
             assert (np.exp(stakes / SCALE) > 0.0499).all()
             assert before is None or (stakes >= before).all()
             before = stakes
@@ -93,8 +94,9 @@ def test_stakes_grow_with_theta_and_never_lose_everything():
 
 
 def test_what_the_clean_object_never_shows():
-    axes = WORLDS["one way"].axes
-    assert [unseen_at(axes, level) for level in ((0, 0), (1, 0), (0, 1), (1, 2))] == [
+    world = WORLDS["one way"]
+    copies = RecordedCopies(world.votes(np.random.default_rng(0), 8), world.axes)
+    assert [copies.unseen(level, range(2)) for level in ((0, 0), (1, 0), (0, 1), (1, 2))] == [
         0,
         0,
         Fraction(3, 8),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from starcert.math.attacked_sites import ListedAxis, attack_number, attacks_of, n_attacks
-from starcert.math.bets import capital_of
+from starcert.math.bets import Bet, capital_of
 from starcert.math.weighing import columns_of, weigh
 
 
@@ -22,7 +22,7 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
     quiet = rng.integers(0, 10**9, 4)
     values = rng.random((*shape, 3))
     axes = [ListedAxis(*axis) for axis in zip(sizes, counts, strict=True)]
-    weights = weigh(columns_of(flips, groups, 3), axes, seen[:, None], quiet, values[None], 1_000)
+    weights = weigh(columns_of(flips, groups, 3), axes, Bet(seen[:, None], quiet, values[None]), 1_000)
     starts = np.cumsum([0, *sizes])
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
@@ -61,7 +61,7 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
         for axis, each in zip(axes, shown, strict=True)
     ]
     weights = weigh(
-        columns_of(np.concatenate(flips, axis=1), groups, 2), axes, seen[:, None], quiet, values[None], 1_000
+        columns_of(np.concatenate(flips, axis=1), groups, 2), axes, Bet(seen[:, None], quiet, values[None]), 1_000
     )
     listed = list(attacks_of(axes))
     assert len(listed) == n_attacks(axes) == len(weights.capital)
@@ -86,11 +86,12 @@ def test_several_rivals_have_the_least_capital_and_the_largest_estimate(listed):
     rows = None
     if listed:
         rows = np.array([[*one, 6 + other[0]] for one, other in attacks_of(axes)])[::3]
-    together = weigh(columns, axes, seen, quiet, values, 1_000, rows)
-    alone = [weigh(columns, axes, seen[:, [i]], quiet, values[[i]], 1_000, rows) for i in range(5)]
+    bet = Bet(seen, quiet, values)
+    together = weigh(columns, axes, bet, 1_000, rows)
+    alone = [weigh(columns, axes, Bet(seen[:, [i]], quiet, values[[i]]), 1_000, rows) for i in range(5)]
     assert np.array_equal(together.capital, np.min([one.capital for one in alone], axis=0))
     assert together.estimate == pytest.approx(np.max([one.estimate for one in alone], axis=0))
     wanted = rng.random(len(together.capital)) < 0.3
-    some = weigh(columns, axes, seen, quiet, values, 1_000, rows, wanted)
+    some = weigh(columns, axes, bet, 1_000, rows, wanted)
     assert np.array_equal(some.capital, np.where(wanted, together.capital, 0))
     assert np.array_equal(some.estimate, np.where(wanted, together.estimate, 0))

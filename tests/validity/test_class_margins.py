@@ -17,7 +17,7 @@ from margin_worlds import ClassWorld, OwnClassVotes, most_tempting, on_the_edge
 import starcert as sc
 from starcert.certificates.evidence import _clean_verdict, find_verdicts
 from starcert.math import evidence as engine
-from starcert.math.bets import SCALE, OwnBet, capital_of, count_capital, needed, stakes, with_reserve
+from starcert.math.bets import SCALE, OwnBet, bet_below, capital_of, count_capital, needed, with_reserve
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
@@ -299,12 +299,12 @@ def test_passing_by_either_of_two_stakes_breaks_the_promise():
 def test_own_votes_whose_bins_are_not_known_by_class_weigh_at_least_what_they_are_said_to(seed):
     rng = np.random.default_rng(seed)
     limits = rng.uniform(0, 3, 5)
-    bet = OwnBet((0,), limits, 0.4, stakes(0.4, np.stack([limits, limits / 2])))
+    bet = OwnBet((0,), limits, 0.4, bet_below(0.4, np.stack([limits, limits / 2])))
     against = rng.integers(0, 30, (3, 5))  # votes for each of three other classes, by bin
     total = int(against.sum()) + 200
     stated = bet.capital(total, against.sum(axis=0), int(against.sum(axis=1).max()))
-    seen, half = bet.stakes.seen.transpose(1, 0, 2)
-    true = [capital_of(bet.stakes.quiet * 200 + seen @ mine + half @ (against.sum(axis=0) - mine)) for mine in against]
+    seen, half = bet.bet.gains.transpose(1, 0, 2)
+    true = [capital_of(bet.bet.quiet * 200 + seen @ mine + half @ (against.sum(axis=0) - mine)) for mine in against]
     assert bet.capital(total, against.sum(axis=0), int(against.sum())) <= stated <= min(true)
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.collective import JointEvidence, changed_at_most
-from starcert.math.evidence import FlipEvidence
+from starcert.math.copies import RecordedCopies
 from starcert.math.flips import FlipRecord
 from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
@@ -223,7 +223,7 @@ def test_the_next_smallest_alone_errs_on_real_votes():
 def test_what_the_clean_object_never_shows_must_be_counted(monkeypatch):
     """A negative control: the room of the bet is one half, as if the attacked object showed nothing else."""
     law = LAWS["one way, seen at attacked objects alone"]
-    monkeypatch.setattr(FlipEvidence, "room", lambda *_: 0.5)
+    monkeypatch.setattr(RecordedCopies, "room", lambda *_: 0.5)
     assert errors(law, 3, 2, "same", runs=40, seed=1, rules=[together])[0] > most_often(40)
 
 

@@ -24,7 +24,7 @@ from evidence_worlds import (
 import starcert as sc
 from starcert.certificates.evidence import find_verdicts
 from starcert.math.attacked_sites import SiteLaw
-from starcert.math.bets import FRACTIONS, capital_of, needed, stakes
+from starcert.math.bets import FRACTIONS, bet_below, capital_of, needed
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 
@@ -185,8 +185,8 @@ def test_a_stake_that_is_too_large_breaks_the_promise():
     theta, false, honest = 0.5, 0, 0
     for _ in range(RUNS):
         hits = rng.binomial(400, theta / 8)  # the mean is θ: the claim is false
-        bet = stakes(theta, values)
-        honest += capital_of(hits * bet.seen[:, 0] + (400 - hits) * bet.quiet) >= needed(Fraction(ALPHA))
+        bet = bet_below(theta, values)
+        honest += capital_of(hits * bet.gains[:, 0] + (400 - hits) * bet.quiet) >= needed(Fraction(ALPHA))
         greedy = FRACTIONS * 40 / (8 - theta)
         logs = hits * np.log(np.abs(1 + greedy * (theta - 8))) + (400 - hits) * np.log1p(greedy * theta)
         false += np.exp(np.clip(logs, None, 600)).mean() >= 1 / ALPHA
@@ -209,8 +209,8 @@ def test_limits_chosen_on_the_same_votes_break_the_promise():
         against, others = rng.binomial(counts, 0.25), rng.binomial(counts, 0.25)
         for name, chosen_on in (("same", against), ("others", others)):
             limits = np.where(chosen_on > counts / 2, 0.0, 2.0)
-            bet = stakes(0.5 - float((limits == 0).mean()), limits)
-            capital = capital_of(bet.seen @ against + (2_000 - against.sum()) * bet.quiet)
+            bet = bet_below(0.5 - float((limits == 0).mean()), limits)
+            capital = capital_of(bet.gains @ against + (2_000 - against.sum()) * bet.quiet)
             won[name] += capital >= needed(Fraction(ALPHA))
     assert won["others"] <= most_often(ALPHA, runs) * runs
     assert won["same"] > 0.5 * runs

@@ -15,8 +15,8 @@ from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_
 
 import starcert as sc
 from starcert.certificates.values import bounds_of_steps
-from starcert.math import values as engine
 from starcert.math.bets import FRACTIONS, needed
+from starcert.math.copies import RecordedCopies
 from starcert.math.limits import upper_limit
 from starcert.math.values import ENDS, thresholds_of
 
@@ -179,7 +179,7 @@ def test_forgetting_what_is_never_seen_errs_on_real_votes(monkeypatch):
     world = ValueWorld(plain, np.where(plain.patterns.any(axis=1), 1.0, 0.1), 8)
     drawn = rng.choice(len(world.copies), size=2_000, p=world.clean)
     assert not misses(world, drawn, levels_up_to(1, 1), (2_000,))
-    monkeypatch.setattr(engine, "unseen_at", lambda *_: Fraction(0))
+    monkeypatch.setattr(RecordedCopies, "unseen", lambda *_: Fraction(0))
     assert misses(world, drawn, levels_up_to(1, 1), (2_000,))
 
 

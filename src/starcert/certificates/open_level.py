@@ -178,7 +178,7 @@ class OpenLevel:
         """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
         mine, rival = self._votes_for(attack)
-        if bet.stakes is None:  # flips do not matter
+        if bet.bet is None:  # flips do not matter
             against[0] = total - mine
         elif mine < total:
             numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])

@@ -35,43 +35,44 @@ Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-class Stakes(NamedTuple):
-    """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions."""
+class Bet(NamedTuple):
+    """A bet on a mean, with stakes chosen: how the logarithm of the capital changes with a vote, rounded down."""
 
-    seen: Whole  # with a vote of each value, shape (fractions, *values)
-    quiet: Whole  # with one of value 0, shape (fractions,)
+    gains: Whole  # with a vote of each value, shape (fractions, *values)
+    quiet: Whole  # with a vote of value 0, shape (fractions,)
+    values: Floats  # what the votes may say about the mean
 
 
-def stakes(theta: float, values: Floats) -> Stakes | None:
-    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0."""
+def bet_below(theta: float, values: Floats) -> Bet | None:
+    """A bet that a mean is below θ, for votes that are 0 or one of `values`; None where θ ≤ 0."""
     if not theta > 0:
         return None  # smaller θ and larger values than the true ones only make the capital smaller
     largest = _largest(theta, values)
     parts = FRACTIONS.reshape(-1, *[1] * values.ndim)
-    seen = np.log1p(parts * ((theta - values) / (largest - theta)))
-    quiet = np.log1p(FRACTIONS * (theta / (largest - theta)))
-    return Stakes(_whole(seen), _whole(quiet))
+    gains = np.log1p(parts * ((theta - values) / (largest - theta)))
+    return Bet(_whole(gains), _whole(np.log1p(FRACTIONS * (theta / (largest - theta)))), values)
 
 
-def centred_stakes(odds: Floats, low: Floats, high: Floats, unseen: Fraction) -> Whole:
-    """The stakes of a bet that the mean of a function of outputs is below θ: see `math/values.py`.
+def centred_bet(odds: Floats, values: Floats, low: Floats, high: Floats, unseen: Fraction) -> Bet:
+    """A bet that the mean of a function f of outputs is below θ: see `math/values.py`.
 
-    `odds` are (θ − f)/(1 − θ) for each output, −1 or more; `low` and `high` are bounds on the likelihood ratios. By how
-    much the logarithm of the capital grows, at least, shape (fractions, *ratios, outputs).
+    `odds` are (θ − f)/(1 − θ) for each output, −1 or more, and `values` are f; `low` and `high` are bounds on the
+    likelihood ratios. Gains have the shape (fractions, *ratios, outputs).
     """
     never = math.nextafter(float(unseen), math.inf) if unseen else 0.0
     won = np.where(odds > 0, np.multiply.outer(low, odds), np.multiply.outer(high, odds)) - never
-    sizes = sizes_of_centred_stakes(float(high.max(initial=0.0)), unseen)
-    return _whole(np.log1p(sizes.reshape(-1, *[1] * won.ndim) * won))
+    sizes = centred_stakes(float(high.max(initial=0.0)), unseen)
+    gains = _whole(np.log1p(sizes.reshape(-1, *[1] * won.ndim) * won))
+    return Bet(gains, np.zeros(len(sizes), dtype=np.int64), np.multiply.outer(high, values))
 
 
-def sizes_of_centred_stakes(largest: float, unseen: Fraction) -> Floats:
-    """The stake g for each of the fractions, as `centred_stakes` uses it, with the largest likelihood ratio."""
+def centred_stakes(largest: float, unseen: Fraction) -> Floats:
+    """The stake g of `centred_bet` for each of the fractions, with the largest likelihood ratio."""
     return FRACTIONS / (largest + float(unseen) + math.ulp(0.0))
 
 
-def sizes_of_stakes(theta: float, values: Floats) -> Floats:
-    """The stake g for each of the fractions, as `stakes` uses it."""
+def stakes_below(theta: float, values: Floats) -> Floats:
+    """The stake g of `bet_below` for each of the fractions."""
     return FRACTIONS / (_largest(theta, values) - theta)
 
 
@@ -207,7 +208,7 @@ class OwnBet(NamedTuple):
     axes: tuple[int, ...]  # those that are pooled
     limits: Floats  # λ in each bin of their flip counts
     theta: float
-    stakes: Stakes | None  # of X = λ, and of λ times `contest.third`; None where each vote is 0 or 1, nothing pooled
+    bet: Bet | None  # of X = λ, and of λ times `contest.third`; None where each vote is 0 or 1, nothing pooled
     contest: Contest = PLAIN
 
     def capital(self, votes: int, against: Whole, rival: int) -> int:
@@ -217,14 +218,14 @@ class OwnBet(NamedTuple):
         count as in the contest. In which bins the rival's are is not known: those where they cost most are presumed.
         """
         lost = int(against.sum())
-        if self.stakes is None:
+        if self.bet is None:
             return count_capital(*self.contest.score(votes - lost, rival, votes), self.contest.limit)
         order = np.argsort(-self.limits, kind="stable")
         worse = np.cumsum(against[order]) - against[order]
         whole = np.empty_like(against)
         whole[order] = np.clip(rival - worse, 0, against[order])
-        seen, third = self.stakes.seen.transpose(1, 0, 2)
-        return int(capital_of(self.stakes.quiet * (votes - lost) + seen @ whole + third @ (against - whole)))
+        full, third = self.bet.gains.transpose(1, 0, 2)
+        return int(capital_of(self.bet.quiet * (votes - lost) + full @ whole + third @ (against - whole)))
 
     def speed(self, failure: float) -> float:
         """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""

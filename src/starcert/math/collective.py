@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.bets import SCALE, Stakes, capital_of, stakes
-from starcert.math.evidence import FlipEvidence, below
+from starcert.math.bets import SCALE, Bet, bet_below, capital_of
+from starcert.math.copies import RecordedCopies, below
 from starcert.math.flips import Mask
 from starcert.math.joint import JointVotes
 from starcert.math.listed import Group
@@ -88,7 +88,7 @@ class JointEvidence:
         matrices: Matrices | None = None,
     ) -> None:
         numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
-        self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
+        self._copies = RecordedCopies(votes.flips, numbered)
         self._answers, self._labels, self._n_classes = votes.answers, labels, n_classes
         self._matrices = matrices or HostMatrices()
         self._clean = Group((0,) * len(axes), np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
@@ -101,7 +101,9 @@ class JointEvidence:
         """
         whole, (copies, targets) = self._clean if group is None else group, self._answers.shape
         value = self._copies.ratios(whole.level, whole.scheme.listed).ravel() * SUMMED
-        bet = stakes(below(self._copies.room(whole.level, whole.scheme.listed)), np.multiply.outer(value, [1.0, 0.5]))
+        bet = bet_below(
+            below(self._copies.room(whole.level, whole.scheme.listed)), np.multiply.outer(value, [1.0, 0.5])
+        )
         step = max(1, min(MAX_NUMBERS // copies, MAX_ATTACKS) // max(1, len(value) // 8))
         held = max(step, MAX_CAPITALS // targets // step * step)
         for start in range(0, len(whole.rows), held):
@@ -133,11 +135,11 @@ class JointEvidence:
             self._shown[axis] = np.ascontiguousarray(self._copies.matrix(axis).T).view(np.uint8)
         return self._shown[axis]
 
-    def _block(self, cells: npt.NDArray[np.unsignedinteger], bet: Stakes, enough: float) -> Floats:
+    def _block(self, cells: npt.NDArray[np.unsignedinteger], bet: Bet, enough: float) -> Floats:
         """The capital against each target at each of some attacks: the smallest of those against each other class."""
         there, (copies, targets) = np.unique(cells), self._answers.shape
         shown = [self._matrices.of(cells == cell) for cell in there[1:]]
-        gains = np.ascontiguousarray(bet.seen[:, there].transpose(1, 2, 0))  # by cell, whole or half, and stake
+        gains = np.ascontiguousarray(bet.gains[:, there].transpose(1, 2, 0))  # by cell, whole or half, and stake
         found = np.empty((len(cells), targets))
         step = max(1, MAX_NUMBERS // max(copies, 4 * len(cells)) // self._n_classes)
         for first, last in pairwise([*range(0, targets, step), targets]):

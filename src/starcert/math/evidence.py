@@ -20,10 +20,9 @@ that depends on votes. The λ of a stage of the bet is chosen on the stages befo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -31,27 +30,26 @@ import numpy.typing as npt
 
 from starcert.math.attacked_sites import (
     AttackAxis,
-    ListedAxis,
     attack_number,
     chance_of,
-    pools_of,
     ratio_of,
     shares_of,
-    shown_outcomes,
     sites_by_pool,
 )
 from starcert.math.bets import (
     FRACTIONS,
     MAX_VOTES,
     NOTHING,
+    Bet,
     OwnBet,
     Wager,
+    bet_below,
     capital_of,
     needed,
-    sizes_of_stakes,
-    stakes,
+    stakes_below,
     with_reserve,
 )
+from starcert.math.copies import RecordedCopies, below
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
@@ -87,7 +85,7 @@ class Weighed(NamedTuple):
         return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
 
 
-class FlipEvidence:
+class FlipEvidence(RecordedCopies):
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
@@ -108,17 +106,12 @@ class FlipEvidence:
         max_attacks: int = MAX_ATTACKS,
         contest: Contest = PLAIN,
     ) -> None:
-        self.axes, self.contest = tuple(axes), contest
-        self.sizes = tuple(len(axis.sites) for axis in self.axes)
-        self.pools = pools_of(self.axes)
+        super().__init__(flips, axes, contest)
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
-        self.n_votes = int(flips.samples.sum())
-        self._flips = flips
         self._failure = min(max(failure, 1 / 1024), contest.limit)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
-        self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
         ends = [0]
         while ends[-1] < len(flips.samples):
             ends.append(1 if ends[-1] == 0 else ends[-1] * STAGE_GROWTH)
@@ -143,17 +136,9 @@ class FlipEvidence:
             for first, size in enumerate(self.sizes)
         )
 
-    def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
-        """The listed axes of a scheme."""
-        found = []
-        for axis in scheme.listed:
-            law = self.axes[axis].law
-            found.append(ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis]))
-        return found
-
     def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
         """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
-        chosen = zip(scheme.listed, attack_number(self.listed(level, scheme), index), strict=True)
+        chosen = zip(scheme.listed, attack_number(self.listed(level, scheme.listed), index), strict=True)
         return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
@@ -209,7 +194,7 @@ class FlipEvidence:
         parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals), self.contest.third)
         pooled = self._pooled(level, scheme)
         pool = self._pool_of_bet(level, scheme)
-        listed = self.listed(level, scheme)
+        listed = self.listed(level, scheme.listed)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
         if pool is None:  # no bet can be won: the capital stays 1
@@ -221,37 +206,36 @@ class FlipEvidence:
         # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
         # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
         # A vote for the class adds the same everywhere: `quiet` sums those up.
-        seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
+        bets, quiet = [], np.zeros(len(FRACTIONS), dtype=np.int64)
         for stage in range(len(self._ends)) if pooled else [0]:
             _, whole, theta = self._stage(level, scheme, pool, stage)
             value = np.stack([np.multiply.outer(whole, part).reshape(*whole.shape[:-1], -1) for part in parts])
-            bet = stakes(theta, value)
+            bet = bet_below(theta, value)
             if bet is None:  # nothing is staked, and nothing is won
-                seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
-            else:
-                lost = int((self._stages == stage).sum()) if pooled else votes
-                quiet += (int(self._n_stage[stage]) if pooled else self.n_votes) * bet.quiet - lost * bet.quiet
-                seen.append(bet.seen)
-            values.append(value)
+                bet = Bet(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64), np.zeros_like(quiet), value)
+            lost = int((self._stages == stage).sum()) if pooled else votes
+            quiet += ((int(self._n_stage[stage]) if pooled else self.n_votes) - lost) * bet.quiet
+            bets.append(bet)
+        gains, values = (np.concatenate([each[part] for each in bets], axis=-1) for part in (0, 2))
+        bet = Bet(gains, quiet, values)
 
         # Votes of one stage, bin and rival are a group. Without listed axes there is one attack: groups are counted.
         n_bins = pool.masses.shape[1]
         groups = self._stages * n_bins + self.bins(pooled, self._numbers) if pooled else np.zeros(votes, dtype=np.int64)
-        n_groups = len(seen) * n_bins * len(parts)
+        n_groups = len(bets) * n_bins * len(parts)
         if rivals is not None:
             groups = groups * len(parts) + np.searchsorted(rivals, self._flips.classes)
-        gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
             gained = quiet + gains.reshape(len(quiet), len(parts), -1).transpose(1, 0, 2) @ counts
-            estimate = (value.reshape(len(parts), -1) @ counts).max() / self.n_votes
+            estimate = (values.reshape(len(parts), -1) @ counts).max() / self.n_votes
             return Weights(np.array([min(map(capital_of, gained))]), np.array([estimate]))
         key = scheme.listed, pooled, len(parts)
         if key not in self._columns:
             flips = np.concatenate([self.matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
 
-        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes, rows, wanted)
+        return weigh(self._columns[key], listed, bet, self.n_votes, rows, wanted)
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
         """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
@@ -269,7 +253,7 @@ class FlipEvidence:
         if pool is None:
             return None
         limits, value, theta = self._stage(level, scheme, pool, stage)
-        return Wager(limits, sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
+        return Wager(limits, stakes_below(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
 
     def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
         """The bet on votes at objects attacked on the listed axes of a scheme; None where it cannot be won.
@@ -285,7 +269,7 @@ class FlipEvidence:
         rates = self._rates(level, scheme, pool, len(self._ends))
         limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
         theta = below(room - cost)
-        bet = stakes(theta, np.stack([limits, limits * self.contest.third]))
+        bet = bet_below(theta, np.stack([limits, limits * self.contest.third]))
         return None if bet is None else OwnBet(pooled, limits, theta, bet, self.contest)
 
     def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
@@ -303,11 +287,6 @@ class FlipEvidence:
         largest = float(self.ratios(level, scheme.listed).max()) * float(pool.ratios[-1]) * SUMMED
         return pool if largest < math.inf else None
 
-    def room(self, level: Level, axes: Iterable[int]) -> float:
-        """At most the limit less what objects that are attacked on these axes show and the clean one never does."""
-        shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
-        return below(float(shown - (1 - Fraction(self.contest.limit))))
-
     def scores(self, axis: int) -> Floats:
         """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
         if not self._flips.complete:  # it is not known which sites flipped
@@ -321,12 +300,6 @@ class FlipEvidence:
         scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
-    def matrix(self, axis: int) -> npt.NDArray[np.bool_]:
-        """What the recorded votes show on an axis, see `shown_outcomes`."""
-        if axis not in self._matrices:
-            self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
-        return self._matrices[axis]
-
     def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
         """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
         bins = np.zeros(len(numbers), dtype=np.int64)
@@ -334,18 +307,6 @@ class FlipEvidence:
             starts = bins_of(self.sizes[pool], self.axes[pool].law.clean)
             bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
         return bins
-
-    def ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
-        """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
-        ratios = np.ones(())
-        for axis in listed:
-            law, count = self.axes[axis].law, level[axis]
-            own = np.zeros((count + 1,) * len(law.outcomes))
-            for shares in shares_of(law, count):
-                own[shares] = ratio_of(law, count, shares)
-            with np.errstate(over="ignore", invalid="ignore"):  # ∞ · 0: there is no such number of outcomes
-                ratios = np.nan_to_num(np.multiply.outer(ratios, own * SUMMED), nan=0.0, posinf=np.inf)
-        return ratios
 
     def _listed_ratios(self, level: Level, scheme: Scheme) -> list[tuple[float, float]]:
         """Each likelihood ratio of an attack on the listed axes, with its probability."""
@@ -380,8 +341,3 @@ def parts_against(rivals: int, third: float) -> Floats:
     """What a vote for each class counts in the contest with each rival, shape (rivals, classes): for itself, 1."""
     parts: Floats = third + (1 - third) * np.eye(rivals)
     return parts
-
-
-def below(x: float) -> float:
-    """A number below the true difference that x was rounded from."""
-    return x - 2.0**-50

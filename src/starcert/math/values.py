@@ -24,20 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, prod
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, attack_number
-from starcert.math.bets import capital_of, centred_stakes
-from starcert.math.evidence import FlipEvidence, Level
+from starcert.math.bets import Bet, capital_of, centred_bet
+from starcert.math.copies import Level, RecordedCopies
 from starcert.math.flips import AnyIntegers
 from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
 from starcert.math.margins import RELATIVE_ERROR, Tradeoff
-from starcert.math.pooling import Scheme
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
 ENDS = 2**16
@@ -65,7 +64,7 @@ class ValueEvidence:
 
     def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis]) -> None:
         numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
-        self._copies = FlipEvidence(votes.flips, numbered, alpha=Fraction(1), failure=0.5)
+        self._copies = RecordedCopies(votes.flips, numbered)
         self._answers = votes.answers
 
     def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], needed: int) -> int:
@@ -111,7 +110,7 @@ class ValueEvidence:
     def _rows(self, attacks: AttackGroup, numbers: Whole) -> Whole:
         if attacks.rows is not None:
             return attacks.rows[numbers]
-        axes = self._copies.listed(attacks.level, _scheme(attacks))
+        axes = self._copies.listed(attacks.level, attacks.listed)
         firsts = np.cumsum([0, *(axis.size * axis.moves for axis in axes)]).tolist()
         chosen = (zip(firsts, attack_number(axes, int(number)), strict=False) for number in numbers)
         return np.array([[first + choice for first, own in each for choice in own] for each in chosen])
@@ -123,15 +122,14 @@ class ValueEvidence:
         copies, listed = self._copies, attacks.listed
         ratios = copies.ratios(attacks.level, listed)
         odds = (at * outputs.n - outputs.tops * ENDS) / ((ENDS - at) * outputs.n)  # exact, but for one rounding
-        seen = centred_stakes(odds, ratios * LOWERED, ratios, unseen_at(copies.axes, attacks.level))
-        value = np.multiply.outer(ratios, outputs.tops / outputs.n)
+        unseen = copies.unseen(attacks.level, range(len(copies.axes)))
+        bet = centred_bet(odds, outputs.tops / outputs.n, ratios * LOWERED, ratios, unseen)
         if not listed:
             counts = np.bincount(outputs.groups, minlength=len(outputs.tops))
-            estimate = float(value @ counts) / copies.n_votes
-            return Weights(np.array([capital_of(seen @ counts)]), np.array([estimate]))
-        axes, quiet = copies.listed(attacks.level, _scheme(attacks)), np.zeros(len(seen), dtype=np.int64)
-        columns = outputs.columns(copies, listed)
-        return weigh(columns, axes, seen[:, None], quiet, value[None], copies.n_votes, attacks.rows, wanted)
+            estimate = float(bet.values @ counts) / copies.n_votes
+            return Weights(np.array([capital_of(bet.gains @ counts)]), np.array([estimate]))
+        columns, alone = outputs.columns(copies, listed), Bet(bet.gains[:, None], bet.quiet, bet.values[None])
+        return weigh(columns, copies.listed(attacks.level, listed), alone, copies.n_votes, attacks.rows, wanted)
 
 
 class _Outputs:
@@ -141,22 +139,12 @@ class _Outputs:
         self.groups, self.tops, self.n = groups, tops, n
         self._columns: dict[tuple[int, ...], Columns] = {}
 
-    def columns(self, copies: FlipEvidence, listed: tuple[int, ...]) -> Columns:
+    def columns(self, copies: RecordedCopies, listed: tuple[int, ...]) -> Columns:
         """What the copies show on some axes."""
         if listed not in self._columns:
             shown = np.concatenate([copies.matrix(axis) for axis in listed], axis=1)
             self._columns[listed] = columns_of(shown, self.groups, len(self.tops))
         return self._columns[listed]
-
-
-def _scheme(attacks: AttackGroup) -> Scheme:
-    return Scheme(attacks.listed, 0, Fraction(1))
-
-
-def unseen_at(axes: Sequence[AttackAxis], level: Level) -> Fraction:
-    """The probability that an object attacked on a level shows what the clean one never does."""
-    shown = ((1 - axis.law.unseen) ** number for axis, number in zip(axes, level, strict=True))
-    return 1 - prod(shown, start=Fraction(1))
 
 
 def thresholds_of(tops: Whole) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
 from starcert.math.attacked_sites import ListedAxis, n_attacks
-from starcert.math.bets import capital_of
+from starcert.math.bets import Bet, capital_of
 
 WORD = 64
 Whole = npt.NDArray[np.int64]
@@ -65,9 +65,7 @@ def _words(bits: npt.NDArray[np.bool_], place: Whole, n_words: int) -> npt.NDArr
 def weigh(
     columns: Columns,
     axes: Sequence[ListedAxis],
-    seen: Whole,
-    quiet: Whole,
-    values: Floats,
+    bet: Bet,
     total: int,
     rows: Whole | None = None,
     wanted: Mask | None = None,
@@ -75,11 +73,11 @@ def weigh(
     """Weighs every attack on the listed axes, at least one of them attacked; or those in `rows`, or `wanted`, alone.
 
     The choices of the first axis are the first columns, and for each choice the outcomes of a flip follow one another.
-    For each axis and outcome there are attacked + 1 cells. `seen`, shape (stakes, rivals, *cells, groups), is what a
-    vote against the class adds to the logarithm of the capital against each rival; `quiet`, shape (stakes,), what all
-    votes for it add together; `values`, shape (rivals, *cells, groups), what a vote says about the attacked object. An
-    attack has the least capital of all rivals, and the largest estimate. `total` counts all votes. A row has the
-    numbers of an attack's choices, axis after axis, those of the second axis beginning where the first one's end.
+    For each axis and outcome there are attacked + 1 cells. The bet has a gain for a vote against the class in each cell
+    and group, against each rival, shape (stakes, rivals, *cells, groups); what all votes for it add together, shape
+    (stakes,); and what a vote says about the attacked object, shape (rivals, *cells, groups). An attack has the least
+    capital of all rivals, and the largest estimate. `total` counts all votes. A row has the numbers of an attack's
+    choices, axis after axis, those of the second axis beginning where the first one's end.
     """
     choices = [axis.size * axis.moves for axis in axes]
     shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
@@ -106,9 +104,9 @@ def weigh(
         np.array([axis.outcomes for axis in axes], dtype=np.int64),
         steps,
         np.concatenate(owners).astype(np.int64),
-        np.ascontiguousarray(seen.reshape(len(seen), len(values), cells * groups).transpose(1, 2, 0)),
-        quiet,
-        np.ascontiguousarray(values.reshape(len(values), cells * groups)),
+        np.ascontiguousarray(bet.gains.reshape(len(bet.gains), len(bet.values), cells * groups).transpose(1, 2, 0)),
+        bet.quiet,
+        np.ascontiguousarray(bet.values.reshape(len(bet.values), cells * groups)),
         (
             capital,
             estimate,

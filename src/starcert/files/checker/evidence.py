@@ -44,7 +44,7 @@ from starcert.files.listed_attacks import AttackIndex
 from starcert.files.untrusted import DisagreementError
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis, attacks_of, number_attack, pools_of, sites_by_pool
-from starcert.math.bets import RESERVE, class_and_rival, sizes_of_stakes
+from starcert.math.bets import RESERVE, class_and_rival, stakes_below
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
 from starcert.math.limits import AlphaShares
@@ -211,7 +211,7 @@ class EvidenceChecker:
 
     def _chosen(self, level: Level, scheme: Scheme, weighed: Weighed) -> Iterator[Chosen]:
         """The attacks that are weighed again: all, or those nearest to failing and those that are open."""
-        attacks = attacks_of(self.engine.listed(level, scheme))
+        attacks = attacks_of(self.engine.listed(level, scheme.listed))
         if scheme.n_attacks <= MAX_AGAIN:
             return attacks
         wanted = _nearest(weighed)
@@ -363,7 +363,7 @@ class _OwnBet(NamedTuple):
             return cls(checker, (), *[np.empty(0, dtype=np.int64)] * 4)
         limits = bet.limits.tolist()
         theta = checker.theta(level, bet.axes, bet.axes, limits)
-        sizes = sizes_of_stakes(bet.theta, bet.limits)
+        sizes = stakes_below(bet.theta, bet.limits)
         gains = log_gains(sizes, theta, [arb(limit) for limit in limits])
         third = log_gains(sizes, theta, [arb(limit) * checker.contest.third for limit in limits])
         quiet, order = log_gains(sizes, theta, [arb(0)])[:, 0], np.argsort(-bet.limits, kind="stable")

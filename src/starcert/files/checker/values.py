@@ -32,7 +32,7 @@ from starcert.files.checker.arithmetic import (
 from starcert.files.checker.evidence import MAX_AGAIN, NEAREST, PRECISION, Chosen
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attack_number, attacks_of, n_attacks, pools_of
-from starcert.math.bets import sizes_of_centred_stakes
+from starcert.math.bets import centred_stakes
 from starcert.math.channels import Product
 from starcert.math.evidence import Level
 from starcert.math.joint import JointVotes
@@ -96,7 +96,7 @@ class ValueChecker:
         own = [[ratio for ratio, _, _ in flip_outcomes(self.axes[axis].law, level[axis])] for axis in listed]
         ratios = [prod(parts, start=arb(1)) for parts in product(*own)]
         seen = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in listed), start=Fraction(1))
-        sizes = sizes_of_centred_stakes(self.engine.largest_ratio(level, listed), 1 - seen)
+        sizes = centred_stakes(self.engine.largest_ratio(level, listed), 1 - seen)
         gains = log_gains(sizes, exact_number(seen - 1), [-ratio * each for ratio in ratios for each in odds])
         steps, step = list[Whole](), len(odds)
         for axis in reversed(listed):
