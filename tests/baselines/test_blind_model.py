@@ -9,7 +9,7 @@ import starcert as sc
 from starcert.baselines import blind, blind_model
 from starcert.baselines.columns import SeenColumns
 from starcert.baselines.nodes import candidates_for
-from starcert.objects.untouched import Untouched
+from starcert.objects.kinds import Untouched
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 pytest.importorskip("sklearn.dummy")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects.formulas import formula_of, is_molecule
+from starcert.objects.graph_kind import formula_of, is_molecule
 from starcert.objects.molecules import ORDERS
 from starcert.objects.words import AttackWords, Words, attack_words, listed
 

@@ -12,7 +12,7 @@ import pytest
 import starcert as sc
 from starcert.baselines import blind, blind_model
 from starcert.objects.graph_kind import GraphKind
-from starcert.objects.untouched import Untouched
+from starcert.objects.kinds import Untouched
 
 tree = pytest.importorskip("sklearn.tree")
 

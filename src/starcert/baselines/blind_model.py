@@ -1,6 +1,6 @@
 """The blind model: the best that can be learned from what no attack changes. It is certified against every attack.
 
-    Untouched (objects/untouched.py) ─► numbers (columns.py) ─► candidates (wholes.py, nodes.py) ─► cross-validation
+    Untouched (objects/kinds.py) ─► numbers (columns.py) ─► candidates (wholes.py, nodes.py) ─► cross-validation
 
 Its accuracy is the row to beat: at any radius, certificates are worth having where more is right *and* certified
 (`starcert.metrics.structure_gain`). Blind is relative to the threat: noise, regions and threat say what is untouched.
@@ -24,10 +24,9 @@ from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset, stratified_folds
 from starcert.objects import CleanObject, Sites
 from starcert.objects.binding import Regions, bind
-from starcert.objects.kinds import kind_of
+from starcert.objects.kinds import Untouched, kind_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
-from starcert.objects.untouched import Untouched
 from starcert.system.errors import InvalidParameterError, needing
 from starcert.system.output import Advance, progress_bar
 from starcert.system.processes import threads_are_chosen

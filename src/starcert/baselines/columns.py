@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects.content import as_array
-from starcert.objects.untouched import Untouched
+from starcert.objects.kinds import Untouched
 
 Matrix = npt.NDArray[np.float64]
 NUMBERED = re.compile(r" \d+$")  # the end of the name of one of many values

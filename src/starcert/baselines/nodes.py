@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.baselines.columns import Matrix, SeenColumns
+from starcert.objects.kinds import Untouched
 from starcert.objects.neighbours import nearest_rows
-from starcert.objects.untouched import Untouched
 
 Labels = npt.NDArray[np.int64]
 NEIGHBOURS, RESTART, STEPS, PENALTY = 10, 0.1, 10, 100.0

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.baselines.columns import Matrix, SeenColumns
-from starcert.objects.untouched import Untouched
+from starcert.objects.kinds import Untouched
 
 Labels = npt.NDArray[np.int64]
 Answer = Callable[[Matrix], Labels]

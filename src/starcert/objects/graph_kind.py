@@ -10,18 +10,17 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects.convert import is_networkx, is_pyg
-from starcert.objects.formats import element_symbols
-from starcert.objects.formulas import formula_of, is_molecule
+from starcert.objects.formats import ELEMENT, element_symbols
 from starcert.objects.graph import Graph
-from starcert.objects.kinds import Kind
+from starcert.objects.kinds import Kind, Untouched, attacked_blocks, fixed_at, fixed_columns
 from starcert.objects.laws import Flip
 from starcert.objects.layers import ARCS, PAIRS, Layer
+from starcert.objects.molecules import ORDERS, load_rdkit, orders_of
 from starcert.objects.noise import Noise
 from starcert.objects.partition import Partition
 from starcert.objects.rule import partition_by_rule
 from starcert.objects.sites import Sites
-from starcert.objects.untouched import Untouched, attacked_blocks, fixed_at, fixed_columns
-from starcert.system.errors import StarcertWarning
+from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.system.output import quantity
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 DRAWN_NODES, DRAWN_EDGES = 300, 3_000  # larger graphs are described, not drawn: nothing could be made out
 LONGEST_NAME = 60
+PER_UNIT = 100  # coordinates are whole numbers: hundredths of what RDKit has, in which a bond is 1.5 long
 FIXED_DEGREE = "edges in no region"  # how many a node has, beside the node data that attacks leave alone
 TYPES_STAY = (
     "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
@@ -186,3 +186,57 @@ def like_node_sites(graph: Graph, other: Graph) -> Graph:
             bits = data.categories is None and not data.one_hot
             graph = graph.with_bits(name) if bits else graph.with_categories(name, data.categories)
     return graph
+
+
+def is_molecule(graph: Graph) -> bool:
+    """Whether nodes are atoms and edges are bonds: their elements are known, or orders of bonds.
+
+    Example:
+        >>> from starcert import Graph
+        >>> is_molecule(Graph(2, [(0, 1)])), is_molecule(Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]}))
+        (False, True)
+    """
+    if graph.directed:
+        return False
+    if graph.type_names == ORDERS or ELEMENT in graph.node_data or ELEMENT in graph.node_sites:
+        return True
+    return element_symbols({}, graph.node_sites) is not None
+
+
+def formula_of(graph: Graph, symbols: Sequence[str] | None) -> dict[str, Any]:
+    """What a page draws a molecule by: `points`, x and y of each atom in turn, `orders` of edges and `charges`.
+
+    Nothing without RDKit. The orders, numbers in `ORDERS` from 1, are left out where no one says them.
+    """
+    orders = _orders_of_edges(graph)
+    try:
+        chem, depict = load_rdkit("Chem"), load_rdkit("Chem.rdDepictor")
+    except StarcertError:
+        return {}
+    molecule = chem.RWMol()
+    for symbol in symbols or ["*"] * graph.n_nodes:
+        molecule.AddAtom(chem.Atom(symbol))
+    for (u, v), order in zip(graph.edges.tolist(), orders or [1] * graph.n_edges, strict=True):
+        molecule.AddBond(u, v, getattr(chem.BondType, ORDERS[order - 1].upper()))
+    with load_rdkit("rdBase").BlockLogs():
+        molecule.UpdatePropertyCache(strict=False)  # a graph need not be a possible molecule to be drawn
+        chem.FastFindRings(molecule)
+        depict.Compute2DCoords(molecule, canonOrient=True)
+    places = molecule.GetConformer().GetPositions()[:, :2].reshape(-1, 2)
+    found: dict[str, Any] = {"points": np.rint(places * [PER_UNIT, -PER_UNIT]).astype(int).ravel().tolist()}
+    charges = np.asarray(graph.node_data.get("formal_charge", ()))
+    if charges.any():
+        found["charges"] = charges.tolist()
+    return found | ({} if orders is None else {"orders": orders})
+
+
+def _orders_of_edges(graph: Graph) -> list[int] | None:
+    """The number of each edge's order; None where nothing says it."""
+    if graph.edge_types is not None:
+        named = [ORDERS.index(name) + 1 if name in ORDERS else 0 for name in graph.type_names]
+        return [named[number - 1] for number in graph.edge_types.tolist()] if all(named) else None
+    try:
+        known = orders_of(graph, None)
+    except InvalidParameterError:
+        return None
+    return [ORDERS.index(known[u, v]) + 1 for u, v in graph.edges.tolist()]

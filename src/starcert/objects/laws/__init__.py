@@ -2,8 +2,7 @@
 
 from starcert.objects.laws.flips import Flip, TypedFlip
 from starcert.objects.laws.law import LEAST, Law, Move, axis_moves, channels_of, probability, real_number, why_not_alike
-from starcert.objects.laws.reading import LAWS, defined_law, law_from_json
-from starcert.objects.laws.text import law_from_text, law_to_text
+from starcert.objects.laws.reading import LAWS, defined_law, law_from_json, law_from_text, law_to_text
 from starcert.objects.laws.values import Categorical, Edges
 
 __all__ = ["LAWS", "LEAST", "Categorical", "Edges", "Flip", "Law", "Move", "TypedFlip", "axis_moves", "channels_of",

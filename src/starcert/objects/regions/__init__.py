@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
-from starcert.objects.regions.builder import BUILT, Builder, RegionRule, parse_rule
+from starcert.objects.regions.builder import BUILT, Builder, RegionRule, join, layers, parse_rule
 from starcert.objects.regions.groups import communities, explained, node_labels, node_sets
-from starcert.objects.regions.joined import join, layers
 from starcert.objects.regions.scores import low_rank, similar_features
 from starcert.system.errors import InvalidParameterError, did_you_mean
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial, reduce, wraps
+from operator import or_
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias
 
@@ -245,3 +246,54 @@ def data_of(graph: Graph, attribute: str) -> object:
         hint = f"{graph!r} has {known}; choose one of its data."
         raise InvalidParameterError("attribute", "name data that every node has", attribute, hint)
     return graph.anchored_data[attribute]
+
+
+@builder(
+    "one for each layer that is named",
+    why="Data of nodes that are sites, such as elements, have regions beside those of node pairs: join them with |.",
+    example="layers:bonds=pairs,atoms=x",
+)
+def layers(sets: Mapping[str, str]) -> RegionRule:
+    """Regions that are whole layers: "pairs" or "arcs", or data of nodes that are sites (`Graph.with_categories`).
+
+    Args:
+        sets: for the name of each region its layer.
+
+    Example:
+        >>> graph = Graph(3, [(0, 1)], node_data={"x": [0, 1, 1]}).with_bits("x")
+        >>> layers({"bonds": "pairs", "atoms": "x"})(graph).sites(graph)
+        Sites(bonds: 3, atoms: 3)
+    """
+    if not isinstance(sets, Mapping) or not sets:
+        hint = "Write layers:atoms=x, or layers({'atoms': 'x'})."
+        raise InvalidParameterError("regions", "name the layer of at least one region", sets, hint)
+    Partition.of_layers(sets)  # names that cannot be are refused now
+    return rule_by(_divide_by_layers, tuple(sets), **sets)
+
+
+def _divide_by_layers(_graph: Graph, /, **sets: str) -> Partition:
+    return Partition.of_layers(sets)
+
+
+def join(*rules: RegionRule) -> RegionRule:
+    """The rule whose regions are those of all these rules, anchored if one of them is; in text `one | other`.
+
+    Example:
+        >>> from starcert.objects.regions import ring_atoms
+        >>> rule = join(ring_atoms(), layers({"atoms": "x"}))
+        >>> rule, rule.regions, rule.anchored
+        (RegionRule(ring_atoms | layers:atoms=x), ('ring', 'rest', 'between', 'atoms'), True)
+    """
+    if len(rules) == 1:
+        return rules[0]
+    regions = None if any(each.regions is None for each in rules) else sum((each.regions or () for each in rules), ())
+    if regions is not None and len(set(regions)) < len(regions):
+        twice = next(region for region in regions if regions.count(region) > 1)
+        raise InvalidParameterError("regions", "have different names where rules are joined", f"{twice!r} twice")
+    described = " | ".join(each.description for each in rules)
+    reason = " ".join(dict.fromkeys(each.reason for each in rules if each.reason))
+    return RegionRule("", {}, regions, partial(_divide_by_all, rules=rules), reason=reason, described=described)
+
+
+def _divide_by_all(graph: Graph, *, rules: tuple[RegionRule, ...]) -> Partition:
+    return reduce(or_, (rule(graph) for rule in rules))

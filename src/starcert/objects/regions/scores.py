@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +23,6 @@ MAX_KINDS = 8192  # at most this many different rows of features are compared
 MAX_NODES = 4096  # the adjacency of at most this many nodes is decomposed as a dense matrix
 
 _CHUNK, _DECIMALS = 2_000_000, 9
-
-Features: TypeAlias = npt.NDArray[np.floating[Any]]
-Alike: TypeAlias = Callable[[Features, Indices], npt.NDArray[np.bool_]]
-"""From different rows of features and the numbers of some to whether each of these is alike to each of all."""
 
 
 @builder(
@@ -60,51 +53,46 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
 
 
 def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Partition:
-    return divide_by_ends(graph, _features(graph, attribute), partial(_jaccard, threshold=threshold), FEATURE_REGIONS)
-
-
-def _jaccard(kinds: Features, rows: Indices, *, threshold: float) -> npt.NDArray[np.bool_]:
-    counts = kinds.sum(axis=1).astype(np.int64)
-    common = np.rint(kinds[rows] @ kinds.T).astype(np.int64)
-    union = counts[rows, None] + counts - common
-    # The quotient of two whole numbers is the float nearest to it: 1/3 is at least the threshold 1/3.
-    alike: npt.NDArray[np.bool_] = (common / np.maximum(union, 1) >= threshold) | (union == 0)
-    return alike
-
-
-def divide_by_ends(graph: Graph, features: Features, alike: Alike, regions: tuple[str, str]) -> Partition:
-    """Regions of the pairs that are alike by the features of their two ends, and of all others; not anchored."""
     # Nodes with equal features are alike to the same nodes: only different rows are compared.
-    kinds, kind_of = np.unique(features, axis=0, return_inverse=True)
+    kinds, kind_of = np.unique(_features(graph, attribute), axis=0, return_inverse=True)
     if len(kinds) > MAX_KINDS:
         raise StarcertError(
-            f"The regions {' and '.join(regions)} compare at most {MAX_KINDS:,} different rows of features, not "
+            f"The regions alike and unlike compare at most {MAX_KINDS:,} different rows of features, not "
             f"{len(kinds):,}. Choose regions that are described by node sets."
         )
     members = [np.flatnonzero(kind_of.ravel() == kind) for kind in range(len(kinds))]
-    step = max(1, _CHUNK // max(1, len(kinds)))
-    starts = range(0, len(kinds), step)
-    chunks = [alike(kinds, np.arange(start, min(start + step, len(kinds)))) for start in starts]
-    same = np.concatenate([np.empty((0, len(kinds)), dtype=np.bool_), *chunks])
+    same = _alike(kinds, threshold)
     if len(kinds):  # being alike is transitive if it is being in the group of the first kind that one is alike to
         group_of = same.argmax(axis=1)
         if (same == (group_of[:, None] == group_of)).all():
-            groups = [
-                np.concatenate([members[kind] for kind in np.flatnonzero(row)]) for row in same[np.unique(group_of)]
-            ]
+            rows = (np.flatnonzero(row) for row in same[np.unique(group_of)])
+            groups = (np.concatenate([members[kind] for kind in row]) for row in rows)
             sets = tuple(frozenset(graph.nodes[i] for i in group) for group in groups)
-            return Partition(((regions[0], Within(sets)), (regions[1], Across(sets))))
-    sizes = np.array([len(nodes) for nodes in members])
+            return Partition((("alike", Within(sets)), ("unlike", Across(sets))))
+    sizes, n_pairs = np.array([len(nodes) for nodes in members]), graph.n_nodes * (graph.n_nodes - 1) // 2
     n_same = int(sizes @ same @ sizes - sizes @ same.diagonal()) // 2
-    few = 2 * n_same < graph.n_nodes * (graph.n_nodes - 1) // 2
-    _check_size(n_same if few else graph.n_nodes * (graph.n_nodes - 1) // 2 - n_same, regions)
-    chosen = np.triu(same == few)
+    few = 2 * n_same < n_pairs
+    _check_size(n_same if few else n_pairs - n_same, FEATURE_REGIONS)
     pairs = [np.empty((0, 2), dtype=np.int64)]
-    for one, other in np.argwhere(chosen).tolist():
+    for one, other in np.argwhere(np.triu(same == few)).tolist():
         both = np.stack(np.meshgrid(members[one], members[other]), axis=-1).reshape(-1, 2)
         pairs.append(both[both[:, 0] < both[:, 1]] if one == other else both)
     # Not anchored: pairs that are alike may happen to be the edges, but were not read there.
-    return replace(_list_few(graph, regions[0] if few else regions[1], np.concatenate(pairs), regions), anchored=False)
+    listed = _list_few(graph, "alike" if few else "unlike", np.concatenate(pairs), FEATURE_REGIONS)
+    return replace(listed, anchored=False)
+
+
+def _alike(kinds: npt.NDArray[np.float32], threshold: float) -> npt.NDArray[np.bool_]:
+    """Which of these rows of features have at least this Jaccard index, a portion of the rows at a time."""
+    counts, step = kinds.sum(axis=1).astype(np.int64), max(1, _CHUNK // max(1, len(kinds)))
+    alike: npt.NDArray[np.bool_] = np.empty((len(kinds), len(kinds)), dtype=np.bool_)
+    for start in range(0, len(kinds), step):
+        some = slice(start, start + step)
+        common = np.rint(kinds[some] @ kinds.T).astype(np.int64)
+        union = counts[some, None] + counts - common
+        # The quotient of two whole numbers is the float nearest to it: 1/3 is at least the threshold 1/3.
+        alike[some] = (common / np.maximum(union, 1) >= threshold) | (union == 0)
+    return alike
 
 
 def _list_few(graph: Graph, few: str, pairs: Indices, regions: tuple[str, str]) -> Partition:
