@@ -37,7 +37,6 @@ class Voted:
     anchored: Sequence[str] | None = None  # why the regions of each are anchored; "" if they are not
     numbers: Labels = NOT_RECORDED  # the number of each in the whole data set
     clean: Labels = NOT_RECORDED  # the models' answers without noise
-    fold: Labels = NOT_RECORDED  # which trial each is from
     judged: Sequence[Judged] = ()  # what evidence shows about each, if that was asked
 
     @classmethod
@@ -48,7 +47,6 @@ class Voted:
         def column(name: str) -> list[Any]:
             return [row for part in every for row in part[name]]
 
-        fold = [number for number, parts in enumerate(trials) for part in parts for _ in part["labels"]]
         return cls(
             noise,
             np.array(column("labels"), dtype=np.int64),
@@ -57,7 +55,6 @@ class Voted:
             column("anchored"),
             np.array(column("numbers"), dtype=np.int64),
             np.array(column("clean"), dtype=np.int64),
-            np.array(fold),
             column("judged"),
         )
 
@@ -150,10 +147,6 @@ class Voted:
 
         test = binomtest(int(self.right.sum()), len(self), majority, alternative="greater")
         return min(1.0, tried * float(test.pvalue))
-
-    def by_fold(self, hits: npt.NDArray[np.bool_]) -> tuple[float, float]:
-        """The share of hits among all objects, and its standard deviation over the folds."""
-        return float(hits.mean()), float(np.std([hits[self.fold == each].mean() for each in np.unique(self.fold)]))
 
     def as_if(self, samples: int) -> Voted:
         """The same shares of votes, as if there had been another number of them.

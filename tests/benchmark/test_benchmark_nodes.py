@@ -162,7 +162,7 @@ def test_noise_on_links_has_the_axes_that_threats_ask_about():
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.6, 0.02), alpha=0.01)
     method = Smoothing(networks)
     found = {kind: method.judge(smoothed, nodes, f"{kind}:4") for kind in KINDS}
-    whole = networks.certificates(smoothed, nodes, "flips:4", evidence=False, choosing=False).certificates
+    whole = networks.smoothed(smoothed, nodes, "flips:4", evidence=False, choosing=False).certificates
     for node in range(N):
         radii = {"deletions": lambda n: (n, 0), "additions": lambda n: (0, n), "rewire": lambda n: (n, n)}
         for kind, radius in radii.items():

@@ -75,13 +75,6 @@ def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
         assert float(row["certified_at_0_28"]) <= float(row["certified_at_0_1"]) <= float(row["smoothed"])
 
 
-def test_the_folder_has_what_the_page_shows(folder):
-    kept = worlds.results(folder)
-    assert {path.stem for path in (folder / "figures").iterdir()} == {"radii", "verdicts"}
-    assert [check["holds"] for check in kept["checks"]] == [None] * 6
-    assert "Any flip is certified by p_A for" in kept["summary"][0]
-
-
 def test_claims_fail_where_they_are_not_so():
     labels = np.arange(100) % 10
 

@@ -146,14 +146,6 @@ def test_a_foreign_folder_is_left_as_it_is(tmp_path):
         reproduce("tiny", tmp_path / "thesis.tex")
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[]", b"5", b'"text"'])
-def test_settings_of_another_kind_are_told_in_one_sentence(tmp_path, content):
-    (tmp_path / "settings.json").write_bytes(content)
-    with pytest.raises(StarcertError, match=r"cannot be used as the folder of a study.*Give another --out"):
-        reproduce("tiny", tmp_path)
-    assert set(files(tmp_path)) == {"settings.json"}
-
-
 @pytest.mark.parametrize(
     ("words", "named"),
     [

@@ -35,12 +35,6 @@ def base_of(kernel, data):
     return sc.classifiers.from_sklearn(model)
 
 
-def test_settings_of_the_command_line():
-    assert kernels.Kernels.from_options(None, 1, False) == kernels.Kernels(10_000, 100, 3, 1_000, 1)
-    assert kernels.Kernels.from_options(300, 1, False) == kernels.Kernels(300, 100, 3, 1_000, 1)
-    assert kernels.Kernels.from_options(None, 4, True) == kernels.Kernels(500, 20, 0, 500, 4)
-
-
 def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
     folder, outcome = study
     data = few(0)

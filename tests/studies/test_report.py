@@ -4,29 +4,13 @@ import csv
 import io
 import json
 import math
-import tomllib
 from dataclasses import asdict
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from starcert_studies.report import PREDICTION, Check, Report, Table, all_texts, failure_within, next_draw, within
-
-
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
-@pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], [0.3, 0.1, 0.2, 0.2, 0.9]])
-def test_the_interval_is_students(values, level):
-    from scipy.stats import t  # noqa: PLC0415
-
-    n = len(values)
-    mean = sum(values) / n
-    variance = sum((value - mean) ** 2 for value in values) / (n - 1)
-    low, high = next_draw(values, level)
-    assert (low + high) / 2 == pytest.approx(mean)
-    # By the distribution function: the studentised distance of the end has half of 1 − level beyond it.
-    assert t.sf((high - mean) / math.sqrt(variance * (1 + 1 / n)), n - 1) == pytest.approx((1 - level) / 2)
 
 
 @pytest.mark.parametrize("n", [3, 10])
@@ -149,15 +133,3 @@ def test_rows_are_added_to_a_table():
     report.table("none", [])
     assert [table.to_csv() for table in report.tables] == ["c,b\n3,1\n3,2\n4,1\n4,2\n", "x\n"]
     assert [table.shown for table in report.tables] == [False, True]
-
-
-def test_words_are_complete():
-    studies = tomllib.loads(
-        Path(__file__).parents[2].joinpath("studies/starcert_studies/texts.toml").read_text("utf-8")
-    )
-    for study in studies.values():
-        assert {"title", "about", "folder", "summary", "pictures", "tables", "claims"} <= set(study)
-        for claim in study["claims"].values():
-            of_number = {"claim", "near_one", "digits", "limits", "few"}
-            allowed = {"claim", "published", "measured", "documented", "note", "few"}
-            assert {"claim"} <= set(claim) <= of_number or {"claim", "measured"} <= set(claim) <= allowed

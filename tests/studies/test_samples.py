@@ -58,18 +58,6 @@ def test_a_draw_again(folder):
         assert smallest_bound(folder, 10_002, n) == found.bounds.p_lower.min()
 
 
-def test_figures_and_claims(folder):
-    assert {path.name for path in (folder / "figures").iterdir()} == {
-        "smallest_p_lower.svg", "smallest_p_lower.png", "radii.svg", "radii.png"
-    }  # fmt: skip
-    kept = worlds.results(folder)["checks"]
-    assert [check["claim"] for check in kept] == [
-        "ten times the votes bound p_A better, every time",
-        "smallest p_lower with 10 votes",
-        "smallest p_lower with 100 votes",
-    ]
-
-
 def checked(draws):
     report = Report(samples.Samples.texts)
     samples.check_claims(report, draws)

@@ -23,12 +23,6 @@ def test_as_if_keeps_the_shares_and_has_exactly_as_many_votes(counts, samples):
     assert found.selection.tolist() == counts
 
 
-def test_as_if_with_a_multiple_of_the_votes_is_exact():
-    voted = Voted(NOISE, np.array([0, 1]), sc.Votes([[97, 3], [0, 100]]))
-    assert voted.as_if(100_000).votes.counts.tolist() == [[97_000, 3_000], [0, 100_000]]
-    assert voted.as_if(100).votes.counts.tolist() == voted.votes.counts.tolist()
-
-
 def test_shifted_by_nothing_is_the_same_and_otherwise_monotone():
     rng = np.random.default_rng(2)
     wins, classes = rng.integers(520, 1001, size=6), np.array([0, 1, 0, 1, 0, 1])
@@ -53,9 +47,3 @@ def test_an_abstention_is_not_right_but_has_a_plurality():
     assert (voted.accuracy, voted.plurality, voted.abstained, voted.majority) == (0.5, 0.75, 0.25, 0.5)
     assert voted.certified_at([(0, 0), (1, 2)]) == {"certified_at_0_0": 0.5, "certified_at_1_2": voted.share((1, 2))}
     assert voted.shares((1, 2))[1, 2] == voted.share((1, 2))
-
-
-def test_shares_are_means_and_deviations_over_folds():
-    labels = np.zeros(100, dtype=int)
-    voted = worlds.voted(NOISE, labels, np.repeat([0, 1], [80, 20]), fold=np.arange(100) // 20)
-    assert voted.by_fold(voted.right) == pytest.approx((0.8, 0.4))  # four folds all right, one all wrong

@@ -24,8 +24,8 @@ from typing_extensions import override
 import starcert as sc
 from starcert.benchmark.folds import has_core
 from starcert.benchmark.networks import Networks
-from starcert.benchmark.outcomes import ANY, KINDS, Outcome, Result, kind_of, outcome_of, speaks_to
-from starcert.benchmark.work import ALPHA, TRIED, Objects, Timed
+from starcert.benchmark.outcomes import ANY, KINDS, Outcome, Result, kind_of
+from starcert.benchmark.work import TRIED, Objects, Timed
 
 __all__ = ["METHODS", "TRIED", "BenchmarkMethod", "Fitted", "TriedMethod"]
 
@@ -186,12 +186,7 @@ class Smoothing(TriedMethod):
 
     @override
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        found = self.networks.certificates(model, objects, threat, evidence=self.evidence, choosing=choosing)
-        outcomes = tuple(outcome_of(found.certificates[row], threat) for row in found.rows)
-        # All tries are judged at one size.
-        limit = None if choosing else speaks_to(found.certificates, outcomes, threat)
-        spent = found.votes, found.forward_passes, found.seconds
-        return Result(threat, outcomes, ALPHA, *spent, limit, found.certificates)
+        return self.networks.smoothed(model, objects, threat, evidence=self.evidence, choosing=choosing)
 
 
 class WithFallback(Smoothing):

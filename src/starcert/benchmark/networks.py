@@ -15,7 +15,17 @@ import numpy as np
 import starcert as sc
 from starcert.baselines import blind
 from starcert.benchmark.folds import core_and_rest, together
-from starcert.benchmark.outcomes import KINDS, Result, decided, exact_result, fewer, kind_of, read_threat
+from starcert.benchmark.outcomes import (
+    KINDS,
+    Result,
+    decided,
+    exact_result,
+    fewer,
+    kind_of,
+    outcome_of,
+    read_threat,
+    speaks_to,
+)
 from starcert.benchmark.work import ALPHA, BATCH, DRAWN, TRIED, Objects, Rates, Timed, Work, here, limit_of, pairs_noise
 from starcert.certificates.voter_reach import Reached
 from starcert.classifiers import features, from_pyg
@@ -71,16 +81,6 @@ class BlindRecord(NamedTuple):
     answers: Callable[[Any], Any]  # the class of each of some objects
     fallback: Any  # the same as `Fallback` takes it
     scores: Any = None  # of nodes, the log-probabilities of all of them: what methods that see links begin with
-
-
-class Counted(NamedTuple):
-    """Votes of a smoothed network and their certificates."""
-
-    certificates: sc.Certificates
-    rows: Sequence[int]  # which of them are those of the objects
-    votes: int  # on these objects
-    forward_passes: int
-    seconds: float
 
 
 def network_named(model: str) -> Any:  # noqa: ANN401  (a class or a function that returns a module)
@@ -195,15 +195,18 @@ class Networks:
             return threat
         return fewer(threat if kind == "rewire" else f"flips:{size}", TRIED) if evidence else None
 
-    def certificates(
-        self, smoothed: sc.SmoothedClassifier, objects: Objects, threat: str, *, evidence: bool, choosing: bool
-    ) -> Counted:
-        """Certificates of objects, with fewer votes where they only choose."""
+    def smoothed(
+        self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, evidence: bool, choosing: bool
+    ) -> Result:
+        """What the votes of a smoothed network show, with fewer of them where they only choose."""
         graphs, rows = self.seen(objects)
-        found, seconds = self.certified(smoothed, graphs, self.question(threat, evidence), evidence, choosing)
+        found, seconds = self.certified(model, graphs, self.question(threat, evidence), evidence, choosing)
+        outcomes = tuple(outcome_of(found[row], threat) for row in rows)
         copies = int(found.votes.counts.sum() + found.votes.selection.sum()) * len(graphs) // len(found)
         attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
-        return Counted(found, rows, copies * len(rows) // len(graphs) + attacked, copies + attacked, seconds)
+        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
+        spent = copies * len(rows) // len(graphs) + attacked, copies + attacked, seconds
+        return Result(threat, outcomes, ALPHA, *spent, limit, found)
 
     @once
     def certified(

@@ -88,12 +88,12 @@ class Bits(Vector):
     """
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        super().__init__(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
+        super().__init__(*_read(row, "row", 1, 2, names, "Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
         """Each row of an array, or of a sparse matrix of scipy."""
-        values, frame = _read(X, "X", 2, names, hint="Bits(row) takes one row.")
+        values, frame = _read(X, "X", 2, 2, names, "Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
     def __repr__(self) -> str:
@@ -126,11 +126,7 @@ class Categories(Vector):
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        if isinstance(values, Mapping):
-            super().__init__(*_read_each(row, "row", 1, values, names))
-            return
-        named, hint = _alphabet(values), "Categories.rows(X, values=…) takes many."
-        super().__init__(*_read(_letters(row, named[1]), "row", 1, names, *named, hint))
+        super().__init__(*_read(row, "row", 1, values, names, "Categories.rows(X, values=…) takes many."))
 
     @classmethod
     def rows(
@@ -141,12 +137,7 @@ class Categories(Vector):
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
         """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
-        if isinstance(values, Mapping):
-            found, frame = _read_each(X, "X", 2, values, names)
-            return [cls._of(row.copy(), frame) for row in found]
-        named = _alphabet(values)
-        listed = [_letters(row, named[1]) for row in X] if isinstance(X, list | tuple) else X
-        found, frame = _read(listed, "X", 2, names, *named, "Categories(row, values=…) takes one row.")
+        found, frame = _read(X, "X", 2, values, names, "Categories(row, values=…) takes one row.")
         return [cls._of(row.copy(), frame) for row in found]
 
     @classmethod
@@ -247,22 +238,30 @@ def join_rows(rows: Sequence[Vector]) -> Vector:
 
 
 def _read(
-    given: object,
+    given: Any,  # noqa: ANN401  (whatever numpy takes)
     parameter: str,
     ndim: int,
+    values: int | Iterable[Hashable] | Mapping[Any, Any],
     names: Iterable[Hashable] | None,
-    alphabet: int = 2,
-    categories: tuple[Hashable, ...] = (),
-    hint: str = "",
+    hint: str,
 ) -> tuple[Values, VectorFrame]:
     """A row or rows of values as numbers, checked and copied, and their frame."""
+    if isinstance(values, Mapping):
+        return _read_each(given, parameter, ndim, values, names)
+    alphabet, categories = _alphabet(values)
+    if categories and all(isinstance(each, str) and len(each) == 1 for each in categories):  # a text is its letters
+        rows = [given] if ndim == 1 else given
+        listed = (
+            [list(row) if isinstance(row, str) else row for row in rows] if isinstance(rows, list | tuple) else rows
+        )
+        given = listed[0] if ndim == 1 else listed
     array = _array(given, parameter, ndim, object if categories else None, hint)
-    values = _categories(array, parameter, categories) if categories else _numbers(array, parameter, alphabet)
-    n_columns = values.shape[-1]
+    found = _numbered(array, parameter, alphabet, categories)
+    n_columns = found.shape[-1]
     columns = () if names is None else tuple(names)
     if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
         raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", columns)
-    return values, VectorFrame(n_columns, columns, alphabet, categories)
+    return found, VectorFrame(n_columns, columns, alphabet, categories)
 
 
 def _read_each(
@@ -274,21 +273,16 @@ def _read_each(
     if set(called) != set(values) or len(called) != array.shape[-1]:
         wanted = f"name the values of each of {array.shape[-1]} columns, once"
         raise InvalidParameterError("values", wanted, list(values), "Give names= in the order of the columns.")
-    alphabets, categories, found = [], [], []
-    for place, name in enumerate(called):
-        with_names = _alphabet(values[name], f"values[{name}]")
-        column, where = array[..., place], f"{parameter}, column {name}"
-        some = column.reshape(-1)
-        read = _categories(some, where, with_names[1]) if with_names[1] else _numbers(
-            _array(some.tolist(), where, 1, None, ""), where, with_names[0])  # fmt: skip
-        alphabets.append(with_names[0])
-        categories.append(with_names[1])
-        found.append(read.reshape(column.shape))
-    rows = np.stack(found, axis=-1) if found else np.empty(array.shape, np.uint8)
-    if len(set(alphabets)) == 1 and len(set(categories)) == 1:
-        return rows, VectorFrame(len(called), called, alphabets[0], categories[0])
-    frame = VectorFrame(len(called), called, max(alphabets, default=2), tuple(categories), tuple(alphabets))
-    return rows, frame
+    known = [_alphabet(values[name], f"values[{name}]") for name in called]
+    rows = np.empty(array.shape, np.uint8)
+    for place, (name, (alphabet, categories)) in enumerate(zip(called, known, strict=True)):
+        column, where = array[..., place].reshape(-1), f"{parameter}, column {name}"
+        column = column if categories else _array(column.tolist(), where, 1, None, "")
+        rows[..., place] = _numbered(column, where, alphabet, categories).reshape(rows.shape[:-1])
+    if len(set(known)) == 1:
+        return rows, VectorFrame(len(called), called, *known[0])
+    alphabets, of_each = tuple(alphabet for alphabet, _ in known), tuple(categories for _, categories in known)
+    return rows, VectorFrame(len(called), called, max(alphabets, default=2), of_each, alphabets)
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
@@ -300,8 +294,16 @@ def in_order(values: Iterable[Any]) -> list[Any]:
         return found
 
 
-def _numbers(array: npt.NDArray[Any], parameter: str, alphabet: int) -> Values:
-    """Whole numbers below `alphabet`; errors name the place of the first wrong one."""
+def _numbered(array: npt.NDArray[Any], parameter: str, alphabet: int, categories: tuple[Hashable, ...]) -> Values:
+    """Values by their numbers: of names that, or whole numbers below `alphabet`; errors name the first wrong place."""
+    if categories:
+        known = {name: number for number, name in enumerate(categories)}
+        listed = [known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat]
+        found = np.array(listed, dtype=np.int64).reshape(array.shape)
+        if (found < 0).any():
+            shown = ", ".join(map(repr, categories[:8])) + ", …" * (len(categories) > 8)
+            raise InvalidParameterError(parameter, f"hold the values {shown}", _first_wrong(array, found >= 0))
+        return found.astype(np.uint8)
     wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
     if array.size and array.dtype.kind not in "biuf":
         got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
@@ -311,16 +313,6 @@ def _numbers(array: npt.NDArray[Any], parameter: str, alphabet: int) -> Values:
     if not right.all():
         raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
     return array.astype(np.uint8)
-
-
-def _categories(array: npt.NDArray[Any], parameter: str, categories: tuple[Hashable, ...]) -> Values:
-    known = {name: number for number, name in enumerate(categories)}
-    found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
-    found = found.reshape(array.shape)
-    if (found < 0).any():
-        shown = ", ".join(map(repr, categories[:8])) + ", …" * (len(categories) > 8)
-        raise InvalidParameterError(parameter, f"hold the values {shown}", _first_wrong(array, found >= 0))
-    return found.astype(np.uint8)
 
 
 def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[Any]:
@@ -352,9 +344,3 @@ def _alphabet(values: object, parameter: str = "values") -> tuple[int, tuple[Has
         each = "Where columns differ, name them: values={'colour': ['red', 'blue'], 'doors': 3}."
         raise InvalidParameterError(parameter, "be a number, or names that differ", values, each)
     return whole_number(parameter, len(categories), 2, MAX_VALUES, hint), categories
-
-
-def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)
-    """A text as its letters, where these are the names of the values; anything else as it is."""
-    letters = bool(categories) and all(isinstance(each, str) and len(each) == 1 for each in categories)
-    return list(row) if letters and isinstance(row, str) else row
