@@ -22,7 +22,6 @@ from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.math.evidence import FlipEvidence
-from starcert.math.listed import ListedEvidence
 from starcert.objects import CleanObject, Sites
 from table import Table, Work
 
@@ -59,12 +58,11 @@ def weigh_list(evidence: FlipEvidence, sites: Sites, noise: sc.Noise, threat: sc
     times = [time.process_time()]
     asked = Question.of(threat, sites, noise)
     times.append(time.process_time())
-    listed = ListedEvidence(evidence, asked.attacks, lambda _: False)
+    parts = asked.parts(evidence.axes)[threat.most - 1]
     times.append(time.process_time())
-    (scheme,) = listed.schemes((threat.most,))
-    listed.weighed((threat.most,), scheme)
+    weighed = evidence.weighed_list(parts)
     times.append(time.process_time())
-    return scheme.n_attacks, dict(zip(("list", "group", "weigh"), np.diff(times).tolist(), strict=True))
+    return weighed.scheme.n_attacks, dict(zip(("list", "group", "weigh"), np.diff(times).tolist(), strict=True))
 
 
 def apart(work: Callable[..., Steps], *arguments: object) -> tuple[int, dict[str, float], float]:

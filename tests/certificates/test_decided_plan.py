@@ -14,7 +14,6 @@ from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import FlipEvidence
 from starcert.math.limits import AlphaShares
-from starcert.math.listed import ListedEvidence
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted
 
@@ -236,14 +235,14 @@ def test_a_hopeless_list_is_given_up():
 
 @pytest.mark.parametrize(("samples", "looks"), [(40 * 1024, 1), (64 * 7, 0)])
 def test_a_list_is_weighed_once_and_only_if_that_is_cheap(samples, looks, monkeypatch):
-    looked = []
+    looked, plain = [], FlipEvidence.weighed_list
 
-    def proves(evidence, level):
-        looked.append((evidence.n_votes, level))
-        return False
+    def weighed(evidence, parts):
+        looked.append(evidence.n_votes)
+        return plain(evidence, parts)._replace(needed=2**60)  # nothing is proved
 
-    monkeypatch.setattr(ListedEvidence, "proves", proves)
+    monkeypatch.setattr(FlipEvidence, "weighed_list", weighed)
     asked = {"samples": samples, "seed": 1, "threat": "flips:2 & controlled:2,nodes=0|1|2|3|4|5"}
     votes = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, evidence=sc.Evidence(own_samples=0), plan="decided")).votes
     assert votes.counts.sum() == samples
-    assert len(looked) == looks
+    assert sum(votes < samples for votes in looked) == looks

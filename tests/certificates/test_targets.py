@@ -8,10 +8,9 @@ from asking import how_to
 from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nodes
 
 import starcert as sc
-from starcert.certificates import evidence
+from starcert.certificates import evidence, questions
 from starcert.certificates.certificate import Verdict
 from starcert.files import Archive
-from starcert.math import listed
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.voting import vote_loop
 from starcert.voting.store import VoteStore
@@ -213,8 +212,8 @@ class TestNodes:
 
 
 def test_listed_attacks_are_grouped_once_for_all_targets_of_a_graph(monkeypatch, tmp_path):
-    calls, grouped = [], listed.group_attacks
-    monkeypatch.setattr(listed, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
+    calls, grouped = [], questions.group_attacks
+    monkeypatch.setattr(questions, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
     result = nodes().certify(graphs(), **WANTED, threat="rewire:1", evidence=sc.Evidence(own_samples=0))
     assert (len(result), len(calls)) == (14, 3)
     alone = [

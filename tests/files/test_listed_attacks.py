@@ -14,6 +14,7 @@ from archive_worlds import LISTED, evidence_world, found, listed_world, low, tam
 
 import starcert as sc
 from starcert import files as archives
+from starcert.certificates import questions
 from starcert.certificates.certificate import Certificate
 from starcert.files import listed_attacks
 from starcert.files.checker import evidence as checking
@@ -21,8 +22,9 @@ from starcert.files.claims import Claims
 from starcert.files.evidence_file import ARRAYS, VALUED
 from starcert.files.listed_attacks import AttackIndex, StatedThreat
 from starcert.files.verification import evidence_checker
-from starcert.math import listed as engine
+from starcert.math import evidence as engine
 from starcert.math.attacked_sites import describe_attack
+from starcert.math.listed import group_attacks
 from starcert.objects import threats
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
@@ -397,12 +399,11 @@ def test_all_of_alpha_that_evidence_has_is_for_each_size():
 
 @pytest.mark.parametrize("most", [2**14, 0])
 def test_an_engine_that_leaves_out_attacks_is_caught(tmp_path, monkeypatch, most):
-    groups = engine.group_attacks
-
     def some(axes, blocks):
-        return [group._replace(rows=group.rows[:1], attacks=group.attacks[:1]) for group in groups(axes, blocks)]
+        return [part._replace(rows=part.rows[:1]) for part in group_attacks(axes, blocks)]
 
-    monkeypatch.setattr(engine, "group_attacks", some)
+    monkeypatch.setattr(questions, "group_attacks", some)
+    monkeypatch.setattr(checking, "group_attacks", some)
     monkeypatch.setattr(checking, "MAX_AGAIN", most)
     path = written(tmp_path, LISTED["rewire"](own_samples=0, threat="rewire:1"))
     assert archives.read(path).certificates[0].certified("rewire:1")

@@ -8,7 +8,7 @@ import pytest
 import starcert as sc
 from starcert.certificates.evidence import evidence_of
 from starcert.math.attacked_sites import attacks_of
-from starcert.math.listed import ListedEvidence, group_attacks, row_numbers
+from starcert.math.listed import group_attacks, row_numbers
 from starcert.math.pooling import Scheme
 from starcert.objects.attack_axes import axes_of
 from starcert.system.errors import InvalidParameterError
@@ -52,8 +52,9 @@ def test_attacks_of_a_list_weigh_what_those_of_a_level_do(name, flips):
         for chosen in (np.arange(len(every)), some):
             (group,) = group_attacks(axes, [np.array([every[i] for i in chosen])])
             assert group.level == level
-            again = evidence.weights(level, group.scheme, group.rows)
-            found = {tuple(sorted(a)): (c, e) for a, c, e in zip(group.attacks.tolist(), *again, strict=True)}
+            again = evidence.weights(level, scheme._replace(n_attacks=len(group.rows)), group.rows)
+            attacks = (group.attack(axes, row) for row in range(len(group.rows)))
+            found = {attack: (c, e) for attack, c, e in zip(attacks, *again, strict=True)}
             for i in chosen:
                 assert found[tuple(every[i])] == (whole.capital[i], whole.estimate[i])
 
@@ -62,16 +63,12 @@ def test_a_size_holds_attacks_of_several_levels_and_leaves_out_what_is_harmless(
     evidence, axes = ready("two axes")
     one, other = axes[0].sites[:2], axes[1].sites[:3]
     first = [np.array([[one[0]], [other[0]]]), np.array([[one[0], other[1]], [one[1], other[2]]])]
-    listed = ListedEvidence(evidence, [first, [np.array([[one[0], one[1]]])]], lambda level: level == (1, 0))
-    assert listed.box == (2,)
-    (scheme,) = listed.schemes((1,))
-    assert scheme.n_attacks == 3
-    assert [listed.attack((1,), scheme, i) for i in range(3)] == [
+    parts = [part for part in group_attacks(axes, first) if part.level != (1, 0)]
+    weighed = evidence.weighed_list(parts)
+    assert weighed.scheme.n_attacks == len(weighed.weights.capital) == 3
+    assert [evidence.attack(weighed, i) for i in range(3)] == [
         (int(other[0]),), *(tuple(sorted((int(a), int(b)))) for a, b in ((one[0], other[1]), (one[1], other[2])))
     ]  # fmt: skip
-    assert len(listed.weighed((1,), scheme).weights.capital) == 3
-    assert listed.possible((2,))
-    assert not ListedEvidence(evidence, [[]], lambda _: False).possible((1,))
 
 
 @pytest.mark.parametrize("attack", [[[99]], [[0, 0]]])

@@ -13,8 +13,9 @@ import starcert as sc
 from starcert.math import values
 from starcert.math.bets import SCALE, centred_bet, needed
 from starcert.math.copies import RecordedCopies
+from starcert.math.listed import LevelAttacks
 from starcert.math.margins import Tradeoff
-from starcert.math.values import ENDS, AttackGroup, _Outputs, thresholds_of, upper_by_radius
+from starcert.math.values import ENDS, _Outputs, thresholds_of, upper_by_radius
 
 WORLDS = {
     "bits": bits((symmetric(0.2),), (4,)),
@@ -40,7 +41,7 @@ def test_capitals_are_those_of_one_vote_at_a_time(name):
     answers, groups = np.unique(world.steps[drawn], return_inverse=True)
     for level in levels_up_to(2, len(world.axes)):
         for at in (ENDS // 3, ENDS // 2, 7 * ENDS // 8):
-            weights = evidence._weights(_Outputs(groups, tops[answers], world.n), AttackGroup(level), at)
+            weights = evidence._weights(_Outputs(groups, tops[answers], world.n), LevelAttacks(level), at)
             theta = at / ENDS
             plain = [
                 world.capital(drawn, masses, theta, tops / world.n, largest_ratio(world, level))
@@ -71,7 +72,7 @@ def test_the_end_is_the_least_at_which_all_attacks_pass(name, few, monkeypatch):
 
     assert all_pass(end)
     assert not all_pass(end - 1)
-    rows = [AttackGroup(level, evidence._rows(AttackGroup(level), np.arange(len(world.masses(level))))) for level in
+    rows = [LevelAttacks(level, evidence._rows(LevelAttacks(level), np.arange(len(world.masses(level))))) for level in
             levels_up_to(1, len(world.axes)) if any(level)]  # fmt: skip
     assert evidence.upper(0, tops, world.n, [attacks[0], *rows], goal) == end
     assert evidence.upper(0, tops, world.n, attacks, 2**60) == ENDS

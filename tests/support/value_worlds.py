@@ -8,7 +8,8 @@ from evidence_worlds import ValuedWorld, World
 from starcert.math.bets import FRACTIONS
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.math.joint import JointVotes
-from starcert.math.values import AttackGroup, ValueEvidence
+from starcert.math.listed import LevelAttacks
+from starcert.math.values import ValueEvidence
 
 
 class ValueWorld:
@@ -82,7 +83,7 @@ def levels_up_to(flips, n_axes):
 
 
 def attacks_of(levels):
-    return [AttackGroup(level) for level in levels]
+    return [LevelAttacks(level) for level in levels]
 
 
 def random_outputs(rng, n_copies, n):

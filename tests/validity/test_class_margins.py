@@ -174,7 +174,7 @@ def test_capitals_are_those_of_the_votes_one_by_one(name):
     shown = edge.vectors[_vectors_of(edge, votes)]
     capital = evidence.capitals(level, scheme, 2**60)[0].capital
     for number in range(scheme.n_attacks):
-        ratio = _ratios(edge, shown, evidence.attack(level, scheme, number))
+        ratio = _ratios(edge, shown, evidence.attack(evidence.weighed(level, scheme), number))
         largest = max(1.5 * theta, _largest_ratio(edge, level))
         least = math.inf
         for rival in (1, 2, 3):

@@ -38,7 +38,6 @@ from starcert.math.evidence import FlipEvidence, Level
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
-from starcert.math.listed import AttackList, ListedEvidence
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import Problem
@@ -144,22 +143,23 @@ class DecidedPlan(Plan):
             return False
         evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=self.max_radius)
         if self.questions is not None:
-            return self._proves_listed(self.questions[graph].attacks, evidence, holds_by_counts)
+            return self._proves_listed(self.questions[graph], evidence, holds_by_counts)
         left = _levels_within(largest, holds_by_counts)
-        return left is not None and self._proves(left, evidence)
+        if left is None:
+            return False
+        attacks = sum(scheme.n_attacks for level in left for scheme in evidence.schemes(level))
+        return self._is_cheap(attacks, evidence) and all(map(evidence.proves, left))
 
-    def _proves(self, levels: list[Level], evidence: FlipEvidence | ListedEvidence) -> bool:
-        """Whether evidence proves these levels; no, if weighing their attacks costs more than the votes to be saved."""
-        attacks = sum(scheme.n_attacks for level in levels for scheme in evidence.schemes(level))
-        return attacks <= self.most.estimation - evidence.n_votes and all(map(evidence.proves, levels))
-
-    def _proves_listed(
-        self, attacks: AttackList, evidence: FlipEvidence, holds_by_counts: Callable[[Level], bool]
-    ) -> bool:
-        if sum(len(block) for blocks in attacks for block in blocks) > self.most.estimation:
+    def _proves_listed(self, asked: Question, evidence: FlipEvidence, holds_by_counts: Callable[[Level], bool]) -> bool:
+        if sum(asked.counts) > self.most.estimation:
             return False  # not even worth grouping by level
-        listed = ListedEvidence(evidence, attacks, holds_by_counts)
-        return self._proves([(size,) for size in range(1, len(attacks) + 1)], listed)
+        left = [[part for part in parts if not holds_by_counts(part.level)] for parts in asked.parts(evidence.axes)]
+        attacks = sum(len(part.rows) for parts in left for part in parts if part.rows is not None)
+        return self._is_cheap(attacks, evidence) and all(evidence.weighed_list(parts).proved for parts in left if parts)
+
+    def _is_cheap(self, attacks: int, evidence: FlipEvidence) -> bool:
+        """Whether weighing these attacks costs less than the votes to be saved."""
+        return attacks <= self.most.estimation - evidence.n_votes
 
     def _looks(self, chunk_size: int) -> Iterator[int]:
         """The numbers of votes to look at: after chunks 1 to 32, then at every 1/16 to 1/32 of the chunks more.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
@@ -19,7 +19,7 @@ from math import prod
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.certify import Certificates
-from starcert.certificates.open_level import AnyEvidence, OpenLevel, by_weighing
+from starcert.certificates.open_level import OpenLevel, by_weighing
 from starcert.certificates.questions import Question
 from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis
@@ -28,7 +28,7 @@ from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
 from starcert.math.limits import AlphaShares, upper_limit
-from starcert.math.listed import GroupedOnce, ListedEvidence
+from starcert.math.listed import LevelAttacks
 from starcert.objects.attack_axes import axes_of
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
@@ -63,7 +63,6 @@ def with_evidence(
     assert votes is not None
     against: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
     drawn, ends = 0, list[OwnVotes]()
-    grouped = GroupedOnce()
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
@@ -73,7 +72,7 @@ def with_evidence(
             axes, own = axes_by_object(one.object), None
             if share:
                 own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
-            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked, grouped=grouped)
+            judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
             verdicts = judge(one, votes.row(row), axes, own=own)
             if verdicts.shown is not None:
                 verdicts = verdicts.on(job.sites[one.object])
@@ -105,12 +104,8 @@ def verdicts_of(
     own: AttackVotes | None,
     max_flips: int | None = None,
     asked: Question | None = None,
-    grouped: GroupedOnce | None = None,
 ) -> Verdicts:
-    """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips.
-
-    `grouped` keeps what targets of the same object share.
-    """
+    """The verdicts of evidence on one certificate of the counts, from its row of votes with their flips."""
     shares = AlphaShares.of(Fraction(alpha), family_size=one.together)
     levels: dict[Level, Verdict] = {}
     box = one.max_radius if asked is None else None
@@ -124,10 +119,10 @@ def verdicts_of(
     if asked is None:
         found = find(evidence, frontier, max_flips=max_flips)
         return replace(found, levels=levels | dict(found.levels))
-    listed = ListedEvidence(evidence, asked.attacks, one.proves, grouped)
+    listed = [[part for part in parts if not one.proves(part.level)] for parts in asked.parts(axes)]
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
-    found = find(listed, Frontier(((certified,),) if frontier.radii else (), beyond, verified=True))
+    found = find(evidence, Frontier(((certified,),) if frontier.radii else (), beyond, verified=True), listed=listed)
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
     grounds = found.grounds._replace(attacks=asked.attacks)
@@ -154,7 +149,7 @@ def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, bo
 
 
 def find_verdicts(
-    evidence: AnyEvidence,
+    evidence: FlipEvidence,
     frontier: Frontier,
     *,
     own: AttackVotes | None,
@@ -162,8 +157,11 @@ def find_verdicts(
     alpha: float,
     broken: Fraction,
     max_flips: int | None = None,
+    listed: Sequence[Sequence[LevelAttacks]] | None = None,
 ) -> Verdicts:
     """The verdicts on the levels beyond the frontier of the counts, of at most `max_flips` flips in all.
+
+    With `listed`, the attacks of each size that the counts leave open, levels are sizes: (1,), (2,), …
 
     Levels that the votes on the clean object leave open are broken by votes at the most dangerous attacks, or settled
     by votes at all that are open.
@@ -172,8 +170,9 @@ def find_verdicts(
     """
     levels: dict[Level, Verdict] = {}
     seen: set[Level] = set(frontier.beyond)
-    most = sum(evidence.box) if max_flips is None else max_flips
-    waiting = [(sum(level), level) for level in seen if lies_within(level, evidence.box) and sum(level) <= most]
+    box = evidence.box if listed is None else (len(listed),)
+    most = sum(box) if max_flips is None else max_flips
+    waiting = [(sum(level), level) for level in seen if lies_within(level, box) and sum(level) <= most]
     heapq.heapify(waiting)
     incomplete = frontier.incomplete
     left, tallies = (None, {}) if own is None else (own.left, own.tallies)
@@ -191,10 +190,10 @@ def find_verdicts(
             incomplete = f"{MAX_LEVELS:,} levels were looked at"
             break
         search = None if own is None else OpenLevel(evidence, level, own, label, known)
-        levels[level] = _verdict(evidence, level, search, broken)
+        levels[level] = _verdict(evidence, level, search, broken, None if listed is None else listed[level[0] - 1])
         if levels[level].kind != "certified":
             continue
-        for axis, limit in enumerate(evidence.box):
+        for axis, limit in enumerate(box):
             above = (*level[:axis], level[axis] + 1, *level[axis + 1 :])
             if level[axis] < limit and above not in seen and all(map(holds, levels_below(above))):
                 seen.add(above)
@@ -203,7 +202,7 @@ def find_verdicts(
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     drawn = 0 if own is None or left is None else left - own.left
-    joined = extended_frontier(frontier, levels, evidence.box, incomplete)
+    joined = extended_frontier(frontier, levels, box, incomplete)
     return Verdicts(alpha, levels, joined, drawn, grounds)
 
 
@@ -224,29 +223,48 @@ def extended_frontier(counted: Frontier, levels: Mapping[Level, Verdict], box: L
     return found
 
 
-def _verdict(evidence: AnyEvidence, level: Level, search: OpenLevel | None, broken: Fraction) -> Verdict:
+def _verdict(
+    evidence: FlipEvidence,
+    level: Level,
+    search: OpenLevel | None,
+    broken: Fraction,
+    listed: Sequence[LevelAttacks] | None,
+) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
-    if not evidence.possible(level):
-        return Verdict("certified", evidence.nothing_to_weigh)
-    schemes = evidence.schemes(level)
-    early = [each for each in schemes if each.n_attacks <= FEW] or schemes  # of a list, there is no other
+    if listed is not None and not listed:
+        return Verdict("certified", "its attacks, if there are any, are certified by p_A")
+    if listed is None and not evidence.possible(level):
+        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
+    schemes = _schemes(evidence, level, listed)
+    early = [each for each in schemes if each[0] <= FEW] or schemes
     weighed: list[Weighed] = []
-    for scheme in early:
-        weighed.append(evidence.weighed(level, scheme))
+    for n_attacks, weigh in early:
+        weighed.append(weigh())
         if weighed[-1].proved:
-            return Verdict("certified", by_weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+            return Verdict("certified", by_weighing(n_attacks) if weighed[-1].scheme.listed else "by flip counts")
     share = broken / prod((r + 1) * (r + 2) for r in level)
     if search is None:
         verdict = _left_open(weighed)
     else:
         verdict = search.find_breaking_attack(weighed[-1], share) or search.settle_open_attacks(weighed)
-    for scheme in (each for each in schemes if each not in early):
+    for n_attacks, weigh in (each for each in schemes if each not in early):
         if verdict.kind == "open":
-            weighed.append(evidence.weighed(level, scheme))
+            weighed.append(weigh())
             if weighed[-1].proved:
-                return Verdict("certified", by_weighing(scheme.n_attacks))
+                return Verdict("certified", by_weighing(n_attacks))
             verdict = _left_open(weighed) if search is None else search.settle_open_attacks(weighed[-1:])
     return verdict
+
+
+def _schemes(
+    evidence: FlipEvidence, level: Level, listed: Sequence[LevelAttacks] | None
+) -> list[tuple[int, Callable[[], Weighed]]]:
+    """How many attacks each scheme has, and what weighs them; of a list, there is one scheme."""
+    if listed is not None:
+        return [
+            (sum(len(part.rows) for part in listed if part.rows is not None), partial(evidence.weighed_list, listed))
+        ]
+    return [(each.n_attacks, partial(evidence.weighed, level, each)) for each in evidence.schemes(level)]
 
 
 def _left_open(weighed: Sequence[Weighed]) -> Verdict:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, sqrt
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,7 @@ from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
-from starcert.math.listed import ListedEvidence
-from starcert.math.pooling import Scheme
 from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
-
-AnyEvidence: TypeAlias = FlipEvidence | ListedEvidence  # about levels, or about the sizes of a threat
 
 # An attack that is not settled after 2¹⁶ votes is too close to call.
 LOOKS = *OWN_ENDS[1:-1], *sorted({OWN_ENDS[-1] * round(2 ** (half / 2)) for half in range(21)})  # to settle attacks
@@ -46,12 +41,13 @@ Whole = npt.NDArray[np.int64]
 class OpenLevel:
     """A level that the votes on the clean object leave open, and votes at attacked objects.
 
+    Of a threat that lists its attacks, a level is a size, (1,), (2,), …; all axes are listed then.
     `known` keeps attacks by scheme, counts and number: many levels share them.
     """
 
     def __init__(
         self,
-        evidence: AnyEvidence,
+        evidence: FlipEvidence,
         level: Level,
         own: AttackVotes,
         label: int,
@@ -123,7 +119,7 @@ class OpenLevel:
         nothing = np.zeros(len(bet.limits), dtype=np.int64)
         for start in range(0, len(weighed.rest), BATCH):
             rest = {
-                self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
+                self._attack(weighed, int(index)): int(weighed.weights.capital[index])
                 for index in weighed.rest[start : start + BATCH]
             }
             # Before the first look that could settle any, if all votes were for the class, there is nothing to see.
@@ -163,7 +159,7 @@ class OpenLevel:
         least = len(weighed.rest) * votes - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks
             return least
-        return own.missing([self._attack(weighed.scheme, int(index)) for index in weighed.rest], votes)
+        return own.missing([self._attack(weighed, int(index)) for index in weighed.rest], votes)
 
     def _predicted(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
         """About how many more votes settle these attacks (with their shared capital), if capitals go on as before."""
@@ -194,21 +190,22 @@ class OpenLevel:
 
         if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
             order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
-            return [self._attack(weighed.scheme, int(index), whole=True) for index in order]
+            return [self._attack(weighed, int(index), whole=True) for index in order]
         sites: list[int] = []
         for axis in range(len(self._level)):
             ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
             sites += first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
         return [tuple(sorted(sites))]
 
-    def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
-        """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
-        key = scheme.listed, self._level if whole else tuple(self._level[axis] for axis in scheme.listed), index, whole
+    def _attack(self, weighed: Weighed, index: int, *, whole: bool = False) -> Attack:
+        """The attacked sites of a weighed attack; those of pooled axes too if it is `whole`: all, or any."""
+        listed, axes = weighed.scheme.listed, self._evidence.axes
+        whole_level = whole or weighed.parts[0].rows is not None
+        key = listed, self._level if whole_level else tuple(self._level[axis] for axis in listed), index, whole
         if key not in self._known:
-            sites = list(self._evidence.attack(self._level, scheme, index))
-            axes = self._evidence.axes
+            sites = list(self._evidence.attack(weighed, index))
             for axis, number in enumerate(self._level) if whole else ():
-                if axis not in scheme.listed:
+                if axis not in listed:
                     sites += first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
             self._known[key] = tuple(sorted(sites))
         return self._known[key]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
 from operator import le
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from starcert.math.attacked_sites import AttackAxis
+from starcert.math.evidence import Level
+from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable, by_level
@@ -19,10 +21,6 @@ from starcert.objects.threats.base import refuse_many
 from starcert.objects.threats.sets import SiteThreat
 from starcert.objects.threats.text import THREATS
 from starcert.system.errors import InvalidParameterError, whole_number
-
-if TYPE_CHECKING:
-    from starcert.math.evidence import Level
-    from starcert.math.listed import AttackList
 
 NO_ATTACK = "there is no such attack"
 MAX_SIZES = 2**12  # of a threat that lists its attacks
@@ -36,6 +34,7 @@ class Question:
     levels: tuple[frozenset[Level], ...]  # of each size, the flips on each axis of its attacks
     counts: tuple[int, ...]  # of each size, how many attacks there are
     attacks: AttackList  # none of any size where a file does not hold them
+    _parts: list[list[LevelAttacks]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
@@ -45,6 +44,12 @@ class Question:
         found = [list_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
         levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
         return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
+
+    def parts(self, axes: Sequence[AttackAxis]) -> list[list[LevelAttacks]]:
+        """The attacks of each size by level, on the axes of the object; all of its targets share them."""
+        if len(self._parts) < len(self.attacks):
+            self._parts[:] = [group_attacks(axes, blocks) for blocks in self.attacks]
+        return self._parts
 
     @cached_property
     def largest(self) -> tuple[Level, ...]:

@@ -29,8 +29,8 @@ from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_ATTACKS
 from starcert.math.flips import Integers
 from starcert.math.frontier import levels_of
-from starcert.math.listed import group_attacks
-from starcert.math.values import ENDS, AttackGroup, ValueEvidence, Whole, upper_by_radius
+from starcert.math.listed import LevelAttacks, group_attacks
+from starcert.math.values import ENDS, ValueEvidence, Whole, upper_by_radius
 from starcert.objects import Sites
 from starcert.objects.attack_axes import axes_of
 from starcert.objects.binding import why_no_evidence
@@ -217,12 +217,12 @@ class ValueCertificates(Sequence["ValueCertificate"]):
                 found.append(max(ends))
         return ENDS - found[0], found[1]
 
-    def attacks(self, number: int, claim: Claim) -> list[AttackGroup] | None:
+    def attacks(self, number: int, claim: Claim) -> list[LevelAttacks] | None:
         """The attacks on an object that are weighed, and none at all as one of them; None: they are too many to list.
 
         That does not depend on votes.
         """
-        kept, clean = self.kept[number], AttackGroup((0,) * len(self.noise.axes))
+        kept, clean = self.kept[number], LevelAttacks((0,) * len(self.noise.axes))
         if kept is None and claim.size:
             must, hint = "be one by radius where it is not known which sites flipped", "For example flips:1."
             raise InvalidParameterError("threat", must, str(self.threat), hint)
@@ -230,13 +230,12 @@ class ValueCertificates(Sequence["ValueCertificate"]):
             return None
         if claim.threat is None:
             blocks = () if self.asked is None else self.asked[number].attacks[: claim.size]
-            groups = (group for each in blocks for group in group_attacks(kept.axes, each))
-            return [clean, *(AttackGroup(group.level, group.rows) for group in groups)]
+            return [clean, *(part for each in blocks for part in group_attacks(kept.axes, each))]
         levels = list(islice(levels_within(claim.threat, self.noise, self.capacities[number]), MAX_LEVELS + 1))
         total = (
             sum(count_attacks(kept.axes, level) for level in levels) if len(levels) <= MAX_LEVELS else MAX_ATTACKS + 1
         )
-        return [clean, *map(AttackGroup, levels)] if total <= MAX_ATTACKS else None
+        return [clean, *map(LevelAttacks, levels)] if total <= MAX_ATTACKS else None
 
     def largest(self, number: int, claim: Claim) -> Iterator[tuple[int, ...]]:
         """The largest radii that a claim is about: all other attacks on an object lie within one of them."""
@@ -347,6 +346,6 @@ def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:
     return n_attacks([ListedAxis(len(axis.sites), each, axis.law.moves, pool=pool) for axis, each, pool in listed])
 
 
-def count_attacks_in(axes: Sequence[AttackAxis], attacks: AttackGroup) -> int:
+def count_attacks_in(axes: Sequence[AttackAxis], attacks: LevelAttacks) -> int:
     """How many attacks are weighed together."""
     return count_attacks(axes, attacks.level) if attacks.rows is None else len(attacks.rows)

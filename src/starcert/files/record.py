@@ -34,7 +34,7 @@ from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
-from starcert.math.listed import AttackList, GroupedOnce
+from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
 from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
@@ -230,8 +230,7 @@ class Archive:
         by_counts = self._by_counts()
         if self.evidence is None or not any(self.evidence):
             return by_counts
-        judge = partial(self._verdicts, grouped=GroupedOnce())
-        return replace(by_counts, verdicts=[judge(row, one) for row, one in enumerate(by_counts)])
+        return replace(by_counts, verdicts=[self._verdicts(row, one) for row, one in enumerate(by_counts)])
 
     def _by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""
@@ -266,13 +265,13 @@ class Archive:
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together)
 
-    def _verdicts(self, row: int, one: Certificate, grouped: GroupedOnce) -> Verdicts | None:
+    def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
         if graph is None or self.votes.selection is None:
             return None
         votes = replace(self.votes.row(row), records=(graph.record,))
         own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        judge = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, asked=one.asked, grouped=grouped)
+        judge = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, asked=one.asked)
         return judge(one, votes, graph.axes(self.noise), own=own)
 
     def rows(self, base: Sequence[int] | None = None) -> list[dict[str, object]]:

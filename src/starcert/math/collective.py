@@ -28,7 +28,7 @@ from starcert.math.bets import SCALE, Bet, bet_below, capital_of
 from starcert.math.copies import RecordedCopies, below
 from starcert.math.flips import Mask
 from starcert.math.joint import JointVotes
-from starcert.math.listed import Group
+from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import SUMMED
 
 MAX_CAPITALS = 2**25  # targets × attacks that are held at a time
@@ -91,19 +91,18 @@ class JointEvidence:
         self._copies = RecordedCopies(votes.flips, numbered)
         self._answers, self._labels, self._n_classes = votes.answers, labels, n_classes
         self._matrices = matrices or HostMatrices()
-        self._clean = Group((0,) * len(axes), np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64))
+        self._clean = LevelAttacks((0,) * len(axes), np.zeros((1, 0), np.int64))
         self._shown: dict[int, npt.NDArray[np.uint8]] = {}
 
-    def capitals(self, group: Group | None, enough: float) -> Iterator[Floats]:
-        """At least the capital against each target at each attack of a group, shape (attacks, targets), in blocks.
+    def capitals(self, listed: LevelAttacks | None, enough: float) -> Iterator[Floats]:
+        """At least the capital against each target at each listed attack, shape (attacks, targets), in blocks.
 
-        Without a group, at the clean object: as if that were an attack. Capitals of `enough` need not be exact.
+        Without attacks, at the clean object: as if that were one. Capitals of `enough` need not be exact.
         """
-        whole, (copies, targets) = self._clean if group is None else group, self._answers.shape
-        value = self._copies.ratios(whole.level, whole.scheme.listed).ravel() * SUMMED
-        bet = bet_below(
-            below(self._copies.room(whole.level, whole.scheme.listed)), np.multiply.outer(value, [1.0, 0.5])
-        )
+        whole, (copies, targets) = self._clean if listed is None else listed, self._answers.shape
+        assert whole.rows is not None
+        value = self._copies.ratios(whole.level, whole.attacked).ravel() * SUMMED
+        bet = bet_below(below(self._copies.room(whole.level, whole.attacked)), np.multiply.outer(value, [1.0, 0.5]))
         step = max(1, min(MAX_NUMBERS // copies, MAX_ATTACKS) // max(1, len(value) // 8))
         held = max(step, MAX_CAPITALS // targets // step * step)
         for start in range(0, len(whole.rows), held):
@@ -114,19 +113,19 @@ class JointEvidence:
             blocks = (rows[first : first + step] for first in range(0, len(rows), step))
             yield np.concatenate([self._block(self._cells(whole, block), bet, enough) for block in blocks])
 
-    def _cells(self, group: Group, rows: Whole) -> npt.NDArray[np.unsignedinteger]:
+    def _cells(self, part: LevelAttacks, rows: Whole) -> npt.NDArray[np.unsignedinteger]:
         """What each copy shows at the sites of each attack, as the place of `ratios`, shape (attacks, copies)."""
-        outcomes = {axis: len(self._copies.axes[axis].law.outcomes) for axis in group.scheme.listed}
-        lengths = [group.level[axis] + 1 for axis, number in outcomes.items() for _ in range(number)]
+        outcomes = {axis: len(self._copies.axes[axis].law.outcomes) for axis in part.attacked}
+        lengths = [part.level[axis] + 1 for axis, number in outcomes.items() for _ in range(number)]
         cells = np.zeros((len(rows), len(self._answers)), np.uint8 if prod(lengths) < 2**8 else np.uint32)
         first = place = done = 0
         for axis, number in outcomes.items():
             shown = self._shown_on(axis)
-            for column in rows[:, place : place + group.level[axis]].T:
+            for column in rows[:, place : place + part.level[axis]].T:
                 for outcome in range(number):
                     step = cells.dtype.type(prod(lengths[done + outcome + 1 :]))
                     cells += step * shown[(column - first) * number + outcome]
-            first, place, done = first + len(shown) // number, place + group.level[axis], done + number
+            first, place, done = first + len(shown) // number, place + part.level[axis], done + number
         return cells
 
     def _shown_on(self, axis: int) -> npt.NDArray[np.uint8]:

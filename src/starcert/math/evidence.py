@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ from starcert.math.bets import (
 from starcert.math.copies import RecordedCopies, below
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.flips import FlipRecord
+from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -72,10 +73,11 @@ class Weighed(NamedTuple):
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
     weights: Weights  # with the reserve for votes of its own: what those win is added to the logarithm
     failure: Floats  # the estimates with all other classes as one: ranks are by these
+    parts: tuple[LevelAttacks, ...]  # the attacks, in this order
 
     @property
     def proved(self) -> bool:
-        """Whether every attack of the level is harmless."""
+        """Whether every attack is harmless."""
         return bool((self.weights.capital >= self.needed).all())
 
     @property
@@ -92,8 +94,6 @@ class FlipEvidence(RecordedCopies):
     axis, by default all of its sites; `max_attacks` the limit on attacks weighed at one level; `contest` what the class
     has to withstand.
     """
-
-    nothing_to_weigh: ClassVar[str] = "there is no such attack: its axes have fewer sites together"
 
     def __init__(
         self,
@@ -136,10 +136,17 @@ class FlipEvidence(RecordedCopies):
             for first, size in enumerate(self.sizes)
         )
 
-    def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
-        """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
-        chosen = zip(scheme.listed, attack_number(self.listed(level, scheme.listed), index), strict=True)
-        return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
+    def attack(self, weighed: Weighed, index: int) -> tuple[int, ...]:
+        """The attacked sites of attack number `index` on the listed axes, see `AttackAxis.attacked`, ascending."""
+        for part in weighed.parts:
+            if part.rows is None:
+                listed = weighed.scheme.listed
+                chosen = zip(listed, attack_number(self.listed(part.level, listed), index), strict=True)
+                return tuple(sorted(site for axis, own in chosen for site in self.axes[axis].attacked(own).tolist()))
+            if index < len(part.rows):
+                return part.attack(self.axes, index)
+            index -= len(part.rows)
+        raise IndexError(index)
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
         """With which probability one attack of a scheme, whichever it is, may be proved harmless though it is not."""
@@ -148,7 +155,20 @@ class FlipEvidence(RecordedCopies):
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
         goal = needed(self.delta(level, scheme))
-        return Weighed(scheme, goal, *self.capitals(level, scheme, goal))
+        return Weighed(scheme, goal, *self.capitals(level, scheme, goal), (LevelAttacks(level),))
+
+    def weighed_list(self, parts: Sequence[LevelAttacks]) -> Weighed:
+        """What the votes say about listed attacks, none of their axes pooled: each may take all of alpha."""
+        goal, capitals, failures = needed(self.alpha), list[Weights](), list[Floats]()
+        for part in parts:
+            assert part.rows is not None
+            scheme = Scheme(part.attacked, len(part.rows), Fraction(1))
+            weights, failure = self.capitals(part.level, scheme, goal, part.rows)
+            capitals.append(weights)
+            failures.append(failure)
+        joined = Weights(*map(np.concatenate, zip(*capitals, strict=True)))
+        every_axis = Scheme(tuple(range(len(self.axes))), len(joined.capital), Fraction(1))
+        return Weighed(every_axis, goal, joined, np.concatenate(failures), tuple(parts))
 
     def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
         """What each attack weighs, with the reserve, and its `failure`.

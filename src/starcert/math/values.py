@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from starcert.math.copies import Level, RecordedCopies
 from starcert.math.flips import AnyIntegers
 from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
+from starcert.math.listed import LevelAttacks
 from starcert.math.margins import RELATIVE_ERROR, Tradeoff
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -47,18 +47,6 @@ LOWERED = 1 - 2.0**-20  # more than all relative errors of a likelihood ratio, o
 Whole = npt.NDArray[np.int64]
 
 
-class AttackGroup(NamedTuple):
-    """Attacks that change the same number of sites on each axis: all of them, or those in `rows` (see `weigh`)."""
-
-    level: Level
-    rows: Whole | None = None
-
-    @property
-    def listed(self) -> tuple[int, ...]:
-        """The axes that are attacked."""
-        return tuple(axis for axis, number in enumerate(self.level) if number)
-
-
 class ValueEvidence:
     """The outputs on all copies of one object, ready to be weighed; the axes have those sites that the votes keep."""
 
@@ -67,7 +55,7 @@ class ValueEvidence:
         self._copies = RecordedCopies(votes.flips, numbered)
         self._answers = votes.answers
 
-    def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], needed: int) -> int:
+    def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], needed: int) -> int:
         """The least end j found with capitals against a mean of j/ENDS or more, of all attacks, that are as needed.
 
         `tops` has the number k for each answer: the value of f is k/n. Capitals are logarithms, as in `bets`.
@@ -81,7 +69,7 @@ class ValueEvidence:
         """At least the largest likelihood ratio of an attack: stakes are chosen by it."""
         return float(self._copies.ratios(level, listed).max())
 
-    def nearest(self, target: int, tops: Whole, n: int, attacks: AttackGroup, at: int, most: int) -> Whole:
+    def nearest(self, target: int, tops: Whole, n: int, attacks: LevelAttacks, at: int, most: int) -> Whole:
         """The numbers of those attacks whose capital against a mean of at/ENDS or more is least."""
         capital = self._weights(self._outputs(target, tops, n), attacks, at).capital
         return np.sort(np.argsort(capital, kind="stable")[:most])
@@ -90,14 +78,14 @@ class ValueEvidence:
         answers, groups = np.unique(self._answers[:, target], return_inverse=True)
         return _Outputs(groups.reshape(-1), tops[answers], n)
 
-    def _raised(self, outputs: _Outputs, attacks: AttackGroup, needed: int, at: int) -> int:
+    def _raised(self, outputs: _Outputs, attacks: LevelAttacks, needed: int, at: int) -> int:
         """An end, raised until the capitals against all of these attacks are as needed."""
         weights = self._weights(outputs, attacks, at)
         fails = weights.capital < needed
         while fails.any() and at < ENDS:
             open_ones = np.flatnonzero(fails)
             worst = open_ones[np.argsort(-weights.estimate[open_ones], kind="stable")[:FEW]]
-            few = attacks._replace(rows=self._rows(attacks, worst)) if attacks.listed else attacks
+            few = attacks._replace(rows=self._rows(attacks, worst)) if attacks.attacked else attacks
             low, at = at, ENDS
             while at - low > 1:
                 middle = (low + at) // 2
@@ -107,19 +95,19 @@ class ValueEvidence:
                 fails &= self._weights(outputs, attacks, at, wanted=fails).capital < needed
         return at
 
-    def _rows(self, attacks: AttackGroup, numbers: Whole) -> Whole:
+    def _rows(self, attacks: LevelAttacks, numbers: Whole) -> Whole:
         if attacks.rows is not None:
             return attacks.rows[numbers]
-        axes = self._copies.listed(attacks.level, attacks.listed)
+        axes = self._copies.listed(attacks.level, attacks.attacked)
         firsts = np.cumsum([0, *(axis.size * axis.moves for axis in axes)]).tolist()
         chosen = (zip(firsts, attack_number(axes, int(number)), strict=False) for number in numbers)
         return np.array([[first + choice for first, own in each for choice in own] for each in chosen])
 
     def _weights(
-        self, outputs: _Outputs, attacks: AttackGroup, at: int, wanted: npt.NDArray[np.bool_] | None = None
+        self, outputs: _Outputs, attacks: LevelAttacks, at: int, wanted: npt.NDArray[np.bool_] | None = None
     ) -> Weights:
         """The capital against a mean of at/ENDS or more for each attack, and an estimate of the mean."""
-        copies, listed = self._copies, attacks.listed
+        copies, listed = self._copies, attacks.attacked
         ratios = copies.ratios(attacks.level, listed)
         odds = (at * outputs.n - outputs.tops * ENDS) / ((ENDS - at) * outputs.n)  # exact, but for one rounding
         unseen = copies.unseen(attacks.level, range(len(copies.axes)))

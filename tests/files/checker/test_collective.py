@@ -51,7 +51,7 @@ def engine_capitals(votes, axes, attacks, n_classes):
     for blocks in attacks:
         for group in group_attacks(axes, blocks):
             rows = np.concatenate(list(engine.capitals(group, inf)))
-            found |= {tuple(sorted(each)): row for each, row in zip(group.attacks.tolist(), rows, strict=True)}
+            found |= {group.attack(axes, number): row for number, row in enumerate(rows)}
     return found
 
 

@@ -48,7 +48,7 @@ from starcert.math.bets import RESERVE, class_and_rival, stakes_below
 from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
 from starcert.math.limits import AlphaShares
-from starcert.math.listed import ListedEvidence
+from starcert.math.listed import group_attacks
 from starcert.math.pooling import Scheme, bins_of, level_weight
 
 MAX_AGAIN = 2**14
@@ -185,12 +185,11 @@ class EvidenceChecker:
         rest = {level: places for level, places in index.by_level(lists[size - 1]).items() if level not in by_counts}
         number = sum(map(len, chain.from_iterable(rest.values())))
         if number > MAX_AGAIN:
-            engine = ListedEvidence(self.engine, lists, by_counts.__contains__)
-            (scheme,) = engine.schemes((size,))
-            weighed = engine.weighed((size,), scheme)
-            if scheme.n_attacks != number or len(weighed.rest) > len(self.graph.own):
+            listed = (part for part in group_attacks(self.axes, lists[size - 1]) if part.level not in by_counts)
+            weighed = self.engine.weighed_list(list(listed))
+            if weighed.scheme.n_attacks != number or len(weighed.rest) > len(self.graph.own):
                 return None  # the engine has left out attacks, or some open one has no votes of its own
-            few = ([engine.attack((size,), scheme, each)] for each in _nearest(weighed))
+            few = ([self.engine.attack(weighed, each)] for each in _nearest(weighed))
             rest = index.by_level([np.array(attack) for attack in few])
         plain = _OwnBet(self, (), *[np.empty(0, dtype=np.int64)] * 4)
         again = settled = 0

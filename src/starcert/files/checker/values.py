@@ -37,8 +37,9 @@ from starcert.math.channels import Product
 from starcert.math.evidence import Level
 from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
+from starcert.math.listed import LevelAttacks
 from starcert.math.margins import Tradeoff
-from starcert.math.values import ENDS, AttackGroup, ValueEvidence
+from starcert.math.values import ENDS, ValueEvidence
 
 Whole = npt.NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class ValueChecker:
         self._shown = [shown_outcomes_of(votes.flips, axis) for axis in numbered]
 
     def holds(
-        self, target: int, tops: Whole, n: int, attacks: Iterable[AttackGroup], at: int, delta: Fraction
+        self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], at: int, delta: Fraction
     ) -> int | None:
         """How many attacks were weighed to prove that the mean of f is at most at/ENDS; None: it is not proved."""
         weighed = 0
@@ -65,9 +66,9 @@ class ValueChecker:
                         return None
         return weighed
 
-    def _chosen(self, target: int, tops: Whole, n: int, some: AttackGroup, at: int) -> Iterator[Chosen]:
+    def _chosen(self, target: int, tops: Whole, n: int, some: LevelAttacks, at: int) -> Iterator[Chosen]:
         """The attacks that are weighed again: all, or those nearest to failing."""
-        listed, pools = self._listed(some.level), some.listed
+        listed, pools = self._listed(some.level), some.attacked
         number = n_attacks(listed) if some.rows is None else len(some.rows)
         if not pools:
             return iter([()])

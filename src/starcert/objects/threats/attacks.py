@@ -26,7 +26,6 @@ from starcert.system.errors import InvalidParameterError
 MAX_ATTACKS = 2**21  # more attacks of one size than this are not listed
 MAX_REACH = 2**22  # a threat that can change more sites of an object than this is not listed
 VALUES = 256  # a change is VALUES · position + new value
-_HALF = 2**31  # changes are below this, and so are the numbers of rows
 _NOTHING = np.empty(0, dtype=np.int64)
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -158,7 +157,7 @@ class Attacks:
         found = []
         for length in sorted(by_length):
             rows = np.sort(np.concatenate(by_length[length]), axis=1)
-            keys = _keys(rows)
+            keys = row_numbers(rows)
             found.append(rows if (np.diff(keys) > 0).all() else rows[np.unique(keys, return_index=True)[1]])
         return cls(tuple(found))
 
@@ -238,7 +237,7 @@ class Attacks:
         found = []
         for block in self.blocks:
             also = theirs.get(block.shape[1], block[:0])
-            keys = _keys(np.concatenate([block, also]))
+            keys = row_numbers(np.concatenate([block, also]))
             mine, other_keys = keys[: len(block)], np.append(np.sort(keys[len(block) :]), -1)
             kept = block[(other_keys[np.searchsorted(other_keys[:-1], mine)] == mine) == shared]
             if len(kept):
@@ -270,16 +269,6 @@ class Attacks:
 
 
 NO_CHANGE = Attacks((_NOTHING[None],))
-
-
-def _keys(rows: Rows) -> Indices:
-    """A number for each row: rows in lexicographic order have ascending numbers, and equal rows the same."""
-    keys = rows[:, 0]
-    for number in range(1, rows.shape[1]):
-        if number > 1:
-            keys = np.unique(keys, return_inverse=True)[1]
-        keys = keys * _HALF + rows[:, number]
-    return keys
 
 
 def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
