@@ -66,5 +66,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGPROF, lambda *_: signal.raise_signal(signal.SIGALRM))
     resource.setrlimit(resource.RLIMIT_DATA, (3 * BYTES,) * 2)  # a run away ends here, and not the machine
     warnings.simplefilter("ignore")
+    warnings.simplefilter("error", RuntimeWarning)  # of numpy: a number that is none
     kind, *numbers = sys.argv[1:]
     print(json.dumps(run(kind, *map(int, numbers))))

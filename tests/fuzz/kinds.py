@@ -13,6 +13,7 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
@@ -210,6 +211,8 @@ def try_archive(kind: str, rng: Random, folder: Path) -> bool:
         whole = json.loads(text)
         for _ in range(rng.choice((0, 1, 1, 2, 3))):
             _replace_value(rng, whole)
+        if rng.random() < 0.1:
+            _make_extreme(rng, whole)
         for entry in (whole, whole.get("collective")):
             if isinstance(entry, dict) and isinstance(entry.get("evidence"), dict):
                 _forge_side(rng, entry["evidence"], old.parent, folder)
@@ -232,6 +235,15 @@ def _replace_value(rng: Random, whole: Any) -> None:
             inside[key] = value + rng.choice((-2, -1, 1, 2, 100)) if near else rng.choice(EXTREMES)
             return
         inside = value
+
+
+def _make_extreme(rng: Random, whole: Any) -> None:
+    """All probabilities of the noise are the same extreme one, exactly."""
+    p = rng.choice((5e-324, 1e-310, 1e-160, 1e-101, 1e-100, 1e-99, 1e-50, 1 - 2.0**-53, 0.5, 0.0, 1.0))
+    for law in (each for each in whole.get("noise", ()) if isinstance(each, dict)):
+        exact = law.get("exact", {})
+        for name in exact if isinstance(exact, dict) else ():
+            law[name], exact[name] = p, str(Fraction(p))
 
 
 def _forge_side(rng: Random, entry: dict[str, Any], source: Path, folder: Path) -> None:

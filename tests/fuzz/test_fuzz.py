@@ -16,7 +16,7 @@ SHORT = {
     "run_files": 600,
     "certificates": 60,
     "exact": 60,
-    "intervals": 40,
+    "intervals": 60,
     "stores": 100,
     "tu": 600,
     "graphml": 500,

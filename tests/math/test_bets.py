@@ -61,6 +61,7 @@ def test_the_reserve_is_added_exactly_and_rounded_down(capital):
 def test_no_room_no_bet():
     assert bet_below(0.0, np.ones(1)) is None
     assert bet_below(-0.1, np.ones(1)) is None
+    assert bet_below(0.1, np.array([0, 1, math.inf])) is None
     assert growth(0.0, np.ones(1), np.ones(1)) == -math.inf
 
 

@@ -44,10 +44,13 @@ class Bet(NamedTuple):
 
 
 def bet_below(theta: float, values: Floats) -> Bet | None:
-    """A bet that a mean is below θ, for votes that are 0 or one of `values`; None where θ ≤ 0."""
-    if not theta > 0:
-        return None  # smaller θ and larger values than the true ones only make the capital smaller
+    """A bet that a mean is below θ, for votes that are 0 or one of `values`.
+
+    None where none can be won: θ ≤ 0, or a value is beyond floats.
+    """
     largest = _largest(theta, values)
+    if not (theta > 0 and largest < math.inf):
+        return None  # smaller θ and larger values than the true ones only make the capital smaller
     parts = FRACTIONS.reshape(-1, *[1] * values.ndim)
     gains = np.log1p(parts * ((theta - values) / (largest - theta)))
     return Bet(_whole(gains), _whole(np.log1p(FRACTIONS * (theta / (largest - theta)))), values)

@@ -29,7 +29,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import AttackAxis, attack_number
+from starcert.math.attacked_sites import AttackAxis, attack_number, n_attacks
 from starcert.math.bets import Bet, capital_of, centred_bet
 from starcert.math.copies import Level, RecordedCopies
 from starcert.math.flips import AnyIntegers
@@ -108,7 +108,10 @@ class ValueEvidence:
     ) -> Weights:
         """The capital against a mean of at/ENDS or more for each attack, and an estimate of the mean."""
         copies, listed = self._copies, attacks.attacked
-        ratios = copies.ratios(attacks.level, listed)
+        ratios, axes = copies.ratios(attacks.level, listed), copies.listed(attacks.level, listed)
+        if not np.isfinite(ratios).all():  # no bet can be won: the capital stays 1
+            number = n_attacks(axes) if attacks.rows is None else len(attacks.rows)
+            return Weights(np.zeros(number, dtype=np.int64), np.ones(number))
         odds = (at * outputs.n - outputs.tops * ENDS) / ((ENDS - at) * outputs.n)  # exact, but for one rounding
         unseen = copies.unseen(attacks.level, range(len(copies.axes)))
         bet = centred_bet(odds, outputs.tops / outputs.n, ratios * LOWERED, ratios, unseen)
@@ -117,7 +120,7 @@ class ValueEvidence:
             estimate = float(bet.values @ counts) / copies.n_votes
             return Weights(np.array([capital_of(bet.gains @ counts)]), np.array([estimate]))
         columns, alone = outputs.columns(copies, listed), Bet(bet.gains[:, None], bet.quiet, bet.values[None])
-        return weigh(columns, copies.listed(attacks.level, listed), alone, copies.n_votes, attacks.rows, wanted)
+        return weigh(columns, axes, alone, copies.n_votes, attacks.rows, wanted)
 
 
 class _Outputs:
