@@ -229,6 +229,44 @@ def test_totals_of_trials_and_voters(threat, tmp_path):
                 assert found.certified_accuracy([0] * 8, size) == np.mean(right)
 
 
+class Tables(sc.classifiers.Classifier):
+    """Three targets, each with a table of its own."""
+
+    n_classes, description = 3, "three tables"
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    def n_targets(self, frame):
+        return len(self.tables)
+
+    def classify(self, graphs):
+        return self.tables[:, graphs.values @ [4, 2, 1]].T
+
+
+def test_totals_of_collective_claims(tmp_path):
+    """No attack changes more of the stated answers than is claimed, and more flips change no fewer."""
+    rng, told, false = np.random.default_rng(3), 0, 0
+    for number in range(16):
+        tables = np.array([rng.choice(3, size=8, p=rng.dirichlet([0.4] * 3)) for _ in range(3)])
+        true, x = np.array([truth(NOISES["sparse"], each) for each in tables]), number % 8
+        how = {"samples": 400, "seed": number, "alpha": ALPHA, "evidence": sc.Evidence(0, collective=True)}
+        found = sc.SmoothedClassifier(Tables(tables), NOISES["sparse"]).certify([GRAPHS[x]], threat="flips:2", **how)
+        claims = [found.at_most_changed(f"flips:{most}") for most in (1, 2)]
+        changed = (true != found.labels[:, None]).sum(axis=0)
+        for claim in claims:
+            reached = (BITS[x] != BITS).sum(axis=1) <= max(claim.size, 0)
+            told += claim.k < 3
+            false += claim.size >= 0 and changed[reached].max() > claim.k
+        assert claims[0].k <= claims[1].k
+        write(tmp_path / "kept.json", Archive.from_result(found, claims=claims))
+        assert verify(tmp_path / "kept.json").verdict == "proved"
+        kept = read(tmp_path / "kept.json").collective.claims
+        assert [(one.k, one.size) for one in kept] == [(one.k, one.size) for one in claims]
+    assert told >= 5
+    assert false <= ALPHA * 32
+
+
 def test_totals_of_link_votes():
     """What survives an attack survives every smaller one, and every answer at an attacked graph is the same."""
     kept = 0
