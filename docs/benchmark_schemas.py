@@ -6,8 +6,10 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args
 
+import msgspec
+
 from schema_words import DIALECT, PROBABILITY, Schema, any_of, attribute_docs, described, object_of, of_type, types_of
-from starcert.runs.setting_values import COLUMN_ROLES
+from starcert.runs.settings import SETTINGS
 
 
 def _properties(owner: type) -> dict[str, Schema]:
@@ -49,7 +51,7 @@ def settings_schema() -> Schema:
     pair = {"type": "array", "items": PROBABILITY, "minItems": 2, "maxItems": 2}
     pairs = {"type": "array", "items": pair, "minItems": 1}
     found["rates"] = object_of(dict.fromkeys(Networks.rates, pairs)) | described(found["rates"]["description"])
-    found["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
+    found["columns"] = msgspec.json.schema(SETTINGS["columns"].form) | described(found["columns"]["description"])
     groups = f"Groups are {', '.join(METHODS)}."
     found["methods"]["description"] += f" {groups}"
     return {"$schema": DIALECT, "title": "Settings of starcert benchmark", **object_of(found)}

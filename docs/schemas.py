@@ -13,9 +13,9 @@ import inspect
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -49,9 +49,8 @@ from starcert.math.fallback import BlindAnswers
 from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
-from starcert.runs.data_settings import FORMS, PARTS
-from starcert.runs.setting_values import COLUMN_ROLES, Setting
-from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.declaration import table_schema
+from starcert.runs.settings import GROUPS, SETTINGS, SWEEP_SETTINGS
 from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 
 __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
@@ -94,35 +93,6 @@ def _law_forms() -> list[tuple[dict[str, Schema], tuple[str, ...]]]:
 # Run files ----------------------------------------------------------------------------------------------------------
 
 
-def _limits(setting: Setting) -> Schema:
-    """What the check of a setting was made with: the least and the most (`whole`), or the choices (`one_of`)."""
-    made_with = dict(inspect.getclosurevars(setting.check).nonlocals)
-    if "holds" in made_with:
-        made_with |= inspect.getclosurevars(made_with["holds"]).nonlocals
-    if "choices" in made_with:
-        return {"enum": list(made_with["choices"])}
-    return {"minimum": made_with["least"], "maximum": made_with["most"]} if "most" in made_with else {}
-
-
-def _settings(known: Mapping[str, Setting], owner: type, *, sweep: bool = False) -> dict[str, Schema]:
-    """The schema of each setting: its type and its limits, its help, and its default, as a value or in words."""
-    types, defaults = types_of(owner), {each.name: each.default for each in fields(owner)}
-    found = {}
-    for key, setting in known.items():
-        form = of_type(types[key])
-        if form.get("type") == "array" and "minItems" not in form:
-            form = any_of(form, {"type": "object", "additionalProperties": form["items"]})  # by name instead
-        limits, default = _limits(setting), defaults[key]
-        help_, shown = setting.help, setting.shown
-        if sweep:
-            help_, shown = setting.sweep_help or help_, setting.sweep_shown or shown
-        elif type(default) in (bool, int, float, str):
-            limits["default"] = default
-        words = f" By default {shown}." if shown and "default" not in limits else ""
-        found[key] = (limits if "enum" in limits else form | limits) | described(help_ + words)
-    return found
-
-
 def _grid() -> Schema:
     """The levels of each region, as `Grid.of` reads them."""
     several = {"anyOf": [PROBABILITY, {"type": "array", "items": PROBABILITY}]}
@@ -135,33 +105,26 @@ def _grid() -> Schema:
 
 def run_file_schema() -> Schema:
     """The schema of a run file. Nothing is required: an option may give what the file leaves out."""
-    of_sweeps = {key: each for key, each in SETTINGS.items() if each.of_sweeps}
     about, laws = attribute_docs(run_file.RunFile), [object_of(*form) for form in _law_forms()]
-    sweep = _settings(of_sweeps, RunSettings, sweep=True) | {"grid": _grid()}
-    tables = {
-        "sweep": object_of(sweep) | described(about["sweep"]),
-        "train": object_of(_settings(TRAIN_SETTINGS, TrainSettings)) | described(TrainSettings.__doc__),
-        "expected": object_of({key: {"type": "string"} for key in run_file.EXPECTED}) | described(about["expected"]),
-    }
-    keys = _settings(SETTINGS, RunSettings)
-    grouped = {name: object_of({key: keys[key] for key in parts}) for name, parts in run_file.GROUPS.items()}
-    tables["voting"] = grouped["voting"] | described("The settings selection_samples, plan and store, as a table.")
-    for name in ("evidence", "exact"):
-        words = keys[name].pop("description")
-        keys[name] = any_of(keys[name], grouped[name]) | described(words)
-    keys["columns"]["propertyNames"] = {"enum": list(COLUMN_ROLES)}
-    keys["node_sites"]["additionalProperties"] = {"enum": list(FORMS)}
-    shares = {"type": "array", "items": PROBABILITY, "minItems": len(PARTS), "maxItems": len(PARTS)}
-    by_name = object_of(dict.fromkeys(PARTS, PROBABILITY))
-    keys["fractions"] = {"anyOf": [shares, by_name], "description": keys["fractions"]["description"]}
-    keys["alphabets"]["additionalProperties"] = {
-        "anyOf": [{"type": "array", "items": any_of(of_type(str), of_type(float))}, of_type(int)]
-    }
+    expected = object_of({key: {"type": "string"} for key in run_file.EXPECTED})
+    of_sweeps = {key: each for key, each in SWEEP_SETTINGS.items() if each.of_sweeps}
+    found = table_schema(
+        SETTINGS,
+        sweep=table_schema(of_sweeps, grid=_grid()) | described(about["sweep"]),
+        train=table_schema(TRAIN_SETTINGS) | described(TrainSettings.__doc__),
+        expected=expected | described(about["expected"]),
+        voting=described("The settings selection_samples, plan and store, as a table."),
+    )
+    for name, keys in GROUPS.items():
+        table = table_schema({key: SETTINGS[key] for key in keys})
+        words = found["properties"][name].pop("description")
+        flag = found["properties"][name]
+        found["properties"][name] = (any_of(flag, table) if flag else table) | described(words)
     return {
         "$schema": DIALECT,
         "title": "A run file of starcert",
         **described(get_args(RunArgument)[1].help),
-        **object_of(keys | tables),
+        **found,
         "$defs": {"law": {"anyOf": [PROBABILITY, *laws, _OUTSIDE]}},
     }
 

@@ -21,6 +21,7 @@ from fuzz import kinds
 from golden import files as golden
 from starcert.files import reading
 from starcert.files.untrusted import Field
+from starcert.objects.threats import AnyFlips
 from starcert.runs import run_file
 from starcert.runs.example import EXAMPLES, KINDS, files_of
 from starcert.runs.grid import Grid
@@ -75,7 +76,7 @@ def test_run_files_are_what_the_schema_says(name):
 
 
 def test_a_run_file_that_is_written_is_what_the_schema_says(tmp_path):
-    more = {"evidence": True, "own_samples": 9, "family": "all", "threat": "flips:2"}
+    more = {"evidence": True, "own_samples": 9, "family": "all", "threat": AnyFlips(2)}
     settings = run_settings(read_run_file(runs_worlds.project(tmp_path / "project")).values | more)
     grid = Grid.of({"hub": [0.02, 0.05], "rest": {"delete": [0.1], "add": [0.2, 0.3]}})
     for record in (
@@ -275,5 +276,5 @@ def test_an_archive_without_a_field_is_refused():
 
 
 def test_a_word_that_the_check_does_not_know_is_no_success():
-    with pytest.raises(ValueError, match="what does 'pattern' mean"):
-        faults({"pattern": "a"}, "b")
+    with pytest.raises(ValueError, match="what does 'contains' mean"):
+        faults({"contains": "a"}, "b")

@@ -20,10 +20,10 @@ from starcert.report.compare_page import write_comparison
 from starcert.report.worth import Worth
 from starcert.runs import blind_run
 from starcert.runs.certification import certify_run
+from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import RunFile
-from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.runs.sweep_run import run_sweep
 from starcert.system.errors import StarcertError

@@ -12,8 +12,8 @@ import runs_worlds as worlds
 import starcert as sc
 from starcert.files.record import MAX_VOTES
 from starcert.runs.certification import certify_run
+from starcert.runs.declaration import check_values
 from starcert.runs.run_file import read_run_file
-from starcert.runs.setting_values import check_values
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.system.errors import StarcertError
 

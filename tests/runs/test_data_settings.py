@@ -5,35 +5,39 @@ import pytest
 
 import starcert as sc
 from starcert.datasets import Dataset
-from starcert.runs.data_settings import as_fractions, as_node_sites, parse_alphabets, parse_fractions
+from starcert.runs.declaration import check_options, check_values
 from starcert.runs.node_sites import with_node_sites
 from starcert.runs.parts import part_of, with_fractions
+from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, with_node_labels
-from starcert.runs.table_files import as_alphabets
 from starcert.system.errors import InvalidParameterError, StarcertError
 
-HERE = Path()
+
+def given(text, option):
+    return check_options({option: text}, SETTINGS)[option]
+
+
+def held(value, key):
+    return check_values({key: value}, SETTINGS, base=Path())[key]
 
 
 @pytest.mark.parametrize(
-    "given", [[0.5, 0.1], [0.5, 0.5, 0.5], {"tran": 1.0}, {"train": "1"}, {"train": True}, 0.8, [1.5, -0.5, 0]]
+    "shares", [[0.5, 0.1], [0.5, 0.5, 0.5], {"tran": 1.0}, {"train": "1"}, {"train": True}, 0.8, [1.5, -0.5, 0]]
 )
-def test_shares_that_are_none_are_refused(given):
-    with pytest.raises(InvalidParameterError, match=r"'fractions' must .*(Write fractions|Did you mean)"):
-        as_fractions(given, HERE, "fractions")
+def test_shares_that_are_none_are_refused(shares):
+    with pytest.raises(InvalidParameterError, match=r"'fractions.* must .*(Write fractions|Did you mean)"):
+        held(shares, "fractions")
 
 
 def test_options_say_the_same_as_run_files():
-    assert as_fractions(parse_fractions("0.6/0.2/0.2", "--fractions"), HERE, "f") == as_fractions(
-        [0.6, 0.2, 0.2], HERE, "f"
-    )
-    assert as_fractions(parse_fractions("test=1", "--fractions"), HERE, "f")["test"] == 1.0
-    assert as_alphabets(parse_alphabets("a=x/y,b=3", "--alphabets"), HERE, "a") == {"a": ["x", "y"], "b": 3}
+    assert given("0.6/0.2/0.2", "fractions") == held([0.6, 0.2, 0.2], "fractions")
+    assert given("test=1", "fractions") == {"train": 0.0, "validation": 0.0, "test": 1.0}
+    assert given("a=x/y,b=3", "alphabets") == held({"a": ["x", "y"], "b": 3}, "alphabets")
     for wrong in ({"a": 1}, {"a": ["x"]}, {"a": ["x", "x"]}, {"a": "xy"}, ["a"]):
         with pytest.raises(InvalidParameterError, match="alphabets"):
-            as_alphabets(wrong, HERE, "alphabets")
+            held(wrong, "alphabets")
     with pytest.raises(InvalidParameterError, match=r"node_sites\.x"):
-        as_node_sites({"x": "bit"}, HERE, "node_sites")
+        held({"x": "bit"}, "node_sites")
 
 
 def test_shares_are_of_every_class_and_follow_from_the_seed():

@@ -9,7 +9,7 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.files import read
-from starcert.runs.setting_values import check_values
+from starcert.runs.declaration import check_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, read_tensors
 from starcert.system.errors import StarcertError, StarcertWarning

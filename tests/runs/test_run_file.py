@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import kills_worlds as kills
+import msgspec
 import pytest
 import runs_worlds as worlds
 import tomlkit
@@ -152,7 +153,7 @@ def test_a_folder_of_another_run_is_refused(settings, suffix):
         ({"samples": 9, "selection_samples": 9}, DIGESTS, "samples: there 400, now 9"),
         ({}, DIGESTS | {"model": "n"}, "content of model: there m, now n"),
     ):
-        changed = run_settings({**{key: getattr(settings, key) for key in settings.__dataclass_fields__}, **other})
+        changed = run_settings({**msgspec.structs.asdict(settings), **other})
         with pytest.raises(StarcertError) as caught:
             place.begin(RunRecord(changed, digests))
         assert f"results{suffix}: holds another run ({words}" in str(caught.value)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import runs_worlds as worlds
 
-from starcert.runs.setting_values import check_values
+from starcert.runs.declaration import check_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError

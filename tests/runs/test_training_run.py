@@ -9,8 +9,8 @@ import pytest
 
 import starcert as sc
 from starcert.cli.run_views import trained_view
+from starcert.runs.declaration import UnknownSettingError, check_options, check_values
 from starcert.runs.run_file import read_run_file
-from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 from starcert.runs.training_run import train_run, training_settings
@@ -413,12 +413,11 @@ def test_patience_ends_a_run_and_goes_on_after_an_interruption(tmp_path, monkeyp
 
 
 def test_class_weights_of_options_and_run_files():
-    parse, check = TRAIN_SETTINGS["class_weights"].parse, TRAIN_SETTINGS["class_weights"].check
-    assert check(parse("1,5", "--class-weights"), None, "") == (1.0, 5.0)
-    assert check(parse("balanced", "--class-weights"), None, "") == "balanced"
+    for text, found in (("1,5", (1.0, 5.0)), ("balanced", "balanced")):
+        assert check_options({"class_weights": text}, TRAIN_SETTINGS) == {"class_weights": found}
     for wrong in ("even", "1,x", "-1,2"):
         with pytest.raises(InvalidParameterError, match="'--class-weights' must be one of auto, balanced, none"):
-            check(parse(wrong, "--class-weights"), None, "--class-weights")
+            check_options({"class_weights": wrong}, TRAIN_SETTINGS)
 
 
 @pytest.mark.filterwarnings("ignore")

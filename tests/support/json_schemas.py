@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,9 @@ def _broken(word: str, rule: Any, value: Any, schema: Mapping[str, Any], root: M
         case "type":
             if not isinstance(value, TYPES[rule]) or (rule in ("number", "integer") and not number):
                 yield f": {value!r} is not of the type {rule}"
+        case "pattern":
+            if isinstance(value, str) and not re.search(rule, value):
+                yield f": {value!r} has not the form {rule}"
         case "enum":
             if value not in rule:
                 yield f": {value!r} is none of {rule}"

@@ -19,7 +19,7 @@ from starcert.benchmark.outcomes import kind_of, read_threat
 from starcert.benchmark.work import DRAWN, Work
 from starcert.datasets.tu_files import local_names
 from starcert.objects.laws import real_number
-from starcert.runs.setting_values import as_columns, as_flag
+from starcert.runs.settings import SETTINGS
 from starcert.runs.threats import digest_of_files
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
@@ -54,11 +54,11 @@ class Benchmark(Work):
             if isinstance(field.default, tuple):
                 object.__setattr__(self, field.name, _listed(field.name, value, field.default, least))
             elif isinstance(field.default, bool):
-                as_flag(value, Path(), field.name)
+                SETTINGS["exact"].value(value, Path(), field.name)
             elif isinstance(field.default, int) and not (value == "all" and field.name in ("graphs", "held", "nodes")):
                 whole_number(field.name, value, least)
         whole_number("folds", self.folds, 1, FOLDS)
-        object.__setattr__(self, "columns", as_columns(self.columns, Path(), "columns"))
+        object.__setattr__(self, "columns", SETTINGS["columns"].value(self.columns, Path(), "columns"))
         object.__setattr__(self, "rates", read_rates(self.rates))
         check_data(self.data, self.columns)
         for setting, given, known in (("methods", self.methods, METHODS), ("models", self.models, MODELS)):

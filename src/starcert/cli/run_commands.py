@@ -21,13 +21,13 @@ from starcert.cli.run_views import certified_object, certified_view, study_view,
 from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.runs.certification import certify_run, certify_settings
+from starcert.runs.declaration import Setting, check_options, option_name
 from starcert.runs.exact_run import ExactRun, exact_forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.forecast import forecast
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
-from starcert.runs.setting_values import Setting, check_options, option_name
-from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
@@ -54,18 +54,18 @@ AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, a
 
 
 def _with_settings(
-    first: Mapping[str, object], settings: Mapping[str, Setting], *, sweep: bool = False
+    first: Mapping[str, object], settings: Mapping[str, Setting]
 ) -> Callable[[Callable[..., None]], Any]:
     """Gives a command its options: its own first, then one for each of these settings."""
     annotations = dict(first)
     for key, setting in settings.items():
         option = typer.Option(
-            help=(setting.sweep_help if sweep else "") or setting.help,
-            show_default=(setting.sweep_shown if sweep else "") or setting.shown or False,
-            metavar=setting.metavar,
+            help=setting.help,
+            show_default=setting.shown or False,
+            metavar=None if setting.is_flag else setting.argument,
             rich_help_panel=setting.panel,
         )
-        annotations[key] = Annotated[setting.kind | None, option]
+        annotations[key] = Annotated[bool | None if setting.is_flag else str | None, option]
     annotations["_debug"] = DebugOption
     flags = {"_debug", "as_json", "dry_run", "again"}
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -115,11 +115,7 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
 
 @app.command()
-@_with_settings(
-    {"run": RunArgument, "grid": GridOption},
-    {key: setting for key, setting in SETTINGS.items() if setting.in_sweeps},
-    sweep=True,
-)
+@_with_settings({"run": RunArgument, "grid": GridOption}, SWEEP_SETTINGS)
 def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: object) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
@@ -195,14 +191,10 @@ def _run_file(path: Path | None) -> RunFile:
 
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """The digests that a run file expects, except of what options change."""
-    given = set(options)
-    if given & {"data", "columns", "edge_types", "outputs", "split", "splits", "split_seed"}:
-        given |= {"data", "classifier", "regions"}  # a model may be trained on the data
+    given = set(options).union(*(SETTINGS[key].unsettles for key in options))
     threat = options.get("threat")
-    if given & {"limit", "spare_node"} or (isinstance(threat, Threat) and injected_nodes(threat)):
+    if isinstance(threat, Threat) and injected_nodes(threat):
         given |= {"data", "regions"}
-    if given & {"model", "weights", "outputs"}:
-        given |= {"classifier", "regions"}  # regions may be read off the model
     return {name: digest for name, digest in expected.items() if name not in given}
 
 

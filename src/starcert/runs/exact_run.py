@@ -43,7 +43,7 @@ def exact_settings(settings: RunSettings) -> RunSettings:
     if settings.outputs is not None:
         hint = "Leave exact out: intervals are certified by votes."
         raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
-    return settings if settings.threat is not None else replace(settings, threat=AnyFlips(1))
+    return settings if settings.threat is not None else settings.changed(threat=AnyFlips(1))
 
 
 def exact_forecast(settings: RunSettings, ready: TriedModel | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from starcert.certificates.metrics import votes_needed
@@ -48,7 +47,7 @@ def forecast_of(
     """
     problem = ready.problem
     if settings.evidence and all(problem.without_evidence):
-        settings = replace(settings, evidence=False, own_samples=None, collective=False)
+        settings = settings.changed(evidence=False, own_samples=None, collective=False)
     further = settings.max_own_votes
     begun = [left for store in stores if (left := _clean_votes_left(settings, ready, store))]
     if not begun:

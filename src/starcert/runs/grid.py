@@ -7,7 +7,7 @@ with the probabilities it may have; a level is a noise that takes one value of e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -18,7 +18,8 @@ from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, law_to_text, probability
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
-from starcert.runs.setting_values import law_finder, renaming
+from starcert.runs.declaration import renaming
+from starcert.runs.setting_values import law_finder
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
@@ -286,7 +287,7 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
     has_parts = run.splits is not None or "part" in (run.columns or {})
     undecided = chosen is None and not divided
     if undecided and (has_parts or any(run.model.asks_for(part) for part in ("train", "validation"))):
-        run = replace(run, split="validation")
+        run = run.changed(split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     kept = {key: file.values[key] for key in (*_CERTIFYING, "limit") if key in file.values}
     return SweepSettings(run, grid, own, kept)

@@ -30,8 +30,8 @@ from starcert import __version__
 from starcert.classifiers.values import ValueRange
 from starcert.objects.laws import defined_law
 from starcert.objects.threats import Threat
+from starcert.runs.declaration import UnknownSettingError, check_values
 from starcert.runs.grid import Grid
-from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import CERTIFICATE_SETTINGS, GROUPS, SETTINGS, RunSettings
 from starcert.runs.threats import threat_text
 from starcert.runs.train_settings import TRAIN_SETTINGS
@@ -105,9 +105,9 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         return RunFile(
             check_values(values, SETTINGS, base=base),
             expected,
-            check_values(sweep, SETTINGS, base=base, named=lambda key: f"sweep.{key}"),
+            check_values(sweep, SETTINGS, base=base, within="sweep"),
             grid,
-            check_values(train, TRAIN_SETTINGS, base=base, named=lambda key: f"train.{key}"),
+            check_values(train, TRAIN_SETTINGS, base=base, within="train"),
             file.parent,
         )
     except InvalidParameterError as error:
@@ -179,7 +179,7 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
     tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
     for key, setting in SETTINGS.items():
         value = getattr(settings, key)
-        if not setting.written or value is None or value == setting.implied or key == "noise":
+        if not setting.written or value is None or key == "noise" or (setting.implied and value == setting.default):
             continue
         if isinstance(value, dict):
             tables[key] = value
@@ -244,8 +244,10 @@ def _with_places(value: Any, folder: Path) -> Any:  # noqa: ANN401  (plain value
     return found
 
 
-def _without_folders(value: object) -> str:
-    return threat_text(value, lambda file: file.name) if isinstance(value, Threat) else str(value)
+def _without_folders(value: object) -> object:
+    if isinstance(value, Threat):
+        return threat_text(value, lambda file: file.name)
+    return str(value) if isinstance(value, Reference) else value
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -23,7 +23,8 @@ from starcert.objects.convert import from_pyg
 from starcert.objects.kinds import Kind, kind_of
 from starcert.runs import graph_files as texts
 from starcert.runs.graph_files import check_edge_types, refuse_edge_types
-from starcert.runs.table_files import TABLE, Alphabets, read_categories
+from starcert.runs.setting_values import TABLE
+from starcert.runs.table_files import Alphabets, read_categories
 from starcert.runs.tables import Columns, are_class_numbers, measurement_in, number_labels, refuse_columns
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, needing

@@ -104,12 +104,12 @@ def _levels(
 ) -> Iterator[tuple[Certificates, TriedModel]]:
     """The certificates of every level, and what they were made with."""
     once = cache(note)  # what is true of one level is not repeated for the next
-    run = replace(settings.run, seed=settings.seed)
+    run = settings.run.changed(seed=settings.seed)
     with ExitStack() as resources:
         ready, executor, begun = first, None, time.monotonic()
         for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
             if number > 1 and not one_model:
-                ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
+                ready = try_model(settings.run.changed(noise=noise), inputs, first.problem)
                 ready = replace(ready, fallback=first.fallback)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
@@ -138,4 +138,4 @@ def _write_run_file(place: OutputFolder, sweep: SweepResult, record: RunRecord) 
     whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
     about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
     comments = [about, *filter(None, [tie_sentence(sweep)])]
-    place.write_run_file(replace(record, settings=replace(settings.run, noise=noise), comments=comments))
+    place.write_run_file(replace(record, settings=settings.run.changed(noise=noise), comments=comments))

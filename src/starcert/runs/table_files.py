@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Categories
 from starcert.objects.columns import natural_key
+from starcert.runs.setting_values import MAX_VALUES
 from starcert.runs.tables import Columns, Row, labelled, parse_table, read_table
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
-TABLE = "table"  # the kind of data that this reads
 Alphabets = Mapping[str, Sequence[str] | int]  # by column all values that there may be, or how many
-MAX_VALUES = 256
 ROLES = ("label", "name", "part")
 
 
@@ -86,23 +84,3 @@ def _values(path: Path, name: str, cells: Sequence[str], alphabets: Alphabets) -
 def _names(path: Path, rows: Sequence[Row]) -> list[str]:
     numbered = numbered_names(path.stem, range(1, len(rows) + 1))
     return [row.get("name") or name for (_, row), name in zip(rows, numbered, strict=True)]
-
-
-def as_alphabets(value: Any, _base: Path, name: str) -> dict[str, list[str] | int]:  # noqa: ANN401  (what a file has)
-    """By column the values that there may be, as texts, or how many."""
-    if not isinstance(value, Mapping):
-        hint = 'Write a table: [alphabets], and below it a line such as colour = ["red", "green"].'
-        raise InvalidParameterError(name, "map columns to their values", value, hint)
-    found: dict[str, list[str] | int] = {}
-    for column, values in value.items():
-        if isinstance(values, int) and not isinstance(values, bool) and 2 <= values <= MAX_VALUES:
-            found[column] = values
-            continue
-        given = values if isinstance(values, list | tuple) else []
-        listed = [str(each) for each in given if type(each) in (str, int, float)]
-        listed = listed if len(listed) == len(given) else []
-        if not 2 <= len(set(listed)) == len(listed) <= MAX_VALUES:
-            hint = f'Write {column} = ["red", "green"], or {column} = 4 for the values 0, 1, 2, 3.'
-            raise InvalidParameterError(f"{name}.{column}", f"be 2 to {MAX_VALUES} different values", values, hint)
-        found[column] = listed
-    return found

@@ -10,10 +10,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from starcert import models  # which imports torch only where one of them is used
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -111,11 +113,14 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
     check_device(device)
     with one_thread(device):
         with own_generator(settings.seed, device):  # the model's file may be imported here
-            inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
+            inputs = read_inputs(run.changed(limit=None)) if of_nodes else _divided(run)
         with own_generator(settings.seed, device):  # the first weights follow from the seed
             model = call_model(run.model, inputs.offered(device, run.noise))
         smoothed = _untrained(model, run, inputs)
-        lesson, how = (_nodes_lesson if of_nodes else _graphs_lesson)(inputs, smoothed), asdict(settings)
+        lesson, how = (
+            (_nodes_lesson if of_nodes else _graphs_lesson)(inputs, smoothed),
+            msgspec.structs.asdict(settings),
+        )
         class_weights = how.pop("class_weights")
         # All that weights are made from, except versions: the same story gives the same weights.
         regions = run.regions.digest if isinstance(run.regions, Reference) else ""
@@ -174,7 +179,7 @@ def _check_made(weights: Path, before: Mapping[str, Any] | None, story: Mapping[
 def _divided(run: RunSettings) -> RunInputs:
     """The data with their training part; the validation part is chosen, and graphs without a class are left out."""
     try:
-        inputs = read_inputs(replace(run, limit=None, split="validation"))
+        inputs = read_inputs(run.changed(limit=None, split="validation"))
     except InvalidParameterError as error:
         if error.parameter != "split":
             raise
