@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -332,9 +331,9 @@ def test_a_run_without_a_vote_leaves_no_folder(values, tmp_path):
     other = run_settings(values(split="test", store=tmp_path / "votes.db", seed=5, out="other"))
     certify_run(other)
     with pytest.raises(StarcertError, match="votes of another run"):
-        certify_run(replace(other, seed=6, out=tmp_path / "out"))
+        certify_run(other.changed(seed=6, out=tmp_path / "out"))
     with pytest.raises(StarcertError, match="does not exist"):
-        certify_run(replace(other, store=tmp_path / "no" / "votes.db", out=tmp_path / "out"))
+        certify_run(other.changed(store=tmp_path / "no" / "votes.db", out=tmp_path / "out"))
     assert not (tmp_path / "out.partial").exists()
 
 

@@ -3,7 +3,6 @@
 import csv
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ def run(tmp_path) -> Path:
 
 
 def settings_of(run: Path, **changes):
-    return run_settings({**read_run_file(run).values, **changes})
+    return run_settings({**read_run_file(run).values, **check_values(changes, SETTINGS, base=run.parent)})
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -301,7 +300,7 @@ def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch,
     monkeypatch.setattr(sys.modules["starcert.datasets.tu_files"], "_download", no_download)
     before = sorted(run.parent.rglob("*"))
     with pytest.raises(StarcertError) as caught:
-        certify_run(replace(settings_of(run), **change))
+        certify_run(settings_of(run, **change))
     assert words in str(caught.value)
     assert sorted(path for path in run.parent.rglob("*") if "__pycache__" not in str(path)) == before
 
@@ -320,6 +319,6 @@ def test_an_estimator_whose_classes_are_large_numbers_is_measured_by_them(tmp_pa
         "def f(data): return sc.models.vertex_histogram_svm().fit(data.graphs, [1000, 2000, 1000, 2000])\n"
     )
     values = {"model": "m.py:f", "data": "graphs", "noise": {"all": 0.01}, "samples": 200, "out": "out"}
-    done = certify_run(run_settings(values))
+    done = certify_run(run_settings(check_values(values, SETTINGS, base=tmp_path)))
     assert done.archive.class_names == ("1000", "2000")
     assert [row["right"] for row in done.archive.rows()] == [True] * 4

@@ -13,9 +13,11 @@ import runs_worlds as worlds
 import starcert as sc
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.runs.certification import certify_run
+from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import read_run_file
+from starcert.runs.settings import SETTINGS
 from starcert.runs.sweep_result import tie_sentence
 from starcert.runs.sweep_run import run_sweep
 from starcert.system.errors import StarcertError
@@ -34,9 +36,8 @@ def run(tmp_path):
 
 
 def settings_of(run, grid=GRID, **options):
-    return sweep_settings(
-        read_run_file(run), {"samples": 150, "out": run.parent / "sweep", **options}, parse_grid([grid])
-    )
+    given = check_values({"samples": 150, "out": run.parent / "sweep", **options}, SETTINGS, base=run.parent)
+    return sweep_settings(read_run_file(run), given, parse_grid([grid]))
 
 
 def table(folder):
@@ -241,7 +242,7 @@ def test_a_model_cannot_be_made_from_regions_that_are_read_off_it(run):
 
     from starcert.runs.models import call_model  # noqa: PLC0415
 
-    material = read_inputs(replace(settings.run, split="all"))
+    material = read_inputs(settings.run.changed(split="all"))
     offer = replace(material, train=material.everything, rule=None).offered("cpu", settings.levels[0])
     with pytest.raises(StarcertError, match=r"'regions' must not be read off the model of model.py:trained"):
         call_model(settings.run.model, offer)

@@ -70,7 +70,7 @@ def test_levels_are_compared_graph_by_graph():
 
 def under_threat(marks, threat=None):
     sweep = invented(TWO, changes={number: {"n_right": 50} for number in range(6)})
-    run = replace(sweep.settings.run, threat=threat or sc.threats.Box({"motif": 1, "random": 0}))
+    run = sweep.settings.run.changed(threat=threat or sc.threats.Box({"motif": 1, "random": 0}))
     return replace(sweep, settings=replace(sweep.settings, run=run), marks=tuple(map(tuple, marks)))
 
 

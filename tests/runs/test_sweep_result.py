@@ -95,7 +95,7 @@ def test_a_chosen_level_has_its_command(shown):
 
 def test_graphs_that_the_sweep_has_seen_are_in_no_command():
     divided = invented(TWO)
-    run = replace(divided.settings.run, split="all")
+    run = divided.settings.run.changed(split="all")
     undivided = replace(divided, settings=replace(divided.settings, run=run))
     assert shlex.split(next_command(divided, 0, "run.toml"))[-4:-2] == ["--split", "test"]
     assert shlex.split(next_command(undivided, 0, "run.toml"))[-4:-2] == ["--data", OTHER]
