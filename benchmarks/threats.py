@@ -18,11 +18,11 @@ from fractions import Fraction
 import numpy as np
 
 import starcert as sc
-from starcert.certificates.attack_axes import axes_of
 from starcert.certificates.evidence import evidence_of
 from starcert.certificates.questions import Question
 from starcert.math.evidence import FlipEvidence
 from starcert.objects import CleanObject, Sites
+from starcert.objects.binding import axes_of
 from table import Table, Work
 
 VOTES = 10_000

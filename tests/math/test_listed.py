@@ -10,7 +10,7 @@ from starcert.certificates.evidence import evidence_of
 from starcert.math.attacked_sites import attacks_of
 from starcert.math.listed import group_attacks, row_numbers
 from starcert.math.pooling import Scheme
-from starcert.objects.attack_axes import axes_of
+from starcert.objects.binding import axes_of
 from starcert.system.errors import InvalidParameterError
 
 GRAPH = sc.Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)])

@@ -10,8 +10,7 @@ import numpy as np
 from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.objects.attack_axes import axes_from
-from starcert.objects.binding import NO_AXIS
+from starcert.objects.binding import NO_AXIS, axes_from
 from starcert.sampling.sampler import own_chunk
 
 

@@ -27,13 +27,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.attack_axes import influences
 from starcert.classifiers.base import Classifier, Scores, check_alone, check_regrouped, checked_scores, named_errors
+from starcert.math.attacked_sites import influences
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
 from starcert.math.flips import FlipRecord
 from starcert.objects import Sites
-from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
+from starcert.objects.binding import MAX_EVIDENCE_SITES, axes_of, clean_values
 from starcert.objects.laws import Law
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, replace_sites, select_copies
@@ -205,7 +205,7 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
     sizes = [largest // 2**i for i in range(largest.bit_length())]
     picked: list[npt.NDArray[np.int64]] = []
     if record is not None and len(record) * sites.n_sites <= MAX_INFLUENCES:
-        influence = influences(record, sites, noise) * shown
+        influence = influences(record, axes_of(sites, noise)) * shown
         ranked = np.argsort(-influence, kind="stable")[: np.count_nonzero(influence)]
         picked = [ranked[:size] for size in sizes if size <= len(ranked)][: number - number // 2]
     for i in range(number - len(picked)):

@@ -23,8 +23,7 @@ from starcert.math.flips import Integers
 from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
-from starcert.objects.attack_axes import axes_of
-from starcert.objects.binding import Problem
+from starcert.objects.binding import Problem, axes_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number

@@ -39,8 +39,7 @@ from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR
-from starcert.objects.attack_axes import axes_of
-from starcert.objects.binding import Problem
+from starcert.objects.binding import Problem, axes_of
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 

@@ -29,7 +29,7 @@ from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
 from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import LevelAttacks
-from starcert.objects.attack_axes import axes_of
+from starcert.objects.binding import axes_of
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
 from starcert.system.stages import staged

@@ -20,9 +20,8 @@ from typing_extensions import Unpack
 from starcert.certificates.estimator import GraphLike, as_objects
 from starcert.certificates.exact import ExactClassifier, any_changes
 from starcert.certificates.exact_certificates import ExactCertificates
-from starcert.certificates.group_budgets import Cell, budget_of
 from starcert.certificates.hashed_certificates import HashedCertificates
-from starcert.certificates.voter_reach import Reached
+from starcert.certificates.voter_reach import Cell, Reached, budget_of
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.each_class import EachClass
 from starcert.math import switched_votes as votes
@@ -105,8 +104,7 @@ class HashedVotes:
         typed = any(each.graph.type_names for each in problem.sites)
         known_apart = reached is not None and rule == "exact"
         budget = budget_of(asked, typed=typed, apart=known_apart)
-        cells = [budget.cells(size) for size in range(1, asked.most + 1)]
-        most = max(i for each in cells for i, _ in each), max(j for each in cells for _, j in each)
+        most = max(i for each in budget.cells for i, _ in each), max(j for each in budget.cells for _, j in each)
         if reached is None:
             reached = self._reached(problem, budget.single, depth, most, how)
         elif reached.asker is not self:
@@ -127,8 +125,8 @@ class HashedVotes:
         broken: Truths = np.zeros_like(certified)
         if rule == "exact" and not budget.relaxed:
             broken = np.any(votes.largest_sums(known, most) >= needed[..., None, None], axis=1)
-        at_most = np.stack([np.all([certified[:, i, j] for i, j in each], axis=0) for each in cells], axis=1)
-        changed = np.stack([np.any([broken[:, i, j] for i, j in each], axis=0) for each in cells], axis=1)
+        at_most = np.stack([np.all([certified[:, i, j] for i, j in cells], axis=0) for cells in budget.cells], axis=1)
+        changed = np.stack([np.any([broken[:, i, j] for i, j in cells], axis=0) for cells in budget.cells], axis=1)
         return HashedCertificates(
             asked,
             rule,

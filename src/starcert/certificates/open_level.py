@@ -6,18 +6,17 @@ another class breaks the level.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.attack_axes import first_choices
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.votes import AttackVotes
-from starcert.math.attacked_sites import describe_attack
+from starcert.math.attacked_sites import AttackAxis, describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
 from starcert.math.evidence import FlipEvidence, Level, Weighed
 from starcert.math.fallback import Contest
@@ -194,7 +193,7 @@ class OpenLevel:
         sites: list[int] = []
         for axis in range(len(self._level)):
             ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
-            sites += first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
+            sites += _first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
         return [tuple(sorted(sites))]
 
     def _attack(self, weighed: Weighed, index: int, *, whole: bool = False) -> Attack:
@@ -206,9 +205,23 @@ class OpenLevel:
             sites = list(self._evidence.attack(weighed, index))
             for axis, number in enumerate(self._level) if whole else ():
                 if axis not in listed:
-                    sites += first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
+                    sites += _first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
             self._known[key] = tuple(sorted(sites))
         return self._known[key]
+
+
+def _first_choices(
+    axes: Sequence[AttackAxis], axis: int, number: int, ranked: Iterable[int], taken: Sequence[int]
+) -> list[int]:
+    """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
+    one, used = axes[axis], set(describe_attack(axes, taken)[0])
+    chosen: dict[int, int] = {}  # by site
+    for choice in ranked:
+        if len(chosen) == number:
+            break
+        if (site := int(one.sites[choice // one.law.moves])) not in used:
+            chosen.setdefault(site, choice)
+    return [int(site) for site in one.attacked(list(chosen.values()))]
 
 
 def _capital_against_class(votes: Whole, label: int, contest: Contest) -> int:

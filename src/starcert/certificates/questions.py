@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import accumulate
 from operator import le
@@ -13,6 +13,7 @@ import numpy as np
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.evidence import Level
+from starcert.math.frontier import levels_of
 from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
@@ -34,7 +35,6 @@ class Question:
     levels: tuple[frozenset[Level], ...]  # of each size, the flips on each axis of its attacks
     counts: tuple[int, ...]  # of each size, how many attacks there are
     attacks: AttackList  # none of any size where a file does not hold them
-    _parts: list[list[LevelAttacks]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, threat: Threat, sites: Sites, noise: Noise) -> Question:
@@ -46,10 +46,10 @@ class Question:
         return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
     def parts(self, axes: Sequence[AttackAxis]) -> list[list[LevelAttacks]]:
-        """The attacks of each size by level, on the axes of the object; all of its targets share them."""
-        if len(self._parts) < len(self.attacks):
-            self._parts[:] = [group_attacks(axes, blocks) for blocks in self.attacks]
-        return self._parts
+        """The attacks of each size by level, on the axes of the object: made once for all of its targets."""
+        found = _parts_of(self)
+        found += [group_attacks(axes, blocks) for blocks in self.attacks[len(found) :]]
+        return found
 
     @cached_property
     def largest(self) -> tuple[Level, ...]:
@@ -76,6 +76,25 @@ class Question:
     def size_of(self, threat: Threat) -> int | None:
         """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""
         return size_within(self.threat, threat)
+
+
+@lru_cache(maxsize=1)  # the targets of an object follow one another; lists of several objects take much memory
+def _parts_of(asked: Question) -> list[list[LevelAttacks]]:
+    """Where the parts of a question are kept; empty at first."""
+    return []
+
+
+def levels_within(threat: Threat, noise: Noise, capacity: Level) -> Iterator[Level]:
+    """All levels of a threat by radius, those with few flips first."""
+    box, most = box_of(threat, noise, capacity)
+    return (level for flips in range(1, most + 1) for level in levels_of(flips, box))
+
+
+def box_of(threat: Threat, noise: Noise, capacity: Level) -> tuple[Level, int]:
+    """The most flips on each axis of a threat by radius, of those that are possible, and the most in all."""
+    limits = threat.limits(noise)
+    box = capacity if limits is None else tuple(map(min, limits, capacity))
+    return box, sum(box) if threat.flips is None else min(threat.flips, sum(box))
 
 
 class OrderedAttacks:

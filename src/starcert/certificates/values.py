@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from starcert.certificates.attack_axes import box_of, levels_within
-from starcert.certificates.questions import Question
+from starcert.certificates.questions import Question, box_of, levels_within
 from starcert.certificates.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, n_attacks, pools_of
@@ -32,8 +31,7 @@ from starcert.math.frontier import levels_of
 from starcert.math.listed import LevelAttacks, group_attacks
 from starcert.math.values import ENDS, ValueEvidence, Whole, upper_by_radius
 from starcert.objects import Sites
-from starcert.objects.attack_axes import axes_of
-from starcert.objects.binding import why_no_evidence
+from starcert.objects.binding import axes_of, why_no_evidence
 from starcert.objects.laws import real_number
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat

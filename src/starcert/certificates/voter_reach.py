@@ -1,4 +1,4 @@
-"""Which classes each of some voters can be made to answer by how many changes, found by trying them."""
+"""What a threat may change inside groups of node pairs, and what that does to voters that see one group each."""
 
 from __future__ import annotations
 
@@ -10,17 +10,81 @@ import numpy as np
 
 from starcert.certificates.exact import ANY, any_law
 from starcert.certificates.exact_certificates import ExactCertificates
-from starcert.certificates.group_budgets import Cell
 from starcert.math.switched_votes import Truths, Whole
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Additions, AnyFlips, Box, Deletions, Threat
+from starcert.objects.threats import (
+    Additions,
+    AnyFlips,
+    Box,
+    Changes,
+    Controlled,
+    Deletions,
+    LocalBudget,
+    Rewire,
+    Swap,
+    Then,
+    Threat,
+    Where,
+)
 from starcert.objects.threats.sets import SiteThreat
+from starcert.system.errors import InvalidParameterError
+
+Cell = tuple[int, int]
+"""At most i deletions and j additions; (i, 0) where there is one sort of changes."""
+
+SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
 Ask = Callable[[Problem, Threat], ExactCertificates]
 """What tries the attacks of a threat on each object of a problem: `ExactClassifier(EachClass(base)).certify`."""
+
+
+class Budget(NamedTuple):
+    """What a threat may change, as budgets that add up over groups of node pairs."""
+
+    cells: list[list[Cell]]  # of each size: every attack lies within one of its cells
+    single: Threat | None = None  # what is tried inside a group; None: deletions and additions
+    relaxed: str = ""  # what is certified in place of the threat, which is part of it; "": the threat itself
+
+
+def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
+    """The budget of a threat on graphs, of typed edges or not; others are refused.
+
+    `apart`: flips, deletions and additions are counted as deletions and additions, like all that is tried once.
+
+    A rewired edge deletes one and adds one, two that exchange ends two each; of typed edges, one site may see both.
+
+    Example:
+        >>> budget_of(Rewire(2), typed=False).cells, budget_of(Deletions(1) + Additions(1), typed=False).cells
+        ([[(1, 1)], [(2, 2)]], [[(0, 1), (1, 0)], [(0, 1), (1, 1)]])
+    """
+    sizes = range(1, threat.most + 1)
+
+    def shared(first: int, second: int) -> list[list[Cell]]:
+        """All ways to divide each size between two sorts with these limits."""
+        return [[(i, min(size - i, second)) for i in range(min(size, first) + 1)] for size in sizes]
+
+    if apart and type(threat) in (AnyFlips, Deletions, Additions):
+        most = threat.most
+        return Budget(shared(most * (type(threat) is not Additions), most * (type(threat) is not Deletions)))
+    if type(threat) in SINGLE:
+        return Budget([[(size, 0)] for size in sizes], threat)
+    if type(threat) in (Rewire, Swap):
+        each = 1 if isinstance(threat, Rewire) else 2
+        most = each * threat.most
+        if typed:
+            return Budget([[(2 * each * size, 0)] for size in sizes], AnyFlips(2 * most), str(AnyFlips(2 * most)))
+        return Budget([[(each * size, each * size)] for size in sizes], None, str(Deletions(most) + Additions(most)))
+    if type(threat) is LocalBudget:
+        return Budget([[(size, 0)] for size in sizes], AnyFlips(threat.most), str(AnyFlips(threat.most)))
+    if isinstance(threat, Then) and not typed:
+        counts = {type(part): part.most for part in threat.parts}
+        if counts.keys() == {Deletions, Additions} and len(threat.parts) == 2:
+            return Budget(shared(counts[Deletions], counts[Additions]))
+    hint = "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
+    raise InvalidParameterError("threat", "be one that adds up over groups of pairs, or is part of one", threat, hint)
 
 
 class Reached(NamedTuple):

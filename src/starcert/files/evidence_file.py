@@ -28,8 +28,7 @@ from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_p
 from starcert.math.flips import FlipRecord
 from starcert.math.joint import NO_CLASS
 from starcert.math.listed import AttackList
-from starcert.objects.attack_axes import axes_from, first_axes
-from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
+from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS, axes_from, first_axes
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
 from starcert.sampling.draws import LANES

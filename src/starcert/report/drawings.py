@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.attack_axes import influences
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates
 from starcert.certificates.found_attack import MAX_NAMED, FoundAttack
 from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
 from starcert.files import Archive
+from starcert.math.attacked_sites import influences
 from starcert.objects import Region
+from starcert.objects.binding import axes_of
 from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat
@@ -88,7 +89,9 @@ def verdict_data(
             "broken": [list(level) for level in one.broken],
             "reasons": _reasons(one, texts),
             "attack": _attack(one, each, words),
-            "pairs": _pairs(influences(record, each, archive.noise), each) if shown and record is not None else [],
+            "pairs": _pairs(influences(record, axes_of(each, archive.noise)), each)
+            if shown and record is not None
+            else [],
         }
         for one, each, shown, record in zip(certificates, sites, drawn, archive.votes.records, strict=True)
     ]

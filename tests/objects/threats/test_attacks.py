@@ -7,7 +7,7 @@ import threat_worlds as worlds
 import starcert as sc
 from starcert.math.attacked_sites import number_attack
 from starcert.objects import Layer, Sites
-from starcert.objects.attack_axes import axes_of
+from starcert.objects.binding import axes_of
 from starcert.objects.threats import (
     MAX_ATTACKS,
     Additions,
