@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import le
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import Mask, Moves, ground_of
 from starcert.objects.threats.base import Find, Threat, UnfitError
-from starcert.objects.threats.sets import Limits, SiteThreat, tally
+from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import did_you_mean
 
 _OPPOSITE = {"delete": "add", "add": "delete", "change": "change"}
@@ -243,10 +242,3 @@ class Box(SiteThreat):
     def budgets(self, sites: Sites, moves: Moves) -> Limits:
         axes, limit = self._axis_of_each(sites, moves), np.array(self.radius)
         return Limits(axes[:, None], np.ones_like(axes), np.zeros_like(limit), limit)
-
-    @override
-    def count(self, sites: Sites, size: int) -> int:
-        moves = self.moves(sites)
-        found = tally(moves.site, self._axis_of_each(sites, moves), len(self.radius), self.n_changes(size))
-        within = (level for level in found if sum(level) == size > 0 and all(map(le, level, self.radius)))
-        return sum(found[level] for level in within)

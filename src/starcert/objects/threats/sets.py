@@ -7,7 +7,6 @@ A `SiteThreat` allows some changes, and an attack of size r is any set of r of t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
 from math import comb
 from typing import NamedTuple
 
@@ -15,12 +14,10 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects.layers import Indices
-from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, Mask, Moves, attackable, axis_of_each
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, Mask, Moves
 from starcert.objects.threats.base import Threat, refuse_many
 
-Level = tuple[int, ...]
 MAX_WORK = 2**23  # sets that are looked at, column by column
 ENOUGH = 2**62  # sets beyond this number are not told apart: none of them is ever reached
 
@@ -96,7 +93,7 @@ class SiteThreat(Threat):
         moves, number = self.moves(sites), self.n_changes(size)
         limits = self.budgets(sites, moves)
         many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
-        if many and (total := count_sets(moves.site, number)) > MAX_ATTACKS:
+        if many and (total := count_sets(moves.site, number)[number]) > MAX_ATTACKS:
             refuse_many(self, size, total)
         rows = moves.changes[list_sets(self, moves.site, number, limits)]
         return Attacks.of([rows]) if limits is not None or not rows.size else Attacks((rows,))  # in their order already
@@ -106,16 +103,8 @@ class SiteThreat(Threat):
         moves = self.moves(sites)
         if self.budgets(sites, moves) is not None:
             return len(self.attacks(sites, size))
-        return count_sets(moves.site, self.n_changes(size))
-
-    @override
-    def levels(self, sites: Sites, noise: Noise, size: int) -> set[Level]:
-        seen = attackable(sites, noise)
-        moves, number = self.moves(seen), self.n_changes(size)
-        if self.budgets(seen, moves) is not None:
-            return super().levels(sites, noise, size)
-        axes = axis_of_each(moves.changes, sites, noise)
-        return {level for level in tally(moves.site, axes, len(noise.axes), number) if sum(level) == number > 0}
+        number = self.n_changes(size)
+        return count_sets(moves.site, number)[number] if number else 0
 
 
 class AllSets:
@@ -137,8 +126,7 @@ class AllSets:
         self._changes, owners = moves.changes, moves.site
         self._firsts = np.searchsorted(owners, owners)  # for every change the first one at the same site
         self._tables = list[Indices]()
-        found = tally(owners, np.zeros_like(owners), 1, min(most, len(owners)))
-        self.counts = tuple(found.get((size,), 0) for size in range(1, most + 1))
+        self.counts = tuple(count_sets(owners, most)[1:])
 
     def run(self, size: int, start: int, stop: int) -> Attacks:
         """The sets of this many changes from number `start` to before `stop`."""
@@ -161,29 +149,20 @@ class AllSets:
         return self._tables[size - 1]
 
 
-def count_sets(owners: Indices, size: int) -> int:
-    """How many sets of `size` choices with different owners there are; none of size 0."""
-    return tally(owners, np.zeros_like(owners), 1, size).get((size,), 0) if size else 0
+def count_sets(owners: Indices, most: int) -> list[int]:
+    """How many sets of 0, 1, … `most` choices with different owners there are.
 
-
-def tally(owners: Indices, axes: Indices, n_axes: int, most: int) -> dict[Level, int]:
-    """How many sets of at most `most` choices with different owners there are, by how many of them are on each axis."""
-    different, owner = np.unique(owners, return_inverse=True)
-    ways = np.zeros((len(different), n_axes), dtype=np.int64)
-    np.add.at(ways, (owner, axes), 1)
-    found = {(0,) * n_axes: 1}
-    for alike, n_owners in zip(*(each.tolist() for each in np.unique(ways, axis=0, return_counts=True)), strict=True):
-        grown = {(level, 0): sets for level, sets in found.items()}  # by level, and by how many of these are taken
-        for axis, n_ways in enumerate(alike):
-            before, grown = grown, defaultdict[tuple[Level, int], int](int)
-            for (level, taken), sets in before.items():
-                for more in range(min(most - sum(level), n_owners - taken) + 1 if n_ways else 1):
-                    above = (*level[:axis], level[axis] + more, *level[axis + 1 :])
-                    grown[above, taken + more] += sets * comb(n_owners - taken, more) * n_ways**more
-        found = defaultdict(int)
-        for (level, _), sets in grown.items():
-            found[level] += sets
-    return dict(found)
+    With w choices of an owner, the numbers are the coefficients of the product of 1 + w·x over all owners.
+    """
+    found = [1]
+    for ways, number in zip(*np.unique(np.unique(owners, return_counts=True)[1], return_counts=True), strict=True):
+        alike = [comb(int(number), size) * int(ways) ** size for size in range(min(most, int(number)) + 1)]
+        sizes = range(min(most, len(found) + len(alike) - 2) + 1)
+        found = [
+            sum(found[size - more] * alike[more] for more in range(len(alike)) if 0 <= size - more < len(found))
+            for size in sizes
+        ]
+    return found + [0] * (most + 1 - len(found))
 
 
 def list_sets(threat: Threat, owners: Indices, size: int, limits: Limits | None = None) -> Indices:
