@@ -143,6 +143,7 @@ class Law(ABC):
         return repr(self)
 
 
+@lru_cache(maxsize=256)
 def channels_of(law: Law) -> tuple[Channel, ...]:
     """The channels of a law that follow from its transitions."""
     found: list[Channel] = []

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from starcert.math.channels import Channel
 from starcert.objects.laws.law import Law, Move, probability, real_number
 from starcert.system.errors import InvalidParameterError
 
@@ -62,15 +61,6 @@ class Categorical(Law):
     @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
         return (tuple(permutations(range(self.alphabet), 2)),)
-
-    @property
-    @override
-    def channels(self) -> tuple[Channel, ...]:
-        # The noisy value is that of the clean object, that of the attacked one, or neither, which says nothing.
-        stays = 1 - Fraction(self.p)
-        other = Fraction(self.p) / (self.alphabet - 1)
-        neither = (self.alphabet - 2) * other
-        return (Channel([(stays, other), (other, stays), (neither, neither)]),)
 
     @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
@@ -160,18 +150,6 @@ class Edges(Law):
     def moves(self) -> tuple[tuple[Move, ...], ...]:
         types = range(1, self.alphabet)
         return tuple((each, 0) for each in types), tuple((0, each) for each in types), tuple(permutations(types, 2))
-
-    @property
-    @override
-    def channels(self) -> tuple[Channel, ...]:
-        # The noise shows a deleted edge as absent, with its type, or with another one; an edge with a new type with the
-        # old one, the new one, or as something that says nothing.
-        goes, comes, other = Fraction(self.delete), Fraction(self.add), Fraction(self.retype)
-        each, stays = comes / self._types, 1 - goes - other
-        deleted = Channel([(goes, 1 - comes), (stays, each), (other, comes - each)])
-        new = other / (self._types - 1)
-        neither = goes + other - new
-        return deleted, deleted.reversed(), Channel([(stays, new), (new, stays), (neither, neither)])
 
     @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
