@@ -18,18 +18,15 @@ from starcert.certificates.metrics import (
     majority_share,
     open_ended,
     radii_of_flips,
-    radius_verdicts,
     right,
     score,
-    shares_by_axis,
-    size_outcomes,
-    threat_verdicts,
     too_few_votes,
     volume,
     votes_needed,
 )
 from starcert.files import Archive
 from starcert.math.confidence import anytime_bounds
+from starcert.objects.threats import Box
 from starcert.report.findings import summary
 from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
@@ -184,22 +181,25 @@ def test_graphs_without_sites_on_an_axis_are_counted_apart():
     # Nothing to flip: certified whatever the number, which says nothing about the votes.
     assert found.certified((2, 0))[0]
     for labels in (None, LABELS, [None, *LABELS[1:]]):
-        for axis, each in enumerate(shares_by_axis(found, labels, flips=[1, 2, 5])):
+        truth = None if labels is None else found.truth(labels).tolist()
+        for axis, outcomes in enumerate(found.by_axis(5).values()):
             among = [
                 i for i in range(5) if has_sites(found)[i, axis] and (labels is None or labels[i] is not None)
             ]  # fmt: skip
             known = 5 if labels is None else sum(label is not None for label in labels)
-            assert (each.axis, each.n_graphs, each.n_without) == ("ab"[axis], len(among), known - len(among))
-            for step, share in zip([1, 2, 5], each.shares, strict=True):
+            for step in (1, 2, 5):
+                counts = outcomes.counts_at(step, truth)
+                assert (counts.n_graphs, counts.n_without) == (len(among), known - len(among))
                 radius = (step, 0) if axis == 0 else (0, step)
                 if axis == 0 and step == 5:
-                    assert share is None  # beyond the box
+                    assert counts.n_certified is None  # beyond the box
+                    assert counts.why == "beyond the radii that were looked at"
                     continue
                 verdicts = found.certified(radius) & (True if labels is None else np.array(RIGHT))
-                assert share == verdicts[among].mean()
+                assert counts.share(counts.n_certified) == verdicts[among].mean()
     nothing = sc.certify(sc.clopper_pearson(VOTES), NOISE, capacity=[(0, 4)] * 5)
-    first, second = shares_by_axis(nothing, LABELS, flips=[1])
-    assert (first.n_graphs, first.n_without, first.shares) == (0, 5, (None,))
+    first, second = (nothing.by_axis(1)[axis].counts_at(1, LABELS) for axis in "ab")
+    assert (first.n_graphs, first.n_without, first.n_certified) == (0, 5, 0)
     assert second.n_without == 0
 
 
@@ -313,19 +313,20 @@ def test_verdicts_at_radii_are_counted_graph_by_graph():
     labels = [1, None, 0]
     radii = radii_of_flips(certificates, 2)
     assert radii == [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
-    for found in radius_verdicts(certificates, labels, radii=radii):
+    for radius in radii:
+        found = certificates.outcomes(Box(radius)).counts_at(sum(radius), labels)
         judged = [one for one, label in zip(certificates, labels, strict=True) if one.label == label]
         assert (found.n_graphs, found.n_right) == (2, len(judged))
-        assert found.n_certified == sum(one.certified(found.radius) for one in judged)
-        assert found.n_by_p_A == sum(one.frontier_by_p_A.covers(found.radius) for one in judged)
-        within = [any(all(map(int.__le__, level, found.radius)) for level in one.broken) for one in judged]
+        assert found.n_certified == sum(one.certified(radius) for one in judged)
+        assert found.n_by_p_A == sum(one.frontier_by_p_A.covers(radius) for one in judged)
+        within = [any(all(map(int.__le__, level, radius)) for level in one.broken) for one in judged]
         assert found.n_broken == sum(within)
         assert found.n_open == found.n_right - found.n_certified - found.n_broken >= 0
-    everything = radius_verdicts(certificates, radii=[(1, 0)])[0]
+    everything = certificates.outcomes(Box((1, 0))).counts_at(1)
     assert (everything.n_graphs, everything.n_right) == (3, 3)
-    # A graph with fewer sites is left out.
-    small = radius_verdicts(certificates, radii=[(0, 3), (0, 4)])
-    assert [each.n_graphs for each in small] == [3, 0]
+    # A graph without sites there is left out, one with fewer sites counts: all of its attacks are certified, or not.
+    fewer = sc.certify(sc.Bounds.certain([0.9, 0.9]), sc.Noise(a=0.1, b=0.2), capacity=[(0, 1), (1, 1)])
+    assert [fewer.outcomes(Box(radius)).counts_at(sum(radius)).n_graphs for radius in [(1, 0), (2, 0), (2, 1)]] == [1, 1, 2]
 
 
 def test_radii_of_flips_stay_in_the_box():
@@ -351,11 +352,8 @@ def cut():
 
 def test_sizes_of_a_threat_are_counted_certificate_by_certificate(cut):
     for argument in (cut, cut.by_p_A):
-        found = threat_verdicts(argument)
-        assert [(each.threat, each.size, each.label) for each in found] == [
-            (CUTS, 1, "1 deletion"),
-            (CUTS, 2, "at most 2 deletions"),
-        ]
+        found = argument.counts()
+        assert [(each.size, each.label) for each in found] == [(1, "1 deletion"), (2, "at most 2 deletions")]
         for each in found:
             asked = sc.threats.Deletions(each.size)
             among = [one for one in argument if sum(one.asked.counts[: each.size])]
@@ -375,24 +373,25 @@ def test_votes_that_would_settle_a_size_are_those_of_its_verdict():
     graph = sc.Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)])
     found = smoothed.certify([graph], samples=400, seed=1, threat="deletions:2", evidence=sc.Evidence(64))
     (one,) = found
-    (outcome,) = size_outcomes(found, CUTS)
-    size = outcome.certified + 1
+    outcomes = found.outcomes()
+    size, needed = outcomes[0].certified + 1, outcomes.to_settle[0]
     assert one.verdicts.sizes[size].kind == "open"
-    assert outcome.to_settle == one.verdicts.own_votes + one.verdicts.sizes[size].more_votes
-    rows = threat_verdicts(found)
-    assert [each.own_samples for each in rows] == [(outcome.to_settle,) if each.size == size else () for each in rows]
+    assert needed == one.verdicts.own_votes + one.verdicts.sizes[size].more_votes
+    assert [each.own_samples for each in found.counts()] == [(needed,) if n == size else () for n in (1, 2)]
 
 
 def test_only_what_was_asked_is_counted(cut):
-    assert [each.label for each in threat_verdicts(cut, threat="deletions:1")] == ["1 deletion"]
-    assert [each.label for each in threat_verdicts(cut, threat="flips:1")] == ["any 1 flip"]
-    for threat in ("rewire:1", "deletions:3"):
-        with pytest.raises(InvalidParameterError, match="'threat' must be the one that was asked about"):
-            threat_verdicts(cut, threat=threat)
-    with pytest.raises(InvalidParameterError, match="'threat' must limit the number of flips"):
-        threat_verdicts(cut, threat="box:2")
+    assert [each.label for each in cut.counts(threat="deletions:1")] == ["1 deletion"]
+    assert [each.label for each in cut.counts(threat="flips:1")] == ["any 1 flip"]
+    (other,) = cut.counts(threat="rewire:1")
+    assert (other.n_certified, other.n_open, other.why) == (None, 3, "rewire:1 was not asked about")
+    assert {(one.certified, one.broken, one.looked) for one in cut.outcomes("rewire:1")} == {(None, None, 0)}
+    *asked, beyond = cut.counts(threat="deletions:3")
+    assert [each[1:] for each in asked] == [each[1:] for each in cut.counts()]
+    assert (beyond.n_certified, beyond.why) == (None, "beyond the threat that was asked about, at most 2 deletions")
 
 
 def test_any_flips_of_certificates_under_a_threat_are_by_p_a_alone(cut):
-    for one, alone in zip(size_outcomes(cut, sc.threats.AnyFlips(2)), cut.by_p_A, strict=True):
-        assert one.certified == one.by_p_A == min(2, alone.any_flips)
+    outcomes = cut.outcomes("flips:2")
+    for one, known, alone in zip(outcomes, outcomes.by_p_A, cut.by_p_A, strict=True):
+        assert one.certified == known.certified == (min(2, alone.any_flips) or None)  # p_A was not asked to go on

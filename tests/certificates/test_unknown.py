@@ -31,7 +31,7 @@ def test_flips_beyond_the_threat_have_no_share_and_no_gain():
     """`rest` reaches 2 flips by p_A, `core` 1: two flips in `core` were not asked about."""
     found = found_under(sc.Noise(core=0.1, rest=0.3), AnyFlips(1))
     assert found[0].frontier.radii == ((0, 6), (1, 1))
-    core, rest = sc.metrics.shares_by_axis(found, LABELS, flips=[1, 2])
+    core, rest = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1, 2])
     assert (core.shares, core.why) == ((pytest.approx(2 / 3), None), ("", BEYOND))
     assert (rest.shares, rest.why) == ((pytest.approx(2 / 3),) * 2, ("", BEYOND))  # p_A certifies it all the same
     gains = {each.attacks: each for each in structure_gains(found, LABELS, BLIND, AnyFlips(1))}
@@ -51,7 +51,7 @@ def test_what_was_asked_and_is_not_certified_stays_0():
     noise = sc.Noise(core=0.1, rest=0.3)
     for threat in (None, AnyFlips(2), sc.threats.Box((2, 9))):
         found = found_under(noise, threat, agreeing=800)
-        core, _ = sc.metrics.shares_by_axis(found, LABELS, flips=[1, 2])
+        core, _ = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1, 2])
         assert (core.shares, core.why) == ((0.0, 0.0), ("", ""))
         assert [each.n_certified for each in sc.metrics.threat_verdicts(found, LABELS, threat="flips:2")] == [0, 0]
         assert sc.metrics.structure_gain(found, LABELS, BLIND, radius=(1, 0)).certified == 0
@@ -61,13 +61,13 @@ def test_what_was_asked_and_is_not_certified_stays_0():
 
 def test_listed_attacks_say_nothing_of_radii():
     listed = found_under(sc.Noise(core=0.1, rest=0.3), Deletions(1), agreeing=800)
-    core, _ = sc.metrics.shares_by_axis(listed, LABELS, flips=[1])
+    core, _ = sc.metrics.SHARESBYAXIS(listed, LABELS, flips=[1])
     assert (core.shares, core.why) == ((None,), ("beyond the threat that was asked about, 1 deletion",))
 
 
 def test_what_a_noise_never_certifies_has_no_share():
     found = found_under(ONE_WAY)
-    deleted, added = sc.metrics.shares_by_axis(found, LABELS, flips=[1])
+    deleted, added = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1])
     assert (deleted.why, added.shares, added.why) == (("",), (None,), (NEVER,))
     assert [(each.n_certified, each.n_by_p_A, each.why) for each in sc.metrics.threat_verdicts(found, LABELS)] == [
         (None, None, NEVER)
@@ -87,7 +87,7 @@ def test_graphs_without_such_sites_are_no_finding_about_the_others():
     votes = sc.Votes([[990, 10]] * 2, selection=[[9, 1]] * 2)
     mixed = sc.certify(sc.clopper_pearson(votes), ONE_WAY, capacity=[(6, 0), (6, 20)])
     assert mixed.certified((0, 1)).tolist() == [True, False]
-    _, added = sc.metrics.shares_by_axis(mixed, [0, 0], flips=[1])
+    _, added = sc.metrics.SHARESBYAXIS(mixed, [0, 0], flips=[1])
     assert (added.n_graphs, added.shares, added.why) == (1, (None,), (NEVER,))
     half = sc.metrics.threat_verdicts(mixed, [0, 0], threat="flips:1")[0]
     assert (half.n_certified, half.n_right) == (1, 2)  # of the other it is a finding
@@ -97,7 +97,7 @@ def test_graphs_without_such_sites_are_no_finding_about_the_others():
 def test_never_is_the_first_count_that_unanimous_votes_do_not_certify(delete, first):
     noise = sc.Noise(bonds=sc.Flip(delete=delete, add=0))
     found = sc.certify(sc.Bounds.certain([1 - 1e-12]), noise, capacity=[(6, 20)])
-    _, added = sc.metrics.shares_by_axis(found, flips=range(1, 6))
+    _, added = sc.metrics.SHARESBYAXIS(found, flips=range(1, 6))
     assert added.why == ("",) * (first - 1) + (NEVER,) * (6 - first)
     assert all(sc.metrics.votes_needed(noise, 0.01, 2, radius=(0, n)) is not None for n in range(1, first))
     assert sc.metrics.votes_needed(noise, 0.01, 2, radius=(0, first)) is None

@@ -47,10 +47,10 @@ def test_what_is_written_is_read_and_holds_with_the_model(tmp_path, what, threat
     result = kept(file, what, threat)
     archive = read_exact(file)
     assert is_exact(file)
-    assert [(one.label, one.certified_size, one.broken_size, one.attack) for one in archive.result] == [
-        (one.label, one.certified_size, one.broken_size, one.attack) for one in result
+    assert [(one.label, one.certified_size, one.broken_size, one.first_attack) for one in archive.result] == [
+        (one.label, one.certified_size, one.broken_size, one.first_attack) for one in result
     ]
-    assert archive.result.by_size(archive.labels) == result.by_size([0] * len(result))
+    assert archive.result.counts(archive.labels) == result.counts([0] * len(result))
     assert verify_exact(file).verdict == "consistent"
     base, graphs = BASES[what]
     found = verify_exact(file, classifier=base, objects=graphs, sample=20)

@@ -82,7 +82,7 @@ def exact_result(name: str) -> sc.ExactCertificates:
 
 def _sizes(one, most: int) -> list[object]:
     """The verdict at every size."""
-    return [one.verdict(size).kind for size in range(1, most + 1)]
+    return [one.verdict(size) for size in range(1, most + 1)]
 
 
 def _found(attack) -> list[object]:
@@ -99,10 +99,14 @@ def exact() -> dict[str, object]:
                 [one.object, one.target, one.label, one.certified_size, one.broken_size, one.left > 0] for one in result
             ],
             "verdicts": [_sizes(one, result.threat.most) for one in result],
-            "by_size": [[value for value in each if not isinstance(value, str)] for each in result.by_size()],
+            "by_size": [
+                [each.size, each.n_graphs, each.n_right, each.n_certified, each.n_broken, each.n_open, each.n_attacks]
+                + [each.n_left]
+                for each in result.counts()
+            ],
             "accuracy": [result.certified_accuracy([0] * len(result), n) for n in range(result.threat.most + 1)],
             "attacks": [list(each) for each in result.ends],
-            "order": [[one.tried, one.left, one.attack and _found(one.attack)] for one in result],
+            "order": [[one.tried, one.left, one.first_attack and _found(one.first_attack)] for one in result],
             "passes": result.forward_passes,
         }
     return found

@@ -53,7 +53,7 @@ def evidence() -> dict[str, object]:
         how = {"samples": 2_000, "seed": 1, "evidence": True, "max_flips": 2, "own_samples": 8_000} | changes
         found[name] = weighed(smoothed.certify(graphs(), **how_to(**how)), how["max_flips"])
     alone = sc.ExactClassifier(all_pairs.base, all_pairs.noise).certify(graphs(), threat="flips:1")
-    found["undefended"] = [one.verdict().kind for one in alone]
+    found["undefended"] = [one.verdict() for one in alone]
     return found
 
 

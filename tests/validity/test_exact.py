@@ -87,8 +87,8 @@ def test_certified_is_what_no_object_within_reach_refutes(world, targets):
             label = table[one.object, one.target]
             nearest = apart[one.object][table[:, one.target] != label].min()
             assert (one.label, one.certified_size, one.broken_size) == (label, nearest - 1, nearest)
-            assert len(one.attack.sites) == nearest
-            assert one.verdict(int(nearest)).kind == "broken"
+            assert len(one.attack().sites) == nearest
+            assert one.verdict(int(nearest)) == "broken"
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ def test_totals_of_trials_and_voters(threat, tmp_path):
             results.append(sc.HashedVotes(base, groups=2).certify(GRAPHS, threat=threat))
         for found in results:
             for size in range(1, found.threat.most + 1):
-                kinds = [one.verdict(size).kind for one in found]
+                kinds = [one.verdict(size) for one in found]
                 assert kinds == [
                     "certified"
                     if one.certified_size >= size

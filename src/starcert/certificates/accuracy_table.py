@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.certificates.answers import Labels, majority_share
+from starcert.certificates.answers import majority_share
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, radius_verdicts, threat_verdicts
-from starcert.certificates.result_rows import counted_threat
+from starcert.certificates.gains import NO_ATTACK, box_in_words
+from starcert.certificates.outcomes import Counts, Labels
 from starcert.certificates.unknown import in_words
 from starcert.objects.noise import RadiusLike
-from starcert.objects.threats import AnyFlips, Threat
+from starcert.objects.threats import Box, Threat
 from starcert.system.markup import html_table
-from starcert.system.output import as_frame, fails_at_most, quantity
+from starcert.system.output import as_frame, fails_at_most
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NO_ATTACK = "no attack"
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
 _LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
@@ -65,20 +64,17 @@ class AccuracyTable:
             threat: any flips, such as "flips:3", or the threat that was asked about: by default that one, or two flips.
             radii: further rows, each a radius by axis or in the order of the axes.
         """
-        noise, weighed = certificates.noise, certificates.verdicts is not None
-        asked = counted_threat(certificates) or AnyFlips(2) if threat is None else threat
-        found: list[tuple[str, SizeVerdicts | RadiusVerdicts]] = []
-        clean, *others = (noise.radius(radius) for radius in ((0,) * len(noise.axes), *radii))
-        found += [(NO_ATTACK, each) for each in radius_verdicts(certificates, labels, radii=[clean])]
-        found += [(each.label, each) for each in threat_verdicts(certificates, labels, threat=asked)]
-        for each in radius_verdicts(certificates, labels, radii=others):
-            flips = [f"{quantity(n, 'flip')} in {axis}" for axis, n in zip(noise.axes, each.radius, strict=True) if n]
-            found.append((", ".join(flips) or NO_ATTACK, each))
+        weighed = certificates.verdicts is not None
+        truth = None if labels is None else certificates.truth(labels).tolist()
+        outcomes = certificates.outcomes(threat)
+        found = [outcomes.counts_at(0, truth)._replace(label=NO_ATTACK), *outcomes.counts(truth)]
+        for box in (certificates.outcomes(Box(radius)) for radius in radii):
+            found.append(box.counts_at(box.threat.most, truth)._replace(label=box_in_words(box.threat)))
         word = certificates.kind.word if certificates.nodes is None else "node"
         heads = f"{word}s", "answered" if labels is None else "right"
-        notes = in_words((attacks, each.n_certified is not None, each.why) for attacks, each in found)
+        notes = in_words((each.label, each.n_certified is not None, each.why) for each in found)
         caption = " ".join([_caption(certificates, labels), *notes])
-        return cls(tuple(_row(*each, heads, weighed) for each in found), caption)
+        return cls(tuple(_row(each, heads, weighed) for each in found), caption)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame, shares from 0 to 1."""
@@ -112,11 +108,9 @@ def latex(text: str) -> str:
     return "".join("$p_A$" if each == "p_A" else "".join(_LATEX.get(sign, sign) for sign in each) for each in pieces)
 
 
-def _row(
-    attacks: str, found: SizeVerdicts | RadiusVerdicts, heads: tuple[str, str], weighed: bool
-) -> dict[str, object]:
+def _row(found: Counts, heads: tuple[str, str], weighed: bool) -> dict[str, object]:
     share = found.share
-    row: dict[str, object] = {"attacks": attacks, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
+    row: dict[str, object] = {"attacks": found.label, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
     row["by p_A"] = share(found.n_by_p_A)
     if weighed:
         row |= {"with evidence": share(found.n_certified), "broken": share(found.n_broken), "open": share(found.n_open)}

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TypeAlias
-
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certify import Certificates
+from starcert.certificates.outcomes import Labels, Mask, Results, known, share_of
 from starcert.system.errors import InvalidParameterError
 
-Mask = npt.NDArray[np.bool_]
-Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]  # the true classes (`Certificates.truth`); None: not known
 
-
-def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
+def right(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
     """Which graphs are answered right: an answer is given, and it is the true class, which is known.
 
     Args:
@@ -28,20 +21,19 @@ def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
         >>> right(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 1, None])
         array([ True, False, False, False])
     """
-    if isinstance(answers, Certificates):
-        agrees: Mask = answers.labels == answers.truth(labels)
-        return agrees & ~answers.abstained
+    if isinstance(answers, Results):
+        return answers.right(labels)
     given, truth = np.asarray(answers), np.asarray(labels)
     if truth.shape != given.shape or truth.ndim != 1:
         raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
-    known = [label for label in truth.tolist() if label is not None]
-    if len({isinstance(each, str) for each in (*given.tolist(), *known)}) > 1:
+    classes = [label for label in truth.tolist() if label is not None]
+    if len({isinstance(each, str) for each in (*given.tolist(), *classes)}) > 1:
         hint = "Give both as names, or both as class numbers."
-        raise InvalidParameterError("labels", f"be classes as the answers are, {given.tolist()[:3]}", known[:3], hint)
+        raise InvalidParameterError("labels", f"be classes as the answers are, {given.tolist()[:3]}", classes[:3], hint)
     return np.asarray(given == truth)
 
 
-def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
+def accuracy(answers: Results | npt.ArrayLike, labels: Labels) -> float:
     """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
 
     Example:
@@ -64,12 +56,7 @@ def majority_share(labels: npt.ArrayLike) -> float:
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
-def share_of(hits: Mask, eligible: Mask) -> float:
-    """The share of the eligible graphs that are hits; NaN if there are none."""
-    return float(hits[eligible].mean()) if eligible.any() else math.nan
-
-
-def known_classes(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
+def known_classes(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
     """Of which graphs the class is known."""
-    truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
-    return np.array([label is not None for label in truth], dtype=np.bool_)
+    truth = answers.truth(labels) if isinstance(answers, Results) else np.asarray(labels)
+    return known(truth.tolist())

@@ -10,9 +10,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from starcert.certificates.found_attack import FoundAttack, most_plausible
+from starcert.certificates.outcomes import State
 from starcert.certificates.questions import NO_ATTACK, Question
 from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 Limits: TypeAlias = tuple[int, ...] | None
 
-Outcome: TypeAlias = Literal["certified", "broken", "open"]
-
 
 def lies_within(level: Level, other: Level) -> bool:
     """Whether a level has at most as many flips as another on every axis."""
@@ -50,7 +49,7 @@ def lies_within(level: Level, other: Level) -> bool:
 class Verdict:
     """What is known about a level."""
 
-    kind: Outcome
+    kind: State
     why: str  # by which argument, or what is missing
     attack: FoundAttack | None = None  # what breaks the level
     more_votes: int | None = None  # about how many more votes of their own settle an open level; None: not known
@@ -229,16 +228,16 @@ class Certificate:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
         return flips_covered(self.frontier.radii, self.capacity, limit)
 
-    def verdict(self, level: RadiusLike | Threat | str) -> Outcome:
+    def verdict(self, level: RadiusLike | Threat | str) -> State:
         """Whether attacks of exactly this many flips are "certified" to change nothing, "broken", or "open".
 
         Of a threat, or its text: all of its attacks.
         """
-        return self._verdict(level).kind
+        return self.judge(level).kind
 
     def why(self, level: RadiusLike | Threat | str) -> str:
         """By which argument it has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
-        return self._verdict(level).why
+        return self.judge(level).why
 
     def attack(self, level: RadiusLike | Threat | str | None = None) -> FoundAttack | None:
         """The attack that breaks a level or a threat, with the votes at the attacked object; None if none is known.
@@ -248,9 +247,10 @@ class Certificate:
         """
         if level is None:
             return None if self.verdicts is None else self.verdicts.shown
-        return self._verdict(level).attack
+        return self.judge(level).attack
 
-    def _verdict(self, level: RadiusLike | Threat | str) -> Verdict:
+    def judge(self, level: RadiusLike | Threat | str) -> Verdict:
+        """The verdict on a level, or on all attacks of a threat, with its reason and the attack that breaks it."""
         if isinstance(level, Threat | str):
             return self._verdict_on(read_threat(level))
         counts = self.noise.radius(level, "level")
@@ -282,7 +282,7 @@ class Certificate:
         most = sum(box) if flips is None else min(flips, sum(box))
         broken = [level for level in self.broken if lies_within(level, box) and sum(level) <= most]
         if threat.by_radius and broken:  # the level's attack is one of the threat
-            return self._verdict(broken[0])
+            return self.judge(broken[0])
         if limits is None:
             holds = self.any_flips_to(most) >= most
         else:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
 from starcert.certificates.collective import Collective, CollectiveClaim
+from starcert.certificates.outcomes import Outcomes, Results, known, share_of
 from starcert.certificates.paired import StructureGain
 from starcert.certificates.questions import Question
 from starcert.certificates.sentences import cells_of
@@ -28,7 +30,7 @@ from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import Threat, read_threat
+from starcert.objects.threats import AnyFlips, Box, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 from starcert.system.output import as_frame
@@ -38,14 +40,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from starcert.certificates.accuracy_table import AccuracyTable
-    from starcert.certificates.answers import Labels
+    from starcert.certificates.outcomes import Labels
 
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
 """Maximal certified radii; a count is infinite where an attacker finds no further site."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificates(Sequence[Certificate]):
+class Certificates(Results, Sequence[Certificate]):
     """One certificate a graph, or a target of a graph, made when it is looked at; proofs are shared between them.
 
     Its attributes are the arguments of `certify`, and `verdicts`: what evidence says about each certificate, or None.
@@ -161,10 +163,12 @@ class Certificates(Sequence[Certificate]):
         return [f"{graph}.{target}" for graph, target in zip(graphs, named, strict=True)]
 
     @property
+    @override
     def labels(self) -> npt.NDArray[np.int64]:
         """The class of each graph, as the selection votes chose it."""
         return self.bounds.labels
 
+    @override
     def truth(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
         """The true class number of each certificate; None where the label is None, for a class that is not known.
 
@@ -180,6 +184,7 @@ class Certificates(Sequence[Certificate]):
         return class_numbers(given, self.bounds.n_classes, self.classes)
 
     @property
+    @override
     def abstained(self) -> npt.NDArray[np.bool_]:
         """For which graphs not even the answer on the clean graph is certain enough to be given."""
         return ~self.certified((0,) * len(self.noise.axes))
@@ -254,13 +259,67 @@ class Certificates(Sequence[Certificate]):
             raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
-    def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
-        """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""
-        return float(np.mean(self.certified(radius) & (self.labels == self.truth(labels))))
+    @override
+    def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
+        """What is known about each graph under a threat: any flips, a box, or the one whose attacks were listed.
+
+        By default that is the threat that was asked about, or any flips: as many as evidence looked at, else two.
+        """
+        from starcert.certificates.smoothed_outcomes import smoothed_outcomes  # noqa: PLC0415  (imports this module)
+
+        return smoothed_outcomes(self, (self.counted or AnyFlips(2)) if threat is None else read_threat(threat))
+
+    @property
+    def listed_threat(self) -> Threat | None:
+        """The threat whose attacks were listed; None where certificates are about radii."""
+        return self.asked[0].threat if self.asked else None
+
+    @property
+    def counted(self) -> Threat | None:
+        """The threat under which results are counted, the one that listed its attacks or any flips; None: none was asked.
+
+        Any flips are as many as the threat has; with evidence and no threat, as many as it looked at.
+        """
+        if self.listed_threat is not None:
+            return self.listed_threat
+        if self.threat is not None and self.threat.flips is not None:
+            return AnyFlips(self.threat.flips)
+        if self.verdicts is None:
+            return None
+        grounds = [each.grounds for each in self.verdicts if each is not None]
+        return AnyFlips(max((each.max_flips or 0 for each in grounds if each is not None), default=0) or 2)
+
+    @override
+    def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
+        """What is known about each graph under flips on one axis alone, by default as far as anything is certified.
+
+        Graphs without sites there have no such attack: counts leave them out (`Counts.n_without`).
+
+        Example:
+            >>> noise, sizes = Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
+            >>> found = certify(Bounds.certain([0.9, 0.9]), noise, capacity=sizes).by_axis(1)
+            >>> [(axis, count.n_certified, count.n_without) for axis in found for count in found[axis].counts()]
+            [('ring', 0, 1), ('rest', 2, 0)]
+        """
+        axes = self.noise.axes
+        if flips is None:
+            flips = max((max(radius) for one in self.frontiers() for radius in one.radii), default=0) or 1
+        return {axis: self.outcomes(Box({each: flips * (each == axis) for each in axes})) for axis in axes}
+
+    @override
+    def certified_accuracy(self, labels: Labels, at: RadiusLike | Threat | str | None = None) -> float:
+        """The share of graphs, or of nodes, that are answered right and certified at a radius, or under a threat.
+
+        Those whose class is not known are left out; NaN if none is known. By default under the threat that was asked
+        about.
+        """
+        if at is None or isinstance(at, Threat | str):
+            return super().certified_accuracy(labels, at)
+        return share_of(self.certified(at) & self.right(labels), known(self.truth(labels).tolist()))
 
     def structure_gain(self, labels: npt.ArrayLike, blind: npt.ArrayLike, **at: Any) -> StructureGain:  # noqa: ANN401
         """How much more is right and certified than a blind model has right: see `metrics.structure_gain`."""
-        from starcert.certificates.metrics import structure_gain  # noqa: PLC0415  (which imports this module)
+        from starcert.certificates.gains import structure_gain  # noqa: PLC0415
 
         return structure_gain(self, labels, blind, **at)
 

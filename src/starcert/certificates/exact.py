@@ -47,9 +47,9 @@ class ExactClassifier:
         >>> import starcert as sc
         >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
         >>> found = ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], threat="flips:3")
-        >>> [(one.label, one.certified_size, one.verdict("flips:1").kind) for one in found]
+        >>> [(one.label, one.certified_size, one.verdict("flips:1")) for one in found]
         [(0, 0, 'broken'), (0, 2, 'certified')]
-        >>> found[1].verdict("flips:2").why, found[1].attack.sites
+        >>> found[1].why("flips:2"), found[1].attack().sites
         ('by trying all 21 attacks', (0, 1, 2))
     """
 

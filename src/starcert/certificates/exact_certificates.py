@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,11 @@ from typing_extensions import override
 
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.found_attack import FoundAttack
+from starcert.certificates.outcomes import Labels, Outcome, Outcomes, Results, State, common_size
 from starcert.certificates.plausible import Plausible
 from starcert.certificates.questions import NO_ATTACK, size_within
 from starcert.certificates.trying import NEVER, Trial, Whole
+from starcert.certificates.unknown import beyond
 from starcert.math.confidence import class_numbers
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.kinds import Kind
@@ -28,42 +31,38 @@ from starcert.system.output import quantity
 SAYS = "plain model, every attack tried, alpha = 0"
 
 
-class SizeCounts(NamedTuple):
-    """What becomes of the objects, or of those that are answered right, under attacks of at most a size."""
-
-    size: int
-    label: str  # the attacks in words
-    n_rows: int  # objects, or targets; given labels, those of a known class
-    n_right: int  # answered right; without labels, all of them
-    n_certified: int  # of these
-    n_broken: int
-    n_open: int
-    n_attacks: int  # of all objects
-    n_left: int  # of these, those on objects with an open row that were not tried
-
-
-class Decided(ABC):
+class Decided(Results):
     """Rows, one a graph or target, with an answer each that is certified, broken or open at every size of a threat."""
 
     threat: Threat
-    labels: Whole  # the answer of each row
+    objects: Whole  # of each row, the number of its object
     n_classes: int
     classes: tuple[Hashable, ...] | None
     nodes: TargetNodes | None
 
-    @property
-    @abstractmethod
-    def certified_sizes(self) -> Whole:
-        """For each row the largest size up to which no attack changes the answer."""
+    if TYPE_CHECKING:  # fields of some dataclasses, and properties of others
+
+        @property
+        def certified_sizes(self) -> Whole:
+            """For each row the largest size up to which no attack changes the answer."""
+
+        @property
+        def broken_sizes(self) -> Whole:
+            """For each row the size of the smallest attack that is known to change the answer; 0: none is."""
 
     @property
-    @abstractmethod
-    def broken_sizes(self) -> Whole:
-        """For each row the size of the smallest attack that changes the answer; 0: none was found."""
+    def attacks_on(self) -> Sequence[tuple[int, ...]]:
+        """For each object how many attacks of each size there are; empty: they were not counted."""
+        return ()
+
+    @property
+    def tried_on(self) -> tuple[int, ...] | None:
+        """For each object how many attacks were to be tried; None: the method tries none."""
+        return None
 
     @abstractmethod
-    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
-        """How many attacks of at most a size there are on all objects, and how many are left to try on open rows."""
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        """What is known about a row."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -83,45 +82,38 @@ class Decided(ABC):
             raise InvalidParameterError("threat", f"be {self.threat}, or the same with fewer units", str(threat), hint)
         return size
 
-    def truth(self, labels: npt.ArrayLike | Sequence[object]) -> npt.NDArray[np.generic]:
+    @override
+    def truth(self, labels: Labels) -> npt.NDArray[np.generic]:
         """The class number of each label, None where it is not known: one a row, or one for every node of one graph."""
-        given = np.asarray(labels, dtype=object) if self.nodes is None else self.nodes.labels(labels)  # type: ignore[arg-type]
+        given = np.asarray(labels, dtype=object) if self.nodes is None else self.nodes.labels(labels)
         if len(given) != len(self):
             raise InvalidParameterError("labels", f"be one for each of {len(self)} rows", len(given))
         return class_numbers(given, self.n_classes, self.classes)
 
-    def certified_accuracy(self, labels: npt.ArrayLike | Sequence[object], size: int | None = None) -> float:
-        """The share of rows of a known class that are answered right, and certified up to a size; 0: without attack."""
-        truth = self.truth(labels)
-        asked = self.threat.most if size is None else whole_number("size", size, 0, self.threat.most)
-        known = np.array([each is not None for each in truth], dtype=np.bool_)
-        return float(((truth == self.labels) & (self.certified_sizes >= asked))[known].mean()) if known.any() else 0.0
+    @override
+    def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
+        asked, objects = self.threat if threat is None else read_threat(threat), tuple(self.objects.tolist())
+        if (size := common_size(self.threat, asked)) is None:
+            why = f"{asked} was not asked about"
+            return Outcomes(asked, tuple(Outcome(label, why=why) for label in self.labels.tolist()), objects)
+        rows = [self._outcome(row, size) for row in range(len(self))]
+        if size < asked.most:
+            rows = [each._replace(why=beyond(self.threat)) for each in rows]
+        tried = None if self.tried_on is None else tuple(self.tried_on[number] for number in objects)
+        return Outcomes(asked, tuple(rows), objects, tried=tried)
 
-    def by_size(self, labels: npt.ArrayLike | Sequence[object] | None = None) -> list[SizeCounts]:
-        """For attacks of at most 1, at most 2, … units, how many rows are certified, broken and open."""
-        known, right = np.ones((2, len(self)), dtype=np.bool_)
-        if labels is not None:
-            truth = self.truth(labels)
-            known, right = np.array([each is not None for each in truth], dtype=np.bool_), truth == self.labels
-        found = []
-        for size in range(1, self.threat.most + 1):
-            certified, broken = self.certified_sizes >= size, (self.broken_sizes > 0) & (self.broken_sizes <= size)
-            judged = right & known
-            attacks, left = self.n_attacks(size, judged & ~certified & ~broken)
-            found.append(
-                SizeCounts(
-                    size,
-                    self.threat.label_of(size),
-                    n_rows=int(known.sum()),
-                    n_right=int(judged.sum()),
-                    n_certified=int((judged & certified).sum()),
-                    n_broken=int((judged & broken).sum()),
-                    n_open=int((judged & ~certified & ~broken).sum()),
-                    n_attacks=attacks,
-                    n_left=left,
-                )
-            )
-        return found
+    def _outcome(self, row: int, size: int) -> Outcome:
+        one, broken = self[row], int(self.broken_sizes[row])
+        is_broken = 0 < broken <= size
+        return Outcome(
+            answer=one.label,
+            certified=min(size, int(self.certified_sizes[row])),
+            broken=broken if is_broken else None,
+            looked=size,
+            attacks=self.attacks_on[int(self.objects[row])][:size] if self.attacks_on else (),
+            found=one.attack(size) if is_broken else None,
+            why=one.why(size),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +128,7 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
         >>> found = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], threat="flips:2")
         >>> found
         ExactCertificates(2 graphs, threat='flips:2': plain model, every attack tried, alpha = 0)
-        >>> found.labels, found.certified_sizes, found.forward_passes, found.certified_accuracy([0, 0], size=1)
+        >>> found.labels, found.certified_sizes, found.forward_passes, found.certified_accuracy([0, 0], 1)
         (array([0, 0]), array([0, 2]), 25, 0.5)
     """
 
@@ -241,10 +233,15 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
     def broken_sizes(self) -> Whole:
         return np.array([one.broken_size or 0 for one in self], dtype=np.int64)
 
+    @property
     @override
-    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
-        ends, unsettled = [each[size - 1] for each in self.ends], set(self.objects[open_rows].tolist())
-        return sum(ends), sum(max(0, ends[number] - self.limits[number]) for number in unsettled)
+    def tried_on(self) -> tuple[int, ...]:
+        return self.limits
+
+    @cached_property
+    @override
+    def attacks_on(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(later - earlier for earlier, later in pairwise((0, *ends))) for ends in self.ends)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph or target, for a table or a CSV file."""
@@ -252,7 +249,8 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
         for row, one in enumerate(self):
             names = self.classes if self.classes is not None else range(self.n_classes)
             place = {} if self.nodes is None else {"target": one.target, "node": self.nodes.names[row]}
-            attack, after = one.shown, None if one.shown is None else names[one.shown.votes.index(1)]
+            attack = one.attack()
+            after = None if attack is None else names[attack.votes.index(1)]
             found.append(
                 {"graph": one.object, **place, "answer": names[one.label], "certified_size": one.certified_size,
                  "broken_size": one.broken_size, "attacks": self.ends[one.object][-1], "tried": one.tried,
@@ -269,7 +267,7 @@ class ExactCertificate(NamedTuple):
         >>> import starcert as sc
         >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
         >>> (one,) = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)])], threat="flips:1")
-        >>> one.broken_size, one.attack.sites, one.verdict().why
+        >>> one.broken_size, one.attack().sites, one.why()
         (1, (1,), 'by attack 2 of 6')
     """
 
@@ -292,14 +290,18 @@ class ExactCertificate(NamedTuple):
         return int(self.certificates.labels[self.row])
 
     @property
-    def attack(self) -> FoundAttack | None:
+    def first_attack(self) -> FoundAttack | None:
         """The first attack that changes the answer; None: none was found."""
         return self.certificates.attacks[self.row]
 
-    @property
-    def shown(self) -> FoundAttack | None:
-        """The attack that tables and pages show: of a molecule one that keeps valences, if it is among the first."""
-        return self.certificates.shown[self.row] if self.certificates.shown else self.attack
+    def attack(self, threat: Threat | str | int | None = None) -> FoundAttack | None:
+        """The attack that breaks a threat, the first one; by default the one to show.
+
+        That is the first one, but of a molecule one that keeps valences, if it is among the first.
+        """
+        if threat is not None:
+            return self.judge(threat).attack
+        return self.certificates.shown[self.row] if self.certificates.shown else self.first_attack
 
     @property
     def tried(self) -> int:
@@ -311,7 +313,7 @@ class ExactCertificate(NamedTuple):
     def left(self) -> int:
         """How many attacks would still have to be tried; 0 where nothing is open."""
         whole = self.certificates.ends[self.object][-1]
-        return whole - self.tried if self.attack is None else 0
+        return whole - self.tried if self.first_attack is None else 0
 
     @property
     def certified_size(self) -> int:
@@ -326,14 +328,22 @@ class ExactCertificate(NamedTuple):
         first = int(self.certificates.first[self.row])
         return None if first == NEVER else bisect_right(self.certificates.ends[self.object], first) + 1
 
-    def verdict(self, threat: Threat | str | int | None = None) -> Verdict:
-        """Whether the threat of `certify`, or the same with fewer units, is certified, broken or open, and why."""
+    def verdict(self, threat: Threat | str | int | None = None) -> State:
+        """Whether the threat of `certify`, or the same with fewer units, is "certified", "broken" or "open"."""
+        return self.judge(threat).kind
+
+    def why(self, threat: Threat | str | int | None = None) -> str:
+        """By which argument it has its verdict, such as "by trying all 120 attacks"."""
+        return self.judge(threat).why
+
+    def judge(self, threat: Threat | str | int | None = None) -> Verdict:
+        """The verdict on a threat, with its reason and the attack that breaks it."""
         size, ends = self.certificates.size_of(threat), self.certificates.ends[self.object]
         if size <= self.certified_size:
             number = ends[size - 1]
             return Verdict("certified", f"by trying all {quantity(number, 'attack')}" if number else NO_ATTACK)
         if self.broken_size is not None and self.broken_size <= size:
-            return Verdict("broken", f"by attack {self.tried:,} of {ends[size - 1]:,}", self.attack)
+            return Verdict("broken", f"by attack {self.tried:,} of {ends[size - 1]:,}", self.first_attack)
         return Verdict(
             "open", f"{self.tried:,} of {ends[size - 1]:,} attacks were tried: {ends[size - 1] - self.tried:,} are left"
         )

@@ -1,93 +1,104 @@
-"""The structure gain at all that a page shows: no attack, each size of a threat, and some flips on each axis alone."""
+"""The structure gain: what certificates are worth beside a model that sees nothing an attacker can change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.answers import Labels, known_classes, right
-from starcert.certificates.certify import Certificates
-from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
-from starcert.certificates.metrics import has_sites, size_steps, steps_to
-from starcert.certificates.paired import Mask, StructureGain
-from starcert.certificates.questions import size_within
-from starcert.certificates.sizes import SizeOutcome, size_outcomes, why_unknown_at
-from starcert.certificates.unknown import unknown_at
-from starcert.objects.threats import AnyFlips, Threat
+from starcert.certificates.outcomes import TOO_FAR, Labels, Mask, Outcomes, Results, known, size_steps, steps_to
+from starcert.certificates.paired import StructureGain
+from starcert.objects.noise import RadiusLike
+from starcert.objects.threats import Box, Threat
+from starcert.system.errors import InvalidParameterError
 from starcert.system.output import quantity
 
-NOT_LOOKED_AT = SizeOutcome(1, 0, 0, 0, None, None)
+NO_ATTACK = "no attack"
+
+
+def structure_gain(
+    results: Results,
+    labels: Labels,
+    blind: Labels,
+    *,
+    radius: RadiusLike | None = None,
+    threat: Threat | str | None = None,
+) -> StructureGain:
+    """The share of graphs that are right and certified, less that which a blind model has right, with an interval.
+
+    A model that sees nothing that an attack can change (`starcert.baselines.blind`) is certified against every attack:
+    certificates are worth having where the gain is positive. Of the graphs whose class is known, those count that can
+    be attacked so.
+
+    Args:
+        results: the certificates of the graphs.
+        labels: the true classes.
+        blind: the answers of the blind model, a class for each certificate.
+        radius: at which radius; by default, and without a threat, without attack: the accuracies.
+        threat: or against which attacks: any flips, such as "flips:2", or the threat that was asked about.
+
+    Example:
+        >>> import starcert as sc
+        >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7, 0.9]), sc.Noise(all=0.2), capacity=[(9,)] * 3)
+        >>> gain = structure_gain(found, [0, 0, 0], [1, 0, 1], radius=1)
+        >>> gain.attacks, round(gain.certified, 3), round(gain.blind, 3), round(gain.gain, 3)
+        ('1 flip in all', 0.667, 0.333, 0.333)
+    """
+    if radius is not None and threat is not None:
+        raise InvalidParameterError("radius", "be left out where a threat is given", radius)
+    outcomes, paired = results.outcomes(threat if radius is None else Box(radius)), _Paired.of(results, labels, blind)
+    if radius is None:
+        size = 0 if threat is None else outcomes.threat.most
+        return paired.gain(outcomes, size, outcomes.threat.label_of(size) if size else NO_ATTACK)
+    return paired.gain(outcomes, outcomes.threat.most, box_in_words(outcomes.threat))
 
 
 def structure_gains(
-    certificates: Certificates,
+    results: Results,
     labels: Labels,
     blind: Labels,
     threat: Threat | None = None,
-    flips: Sequence[int] | None = None,
+    flips: int | None = None,
 ) -> list[StructureGain]:
-    """What is gained on a blind model (`metrics.structure_gain`), wherever some graph of a known class can be attacked.
+    """What is gained on a blind model, wherever some graph of a known class can be attacked.
 
-    Under a threat, by the size of attacks. On an axis alone at these numbers of flips, by default at 1, 2, 5, … as far
-    as anything is certified.
+    Without attack, by the size of attacks of a threat, and at 1, 2, 5, … flips on each axis alone, up to `flips`, by
+    default as far as anything is certified.
     """
-    reach = (max(radius) for one in certificates.frontiers() for radius in one.radii) if flips is None else ()
-    steps = steps_to(max(reach, default=0)) if flips is None else flips
-    return [each for each in _gains(certificates, labels, blind, threat, steps) if each.n_graphs]
-
-
-def _gains(
-    certificates: Certificates, labels: Labels, blind: Labels, threat: Threat | None, flips: Sequence[int]
-) -> Iterator[StructureGain]:
-    answered, known = right(certificates, labels), known_classes(certificates, labels)
-    wise = np.asarray(certificates.truth(blind) == certificates.truth(labels))
-    yield StructureGain.of("no attack", answered, wise, known)
+    paired, outcomes = _Paired.of(results, labels, blind), results.outcomes(threat)
+    found = [paired.gain(outcomes, 0, NO_ATTACK)]
     if threat is not None:
-        yield from _gains_by_size(threat, size_outcomes(certificates, threat), answered, wise, known)
-    limits, axes, why_unknown = certificates.max_radius, certificates.noise.axes, unknown_at(certificates)
-    for place, (axis, there) in enumerate(zip(axes, has_sites(certificates).T, strict=True)):
-        for n in (each for each in flips if limits is None or each <= limits[place]):
-            radius = tuple(n * (other == place) for other in range(len(axes)))
-            safe, why = answered & certificates.certified(radius), why_unknown(radius)
-            yield StructureGain.of(f"{quantity(n, 'flip')} in {axis}", safe, wise, known & there, why)
+        found += [paired.gain(outcomes, size, threat.label_of(size)) for size in size_steps(outcomes.threat.most)]
+    for axis in results.by_axis(flips).values():
+        found += [paired.gain(axis, size, box_in_words(axis.threat, size)) for size in steps_to(axis.threat.most)]
+    return [each for each in found if each.n_graphs and each.why != TOO_FAR]
 
 
-def _gains_by_size(
-    threat: Threat, outcomes: Sequence[SizeOutcome], answered: Mask, wise: Mask, known: Mask
-) -> Iterator[StructureGain]:
-    for size in size_steps(outcomes):
-        possible = np.array([one.possible(size) for one in outcomes], dtype=np.bool_)
-        safe = np.array([one.certified >= size for one in outcomes], dtype=np.bool_)
-        why = why_unknown_at(size, outcomes, known & possible)
-        yield StructureGain.of(threat.label_of(size), answered & safe, wise, known & possible, why)
+def box_in_words(box: Threat, size: int | None = None) -> str:
+    """The flips of a box whose axes are named, such as "1 flip in motif, 2 flips in random"; of one axis, `size`."""
+    assert isinstance(box, Box)
+    counts = [(axis, n) for axis, n in zip(box.axes, box.radius, strict=True) if n]
+    return ", ".join(f"{quantity(n if size is None else size, 'flip')} in {axis}" for axis, n in counts) or NO_ATTACK
 
 
-def exact_gains(result: ExactCertificates, labels: Labels, blind: Labels) -> list[StructureGain]:
-    """The same of a plain model on which attacks were tried: by their size alone."""
-    truth, outcomes = result.truth(labels), [exact_outcome(one, result.threat) for one in result]
-    known = np.array([each is not None for each in truth], dtype=np.bool_)
-    answered, wise = np.asarray(truth == result.labels), np.asarray(truth == result.truth(blind))
-    plain = StructureGain.of("no attack", answered, wise, known)
-    by_size = _gains_by_size(result.threat, outcomes, answered, wise, known)
-    return [each for each in (plain, *by_size) if each.n_graphs]
+class _Paired(NamedTuple):
+    """Which rows are answered right, by certificates and by a blind model, and of which the class is known."""
 
+    right: Mask
+    blind: Mask
+    known: Mask
 
-def exact_outcome(one: ExactCertificate, threat: Threat) -> SizeOutcome:
-    """What trying attacks shows about one graph under a threat; nothing where other attacks were tried."""
-    result = one.certificates
-    if isinstance(threat, AnyFlips):
-        if not isinstance(result.threat, AnyFlips):
-            return NOT_LOOKED_AT
-        asked = min(threat.most, result.threat.most, result.n_sites[one.object])
-        return SizeOutcome(1, asked, 0, min(asked, one.certified_size), one.broken_size, None)
-    most = size_within(result.threat, threat)
-    if most is None:
-        return NOT_LOOKED_AT
-    counts = tuple(later - earlier for earlier, later in pairwise((0, *result.ends[one.object])))
-    least = next((size for size, n in enumerate(counts, start=1) if n), most + 1)
-    return SizeOutcome(least, most, 0, min(most, one.certified_size), one.broken_size, None, counts[:most])
+    @classmethod
+    def of(cls, results: Results, labels: Labels, blind: Labels) -> _Paired:
+        truth = results.truth(labels)
+        wise: Mask = np.asarray(results.truth(blind) == truth)
+        return cls(results.right(truth.tolist()), wise, known(truth.tolist()))
+
+    def gain(self, outcomes: Outcomes, size: int, attacks: str) -> StructureGain:
+        among = self.known & outcomes.possible(size)
+        why = outcomes.why_unknown(size, among)
+        return StructureGain.of(attacks, self.right & outcomes.certified(size), self.blind, among, why)
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:

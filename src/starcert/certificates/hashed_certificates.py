@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
-from typing_extensions import override
 
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.exact_certificates import Decided
+from starcert.certificates.outcomes import State
 from starcert.certificates.trying import Whole
 from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
@@ -29,8 +28,8 @@ class HashedCertificates(Decided, Sequence["HashedCertificate"]):
     targets: Whole  # and of its target there
     labels: Whole  # the class with most votes
     votes: Whole  # what each voter answers, shape (rows, voters)
-    certified: Whole  # the largest certified size of each row
-    broken: Whole  # the smallest broken one; 0: none is known
+    certified_sizes: Whole  # the largest certified size of each row
+    broken_sizes: Whole  # the smallest broken one; 0: none is known
     tried: int  # up to how many changes inside a group all attacks were tried
     attacks: int  # how many were tried on all voters
     forward_passes: int  # how many graphs the base classifier answered
@@ -55,21 +54,6 @@ class HashedCertificates(Decided, Sequence["HashedCertificate"]):
             return [self[row] for row in range(*index.indices(len(self)))]
         return HashedCertificate(self, range(len(self))[index])
 
-    @property
-    @override
-    def certified_sizes(self) -> Whole:
-        return self.certified
-
-    @property
-    @override
-    def broken_sizes(self) -> Whole:
-        return self.broken
-
-    @override
-    def n_attacks(self, size: int, open_rows: npt.NDArray[np.bool_]) -> tuple[int, int]:
-        """How many attacks were tried on all voters; those beyond are not counted."""
-        return self.attacks, 0
-
 
 class HashedCertificate(NamedTuple):
     """What is known about one graph, or one target."""
@@ -91,15 +75,26 @@ class HashedCertificate(NamedTuple):
     @property
     def certified_size(self) -> int:
         """The largest size up to which no attack changes the answer."""
-        return int(self.certificates.certified[self.row])
+        return int(self.certificates.certified_sizes[self.row])
 
     @property
     def broken_size(self) -> int | None:
         """The size of the smallest attack that is known to change the answer; None: none is."""
-        return int(self.certificates.broken[self.row]) or None
+        return int(self.certificates.broken_sizes[self.row]) or None
 
-    def verdict(self, threat: Threat | str | int | None = None) -> Verdict:
-        """Whether the threat of `certify`, or the same with fewer units, is certified, broken or open, and why."""
+    def verdict(self, threat: Threat | str | int | None = None) -> State:
+        """Whether the threat of `certify`, or the same with fewer units, is "certified", "broken" or "open"."""
+        return self.judge(threat).kind
+
+    def why(self, threat: Threat | str | int | None = None) -> str:
+        """By which argument it has its verdict, such as "by counting voters"."""
+        return self.judge(threat).why
+
+    def attack(self, threat: Threat | str | int | None = None) -> None:
+        """No attack is kept: those that were tried break voters, not the vote."""
+
+    def judge(self, threat: Threat | str | int | None = None) -> Verdict:
+        """The verdict on a threat, with its reason."""
         known, size = self.certificates, self.certificates.size_of(threat)
         instead = f", as part of {known.relaxed}" if known.relaxed else ""
         anchor = known.anchored[known.objects[self.row]] if known.anchored else ""

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from starcert.certificates.answers import Labels, right
+from starcert.certificates.answers import right
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps, threat_asked
+from starcert.certificates.outcomes import Labels, Outcome, size_steps
 from starcert.certificates.unknown import unknown_at
 from starcert.objects import TargetNodes
-from starcert.objects.threats import AnyFlips, Threat
+from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError
 
 Row = dict[str, object]
@@ -61,14 +61,14 @@ def result_rows(
         if given is not None and len(given) != len(certificates):
             wanted = f"be one for each of {len(certificates)} rows, or of their graphs"
             raise InvalidParameterError(name.removesuffix("_class"), wanted, len(given))
-    threat = counted_threat(certificates)
-    outcomes = size_outcomes(certificates, threat or AnyFlips(1))
-    steps = [] if threat is None else size_steps(outcomes)
+    threat, outcomes = certificates.counted, certificates.outcomes()
+    steps = [] if threat is None else size_steps(threat.most)
     why_unknown, axes = unknown_at(certificates), certificates.noise.axes
     unknown = [axis for axis in axes if why_unknown(tuple(int(axis == other) for other in axes))]
     several = certificates.nodes is not None or bool(certificates.targets.any())
     found = []
-    for place, (one, outcome) in enumerate(zip(certificates, outcomes, strict=True)):
+    by_p_A = outcomes.by_p_A or outcomes  # noqa: N806  (the paper's p_A)
+    for place, (one, outcome, alone) in enumerate(zip(certificates, outcomes, by_p_A, strict=True)):
         true, attack = truth[place], one.attack()
         found.append(
             {"graph": one.object, "name": called[place]}
@@ -84,7 +84,7 @@ def result_rows(
             | _votes(one, numbers)
             | _radii(one, unknown)
             | (_by_evidence(one) if certificates.verdicts is not None and certificates.asked is None else {})
-            | _by_size(one, outcome, steps, listed=threat is not None and not threat.by_radius)
+            | _by_size(outcome, alone, steps, listed=threat is not None and not threat.by_radius)
             | ({} if certificates.verdicts is None else {"attack": None if attack is None else attack.words})
             | {"anchored": one.anchored}
             | ({} if one.asked is None else _asked(one, one.asked.threat))
@@ -111,22 +111,6 @@ def row_names(objects: Sequence[int], nodes: TargetNodes | None, names: Sequence
         return names
     graphs = [names[each] for each in objects]
     return graphs if nodes is None else [f"{graph}.{node}" for graph, node in zip(graphs, nodes.names, strict=True)]
-
-
-def counted_threat(certificates: Certificates) -> Threat | None:
-    """Under which threat results are counted: the one that listed its attacks, or any flips.
-
-    These are as many as the threat has, two with evidence, else none.
-    """
-    if (listed := threat_asked(certificates)) is not None:
-        return listed
-    flips = None if certificates.threat is None else certificates.threat.flips
-    if flips is not None:
-        return AnyFlips(flips)
-    if certificates.verdicts is None:
-        return None
-    grounds = [each.grounds for each in certificates.verdicts if each is not None]
-    return AnyFlips(max((each.max_flips or 0 for each in grounds if each is not None), default=0) or 2)
 
 
 def as_csv_rows(rows: Sequence[Mapping[str, object]]) -> Iterator[Row]:
@@ -157,13 +141,19 @@ def _by_evidence(one: Certificate) -> Row:
     return {"frontier_by_p_A": one.frontier_by_p_A.radii, "broken": one.broken, "any_flips": flips}
 
 
-def _by_size(one: Certificate, outcome: SizeOutcome, steps: Sequence[int], *, listed: bool) -> Row:
+def _by_size(outcome: Outcome, alone: Outcome, steps: Sequence[int], *, listed: bool) -> Row:
     found: Row = {}
     for size in steps:
-        known = "abstains" if one.abstained else outcome.under(size)
+        known = "abstains" if outcome.answer is None else in_words(outcome, alone, size)
         found[f"{'threat' if listed else 'any'}_{size}"] = known if outcome.possible(size) else None
-        found |= {f"attacks_{size}": outcome.n_attacks[size - 1]} if listed else {}
+        found |= {f"attacks_{size}": outcome.attacks[size - 1]} if listed else {}
     return found
+
+
+def in_words(outcome: Outcome, alone: Outcome, size: int) -> str | None:
+    """By which argument it is certified, "by p_A" or "by evidence"; or broken, open, or None: not examined."""
+    known = outcome.state(size)
+    return ("by p_A" if alone.withstands(size) else "by evidence") if known == "certified" else known
 
 
 def _asked(one: Certificate, threat: Threat) -> Row:

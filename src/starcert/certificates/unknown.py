@@ -38,7 +38,7 @@ def unknown_at(certificates: Certificates) -> Callable[[Level], str]:
 
 def threat_of(certificates: Certificates) -> Threat | None:
     """The threat that was asked about, listed or not; None where there was none."""
-    return certificates.asked[0].threat if certificates.asked else certificates.threat
+    return certificates.listed_threat or certificates.threat
 
 
 def beyond(threat: Threat) -> str:

@@ -25,17 +25,17 @@ def exact_view(outcome: ExactRun) -> list[RenderableType]:
     right = "right" if archive.known else "answered"
     heads = ("attacks", "number", f"{archive.word}s", right, "certified", "broken", "open", "attacks left")
     cells = [
-        (each.label, f"{each.n_attacks:,}", f"{each.n_rows:,}", f"{each.n_right:,}", f"{each.n_certified:,}",
+        (each.label, f"{each.n_attacks:,}", f"{each.n_graphs:,}", f"{each.n_right:,}", f"{each.n_certified:,}",
          f"{each.n_broken:,}", f"{each.n_open:,}", f"{each.n_left:,}")
-        for each in result.by_size(archive.known)
+        for each in result.counts(archive.known)
     ]  # fmt: skip
     labels = [result.threat.label_of(size) for size in range(1, result.threat.most + 1)]
     columns = (archive.word, "answer", *labels, "attack")
     rows = []
     for row, one in enumerate(result):
         wrong = ", wrong" if archive.labels[row] not in (None, one.label) else ""
-        attack = "–" if one.shown is None else str(one.shown)
-        rows.append((archive.names[row], archive.class_names[one.label] + wrong, *archive.kinds(row), attack))
+        attack = one.attack() or "–"
+        rows.append((archive.names[row], archive.class_names[one.label] + wrong, *archive.kinds(row), str(attack)))
     return [
         facts(f"{quantity(len(archive), archive.word)}: {SAYS}", list(_facts(outcome))),
         "",
@@ -76,6 +76,16 @@ def exact_object(outcome: ExactRun) -> dict[str, object]:
         "accuracy": None if archive.known is None else result.certified_accuracy(archive.known, 0),
         "majority_share": None if archive.known is None else majority_share(archive.truth),
         **({} if (worth := Worth.of(archive)) is None else worth.to_json()),
-        "sizes": [each._asdict() for each in result.by_size(archive.known)],
+        "sizes": [
+            {
+                "size": each.size,
+                "label": each.label,
+                "n_rows": each.n_graphs,
+                **{name: getattr(each, name) for name in ("n_right", "n_certified", "n_broken", "n_open")},
+                "n_attacks": each.n_attacks,
+                "n_left": each.n_left,
+            }
+            for each in result.counts(archive.known)
+        ],
         "graphs": list(exact_rows(archive)),
     }

@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING
 
 from starcert.certificates.metrics import (
-    AxisShares,
     accuracy,
     majority_share,
-    shares_by_axis,
-    steps_to,
-    threat_asked,
 )
+from starcert.certificates.outcomes import Counts, steps_to
 from starcert.certificates.paired import share_interval
 from starcert.certificates.sentences import in_short
 from starcert.certificates.unknown import in_words
@@ -91,7 +87,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
     archive, certificates = outcome.archive, outcome.archive.certificates
     truth = [label for label in archive.labels if label is not None]
     rows = zip(archive.names, archive.labels, outcome.base, certificates, strict=True)
-    threat = threat_asked(certificates)
+    threat = certificates.listed_threat
     known = {} if threat is None else threat_data(certificates, threat)
     return {
         "folder": str(outcome.folder),
@@ -145,7 +141,7 @@ def _withstood(archive: Archive, words: Words) -> list[RenderableType]:
     """With evidence: what each graph withstands, and what breaks it."""
     if archive.certificates.verdicts is None:
         return []
-    threat, rows, attack = threat_asked(archive.certificates), [], AttackWords(archive.noise, words)
+    threat, rows, attack = archive.certificates.listed_threat, [], AttackWords(archive.noise, words)
     known = {} if threat is None else threat_data(archive.certificates, threat)
     for row, (name, truth) in enumerate(zip(archive.names, archive.labels, strict=True)):
         one = archive.certificates[row]
@@ -186,7 +182,7 @@ def _verdict_table(archive: Archive, words: Words) -> list[RenderableType]:
     right = "right" if any(label is not None for label in archive.labels) else "answered"
     weighed = archive.certificates.verdicts is not None
     each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
-    threat = threat_asked(archive.certificates)
+    threat = archive.certificates.listed_threat
     listed = threat is not None
     heads = findings.verdict_heads(words.many, right, listed=listed)
     heads, cells = known_columns(heads, [row.cells(weighed) for row in rows])
@@ -208,26 +204,28 @@ def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     """The share of graphs certified against a number of flips on one axis, the others at 0."""
     known, certificates = any(label is not None for label in archive.labels), archive.certificates
     reach = max((max(radius) for one in certificates for radius in one.frontier.radii), default=0)
-    steps = steps_to(reach)
-    shares = partial(shares_by_axis, labels=archive.labels if known else None, flips=steps)
-    found = shares(certificates)
-    some_empty = any(each.n_without for each in found)
+    steps, truth = steps_to(reach), archive.labels if known else None
+    found = {
+        axis: [outcomes.counts_at(size, truth) for size in steps]
+        for axis, outcomes in certificates.by_axis(steps[-1]).items()
+    }
+    some_empty = any(counts[0].n_without for counts in found.values())
     rows = []
     weighed = findings.has_radii_by_evidence(archive)
-    by_counts = shares(certificates.by_p_A) if weighed else found
-    for each, alone in zip(found, by_counts, strict=True):
-        empty = f"none in {quantity(each.n_without, words.one)}" if each.n_without else ""
-        rows.append((each.axis, *_percents(each), *[empty] * some_empty))
+    for axis, counts in found.items():
+        empty = f"none in {quantity(counts[0].n_without, words.one)}" if counts[0].n_without else ""
+        rows.append((axis, *(_percent(each, each.n_certified) for each in counts), *[empty] * some_empty))
         if weighed:
-            rows.append(("  by p_A alone", *_percents(alone), *[""] * some_empty))
+            alone = (_percent(each, each.n_by_p_A) for each in counts)
+            rows.append(("  by p_A alone", *alone, *[""] * some_empty))
     what = "answered right and certified" if known else "certified"
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"
     heads = ("axis", *map(str, steps), *["sites"] * some_empty)
     shown = table(title, heads, rows, left=("axis", "sites"), most=len(rows))
     notes = in_words(
-        (f"{each.axis} at {n:,}", share is not None, why)
-        for each in found
-        for n, share, why in zip(steps, each.shares, each.why, strict=True)
+        (f"{axis} at {each.size:,}", each.n_certified is not None, each.why)
+        for axis, counts in found.items()
+        for each in counts
     )
     return [shown, *[f"Shares are of the {words.many} that have sites on the axis."] * some_empty, *notes]
 
@@ -241,9 +239,9 @@ def worth_view(worth: Worth | None) -> list[RenderableType]:
     return [shown, *worth.notes, worth.about, *filter(None, [worth.sentence])]
 
 
-def _percents(found: AxisShares) -> list[str]:
-    shown = zip(found.shares, found.why, strict=True)
-    return ["–" * bool(why) if share is None else f"{share:.1%}" for share, why in shown]
+def _percent(counts: Counts, count: int | None) -> str:
+    share = counts.share(count)
+    return "–" if share is None else f"{share:.1%}" if counts.n_graphs else ""
 
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:

@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from starcert.certificates.answers import Labels, Mask, known_classes, right
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import majority_share, shares_by_axis, size_outcomes
-from starcert.certificates.sizes import why_unknown_at
+from starcert.certificates.metrics import majority_share
+from starcert.certificates.outcomes import Labels, Outcomes
 from starcert.display.drawing import DASHES, MAJORITY, colour_of, make_room, new_axes, whole_ticks, with_notes
 from starcert.objects.threats import AnyFlips
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
@@ -131,29 +128,15 @@ def _shares(
     certificates: Certificates, labels: Labels | None, chosen: Sequence[str], most: int
 ) -> dict[str, list[float]]:
     """For each curve the shares at 0, 1, …, of the graphs that can be attacked so."""
-    flips, found = range(most + 1), dict[str, list[float]]()
-    by_axis = {each.axis: each.shares for each in shares_by_axis(certificates, labels, flips=flips)}
-    for curve in chosen:
-        if curve == ANYWHERE:
-            found[curve] = _anywhere(certificates, labels, most)
-        else:
-            found[curve] = [math.nan if share is None else share for share in by_axis[curve]]
-    return found
-
-
-def _anywhere(certificates: Certificates, labels: Labels | None, most: int) -> list[float]:
-    known: Mask = np.ones(len(certificates), dtype=np.bool_)
-    answered = ~certificates.abstained
-    if labels is not None:
-        known, answered = known_classes(certificates, labels), right(certificates, labels)
-    outcomes, shares = size_outcomes(certificates, AnyFlips(most)), list[float]()
-    for size in range(most + 1):
-        among = known & np.array([not size or one.possible(size) for one in outcomes])
-        safe = np.array([one.certified >= size for one in outcomes])
-        found = (answered & safe)[among]
-        is_known = among.any() and (found.any() or not why_unknown_at(size, outcomes, among))
-        shares.append(float(found.mean()) if is_known else math.nan)
-    return shares
+    tables: dict[str, Outcomes] = certificates.by_axis(most)
+    if ANYWHERE in chosen:
+        tables[ANYWHERE] = certificates.outcomes(AnyFlips(most))
+    truth = None if labels is None else certificates.truth(labels).tolist()
+    counts = {curve: [tables[curve].counts_at(size, truth) for size in range(most + 1)] for curve in chosen}
+    return {
+        curve: [math.nan if (share := each.share(each.n_certified)) is None else share for each in found]
+        for curve, found in counts.items()
+    }
 
 
 def _trimmed(shares: Mapping[str, list[float]], *, full: bool) -> dict[str, tuple[float, ...]]:

@@ -122,7 +122,7 @@ class ExactArchive:
 
     def kinds(self, row: int) -> list[str]:
         """Of a row the verdict under attacks of at most 1, at most 2, … units."""
-        return [self.result[row].verdict(size).kind for size in range(1, self.result.threat.most + 1)]
+        return [self.result[row].verdict(size) for size in range(1, self.result.threat.most + 1)]
 
 
 def write_exact(path: str | PathLike[str], archive: ExactArchive) -> None:
@@ -161,7 +161,7 @@ def _lines(archive: ExactArchive) -> Iterator[str]:
 
 def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
     result, one = archive.result, archive.result[row]
-    attack = None if one.attack is None else {"sites": one.attack.sites, "values": one.attack.values}
+    attack = None if one.first_attack is None else {"sites": one.first_attack.sites, "values": one.first_attack.values}
     return {
         "name": archive.names[row],
         "graph": one.object,
@@ -171,8 +171,8 @@ def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
         "class": one.label,
         "certified_size": one.certified_size,
         "broken_size": one.broken_size,
-        "first": None if one.attack is None else int(result.first[row]),
-        "answer_after": None if one.attack is None else int(result.answers[row]),
+        "first": None if one.first_attack is None else int(result.first[row]),
+        "answer_after": None if one.first_attack is None else int(result.answers[row]),
         "attack": attack,
     }
 

@@ -132,9 +132,9 @@ def _row_mismatches(archive: ExactArchive, row: int) -> Iterator[Mismatch]:
         ):
             if claimed != proved:
                 yield Mismatch(number, name, field, claimed, proved)
-    if one.attack is None:
+    if one.first_attack is None:
         return
-    limit, sites = archive.result.limits[number], one.attack.sites
+    limit, sites = archive.result.limits[number], one.first_attack.sites
     first, size, n_sites = int(archive.result.first[row]), one.broken_size, archive.result.n_sites[number]
     if first >= limit:
         yield Mismatch(number, name, "first", first, f"below {limit}")
@@ -144,7 +144,7 @@ def _row_mismatches(archive: ExactArchive, row: int) -> Iterator[Mismatch]:
         yield Mismatch(number, name, "attack", list(sites), f"ascending sites below {n_sites}")
     elif isinstance(archive.result.threat, SiteThreat) and len(sites) != size:
         yield Mismatch(number, name, "attack", list(sites), f"{size} sites")
-    elif isinstance(archive.result.threat, AnyFlips) and not one.attack.values:
+    elif isinstance(archive.result.threat, AnyFlips) and not one.first_attack.values:
         ranked = (0, *ends)[len(sites) - 1] + rank_of(sites, MAX_TRIED)
         if ranked != first:
             yield Mismatch(number, name, "first", first, ranked)

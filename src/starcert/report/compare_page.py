@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.gains import worth_sentence
-from starcert.certificates.metrics import SizeVerdicts, size_steps
+from starcert.certificates.outcomes import Outcome, size_steps
 from starcert.certificates.paired import StructureGain, paired_difference
-from starcert.certificates.sizes import SizeOutcome, why_unknown_at
 from starcert.certificates.unknown import in_words
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
@@ -147,12 +146,12 @@ class _SideBySide:
         self.shared = [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
         # Whether an attacker finds as many sites to flip in every graph, whichever run it is, and as many attacks.
         self.same_sites = all(run.n_sites == runs[0].n_sites for run in runs)
-        self.same_lists = all(len({each.n_attacks for each in of_graph}) == 1 for of_graph in self._by_graph)
+        self.same_lists = all(len({each.attacks for each in of_graph}) == 1 for of_graph in self._by_graph)
         self.by_size = not all(each.by_votes for each in runs)  # then there are no axes that all of them have
         self.columns = ["certified size"] if self.by_size else self.shared
 
     @property
-    def _by_graph(self) -> Iterator[tuple[SizeOutcome, ...]]:
+    def _by_graph(self) -> Iterator[tuple[Outcome, ...]]:
         return zip(*self.outcomes, strict=True)
 
     def right(self, run: ComparedRun) -> Mask:
@@ -162,7 +161,7 @@ class _SideBySide:
     @cached_property
     def steps(self) -> list[int]:
         """Some sizes that were requested of all runs."""
-        return size_steps([min(of_graph, key=lambda one: one.asked) for of_graph in self._by_graph])
+        return size_steps(self.threat.most)
 
     @cached_property
     def attackers(self) -> list[_Attacker]:
@@ -171,9 +170,9 @@ class _SideBySide:
         everything = np.ones(len(runs[0].rows), bool)
         found.append(_Attacker("no flip", everything, [run.answered for run in runs], [""] * len(runs)))
         for n in self.steps if self.same_sites and self.same_lists else ():
-            possible = np.array([all(one.possible(n) for one in of_graph) for of_graph in self._by_graph])
-            certified = [np.array([one.certified >= n for one in of_run], dtype=np.bool_) for of_run in self.outcomes]
-            reasons = [why_unknown_at(n, each, possible) for each in self.outcomes]
+            possible = np.all([each.possible(n) for each in self.outcomes], axis=0)
+            certified = [each.certified(n) for each in self.outcomes]
+            reasons = [each.why_unknown(n, possible) for each in self.outcomes]
             found.append(_Attacker(self.threat.label_of(n), possible, certified, reasons))
         for axis in self.shared:
             noise = runs[0].archive.noise
@@ -191,8 +190,8 @@ class _SideBySide:
         """What becomes of the graphs of each run under attacks of some sizes."""
         for size in self.steps:
             for run, outcomes in zip(self.runs, self.outcomes, strict=True):
-                counts = SizeVerdicts.of(self.threat, size, outcomes, self.among, self.right(run) & run.answered)
-                yield run.name, VerdictRow.of(counts.label, counts, by_votes=run.by_votes), run.weighed(self.threat)
+                counts = outcomes.counts_among(size, self.among, self.right(run) & run.answered)
+                yield run.name, VerdictRow.of(counts, by_votes=run.by_votes), run.weighed(self.threat)
 
     def curves(self, run: ComparedRun) -> Iterator[dict[str, object]]:
         """The share of a run by the number of flips on each of its axes."""
@@ -235,7 +234,7 @@ class _SideBySide:
         """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
         runs, archive, found = self.runs, self.runs[0].archive, []
         reaches = [
-            [[one.certified for one in of_run]] if self.by_size else [run.reach[axis] for axis in self.shared]
+            [[one.certified or 0 for one in of_run]] if self.by_size else [run.reach[axis] for axis in self.shared]
             for run, of_run in zip(runs, self.outcomes, strict=True)
         ]
         # Where nothing is known of a single flip, a reach of 0 is a dash, as it is after an abstention.

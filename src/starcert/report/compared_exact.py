@@ -8,8 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.certificates.exact_certificates import SAYS
-from starcert.certificates.gains import exact_outcome
-from starcert.certificates.metrics import SizeOutcome
+from starcert.certificates.outcomes import Outcomes
 from starcert.certificates.questions import size_within
 from starcert.files import BlindRow, ExactArchive
 from starcert.objects.threats import Threat
@@ -65,8 +64,8 @@ class ComparedExact(ComparedRun):
         return {}
 
     @override
-    def outcomes(self, threat: Threat) -> list[SizeOutcome]:
-        return [exact_outcome(self.archive.result[row], threat) for row in self.rows]
+    def outcomes(self, threat: Threat) -> Outcomes:
+        return self.archive.result.outcomes(threat).only(self.rows)
 
     @override
     def notices(self) -> Iterator[Notice]:

@@ -10,14 +10,8 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.metrics import (
-    SizeOutcome,
-    has_sites,
-    right,
-    size_outcomes,
-    threat_asked,
-)
-from starcert.certificates.result_rows import counted_threat
+from starcert.certificates.metrics import has_sites, right
+from starcert.certificates.outcomes import Outcomes
 from starcert.certificates.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.math.evidence import Level
@@ -81,20 +75,19 @@ class ComparedRun:
         """How far it looked on an axis; None: to the end."""
         return None if self.archive.max_radius is None else self.archive.max_radius[self.axes.index(axis)]
 
-    def outcomes(self, threat: Threat) -> list[SizeOutcome]:
+    def outcomes(self, threat: Threat) -> Outcomes:
         """What is known about each graph under a threat."""
-        found = size_outcomes(self.archive.certificates, threat)
-        return [found[row] for row in self.rows]
+        return self.archive.certificates.outcomes(threat).only(self.rows)
 
     @property
     def asked(self) -> Threat | None:
         """The threat whose attacks were listed; None where the question was one about radii."""
-        return threat_asked(self.archive.certificates)
+        return self.archive.certificates.listed_threat
 
     @property
     def counted(self) -> Threat | None:
         """Under which threat its own results are counted."""
-        return counted_threat(self.archive.certificates)
+        return self.archive.certificates.counted
 
     def knows(self, threat: Threat) -> bool:
         """Whether it was asked about a threat that lists its attacks, or about the same with more units."""

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from starcert.certificates.certificate import Certificate
 from starcert.certificates.certify import Certificates
 from starcert.certificates.found_attack import MAX_NAMED, FoundAttack
-from starcert.certificates.metrics import SizeOutcome, size_outcomes, size_steps
+from starcert.certificates.outcomes import Outcome, size_steps
+from starcert.certificates.result_rows import in_words
 from starcert.files import Archive
 from starcert.math.attacked_sites import influences
 from starcert.objects import Region
@@ -108,29 +109,29 @@ def _reasons(one: Certificate, texts: dict[str, int]) -> list[int]:
 
 def threat_data(certificates: Certificates, threat: Threat) -> dict[str, Any]:
     """What is known under a threat that lists its attacks, size by size: kind of verdict, attacks, reason."""
-    outcomes = size_outcomes(certificates, threat)
-    sizes = size_steps(outcomes)
+    outcomes, sizes = certificates.outcomes(threat), size_steps(threat.most)
+    by_p_A = outcomes.by_p_A or outcomes  # noqa: N806  (the paper's p_A)
     graphs = [
         [
-            [size_verdict(one, outcome, size), sum(outcome.n_attacks[:size]), _reason(one, outcome, size)]
+            [_size_verdict(outcome, alone, size), sum(outcome.attacks[:size]), _reason(one, outcome, size)]
             for size in sizes
         ]
-        for one, outcome in zip(certificates, outcomes, strict=True)
+        for one, outcome, alone in zip(certificates, outcomes, by_p_A, strict=True)
     ]
     return {"labels": [threat.label_of(size) for size in sizes], "graphs": graphs}
 
 
-def size_verdict(one: Certificate, outcome: SizeOutcome, size: int) -> str:
+def _size_verdict(outcome: Outcome, alone: Outcome, size: int) -> str:
     """What is known about attacks of at most this size, in two or three words."""
-    if one.abstained:
+    if outcome.answer is None:
         return "abstains"
-    return outcome.under(size) if outcome.possible(size) else "no such attack"
+    return in_words(outcome, alone, size) or "open" if outcome.possible(size) else "no such attack"
 
 
-def _reason(one: Certificate, outcome: SizeOutcome, size: int) -> str:
+def _reason(one: Certificate, outcome: Outcome, size: int) -> str:
     """Why it is so, where that was looked at: of a size beyond those that are certified, why the first one is not."""
     looked = {} if one.verdicts is None else one.verdicts.sizes
-    found = looked.get(min(size, outcome.certified + 1))
+    found = looked.get(min(size, (outcome.certified or 0) + 1))
     return "" if found is None else found.why
 
 

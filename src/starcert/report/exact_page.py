@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from starcert.certificates.exact_certificates import SAYS, SizeCounts
+from starcert.certificates.exact_certificates import SAYS
+from starcert.certificates.outcomes import Counts
 from starcert.files import BLIND, ExactArchive
 from starcert.objects.binding import Problem
 from starcert.report.document import KeyFigure, Notice, assemble, target, write_page
@@ -16,10 +17,10 @@ from starcert.system.output import quantity
 def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, problem: Problem, title: str) -> None:
     """Writes what trying attacks has shown as one HTML page that loads nothing."""
     result, word, worth = archive.result, archive.word, Worth.of(archive)
-    sizes = result.by_size(archive.known)
+    sizes = result.counts(archive.known)
     rows = []
     for row, one in enumerate(result):
-        label, attack = archive.labels[row], one.shown
+        label, attack = archive.labels[row], one.attack()
         after = None if attack is None else archive.class_names[attack.votes.index(1)]
         rows.append(
             {
@@ -73,10 +74,10 @@ def _accuracy(archive: ExactArchive) -> list[KeyFigure]:
     return [KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy"), majority]
 
 
-def _reached(archive: ExactArchive, last: SizeCounts) -> list[KeyFigure]:
-    share = last.n_certified / last.n_rows if last.n_rows else 0.0
+def _reached(archive: ExactArchive, last: Counts) -> list[KeyFigure]:
+    share = last.share(last.n_certified) or 0.0
     what = "certified" if archive.known is None else "right and certified"
-    return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_rows, archive.word)} {what}, {last.label}", "certified")]
+    return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_graphs, archive.word)} {what}, {last.label}", "certified")]
 
 
 def _notices(archive: ExactArchive) -> list[Notice]:
@@ -84,7 +85,7 @@ def _notices(archive: ExactArchive) -> list[Notice]:
     found = [Notice("Anchored", f"{reason} What can be attacked is frozen at each object.") for reason in reasons]
     if archive.result.threat.anchored:
         found.append(Notice("The threat is anchored", archive.result.threat.anchored))
-    if (left := archive.result.by_size()[-1]).n_open:
+    if (left := archive.result.counts()[-1]).n_open:
         text = f"{left.n_left:,} attacks are left: give a larger max_attacks, and the run goes on."
         found.append(Notice(f"{quantity(left.n_open, archive.word)} open: the budget ended first", text))
     return found

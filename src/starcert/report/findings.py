@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from starcert.certificates import metrics, result_rows
-from starcert.certificates.metrics import RadiusVerdicts, SizeVerdicts, threat_asked, threat_verdicts
+from starcert.certificates import metrics
+from starcert.certificates.outcomes import Counts
 from starcert.certificates.unknown import in_words
 from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips
+from starcert.objects.threats import AnyFlips, Box
 from starcert.objects.words import AttackWords, Words
 from starcert.report.document import KeyFigure, Notice
 from starcert.report.radius_tables import Slices, box_of, most_frequent
@@ -64,15 +64,14 @@ class VerdictRow(NamedTuple):
     by_votes: bool = True  # whether anything is certified by p_A
 
     @classmethod
-    def of(cls, attacks: str, found: SizeVerdicts | RadiusVerdicts, *, by_votes: bool = True) -> VerdictRow:
+    def of(cls, found: Counts, *, by_votes: bool = True) -> VerdictRow:
         """The row with these counts."""
         by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806
         counts, why = (
             (by_p_A, certified - by_p_A, found.n_open, found.n_broken),
             found.why * (found.n_certified is None),
         )
-        listed = found.n_attacks if isinstance(found, SizeVerdicts) else None
-        return cls(attacks, found.n_graphs, found.n_right, counts, why, listed, by_votes)
+        return cls(found.label, found.n_graphs, found.n_right, counts, why, found.n_attacks, by_votes)
 
     def cells(self, weighed: bool) -> tuple[str, ...]:
         """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
@@ -94,15 +93,15 @@ def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
     return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
 
 
-def by_size(archive: Archive) -> list[SizeVerdicts]:
+def by_size(archive: Archive) -> list[Counts]:
     """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
-    threat = result_rows.counted_threat(archive.certificates)
-    return [] if threat is None else threat_verdicts(archive.certificates, _known_labels(archive), threat=threat)
+    certificates = archive.certificates
+    return [] if certificates.counted is None else certificates.counts(_known_labels(archive))
 
 
 def has_radii_by_evidence(archive: Archive) -> bool:
     """Whether evidence speaks of radii: evidence about listed attacks says nothing about others."""
-    return archive.certificates.verdicts is not None and threat_asked(archive.certificates) is None
+    return archive.certificates.verdicts is not None and archive.certificates.listed_threat is None
 
 
 def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII) -> tuple[list[VerdictRow], int]:
@@ -110,20 +109,22 @@ def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII)
 
     Of these radii there are at most this many, and the number says how many are left out.
     """
-    rows = [VerdictRow.of(each.label, each) for each in by_size(archive)]
-    threat = result_rows.counted_threat(archive.certificates)
-    if threat is None or not has_radii_by_evidence(archive):
+    rows, certificates = [VerdictRow.of(each) for each in by_size(archive)], archive.certificates
+    if certificates.counted is None or not has_radii_by_evidence(archive):
         return rows, 0
-    radii, attack = metrics.radii_of_flips(archive.certificates, min(2, threat.most)), AttackWords(archive.noise, words)
-    found = metrics.radius_verdicts(archive.certificates, _known_labels(archive), radii=radii[:most])
-    rows += [VerdictRow.of(attack.level(each.radius), each) for each in found]
+    labels, attack = _known_labels(archive), AttackWords(archive.noise, words)
+    truth = None if labels is None else certificates.truth(labels).tolist()
+    radii = metrics.radii_of_flips(certificates, min(2, certificates.counted.most))
+    for radius in radii[:most]:
+        counts = certificates.outcomes(Box(radius)).counts_at(sum(radius), truth)
+        rows.append(VerdictRow.of(counts._replace(label=attack.level(radius))))
     return rows, max(0, len(radii) - most)
 
 
 def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
     """Says how many graphs have no attack on the list at all; "" if none, or if nothing is listed."""
     found = by_size(archive)
-    if threat_asked(archive.certificates) is None or not found or not (n := found[-1].n_without):
+    if archive.certificates.listed_threat is None or not found or not (n := found[-1].n_without):
         return ""
     those = "It counts as certified, and is" if n == 1 else "They count as certified, and are"
     which = f"{n:,} of {quantity(n + found[-1].n_graphs, words.one)} {'has' if n == 1 else 'have'}"
@@ -140,7 +141,7 @@ def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
     certificates, labels = archive.certificates, _known_labels(archive)
     if certificates.verdicts is None or None in archive.capacities:
         return
-    found = threat_verdicts(certificates, labels, threat=result_rows.counted_threat(certificates) or AnyFlips(1))
+    found = certificates.counts(labels, certificates.counted or AnyFlips(1))
     asked = certificates.threat is not None
     for one, key in zip((*found[:1], *found[1:][-1:] * asked), ("number-any-flip", "number-asked"), strict=False):
         if one.n_graphs:
@@ -287,7 +288,7 @@ def invisible_sites(noise: Noise, capacities: Sequence[Sequence[int] | None], an
     return f"Invisible: {where}. Noisy copies never show them: any number of flips there changes nothing."
 
 
-def votes_to_settle(found: Sequence[SizeVerdicts], words: Words = GRAPHS) -> list[str]:
+def votes_to_settle(found: Sequence[Counts], words: Words = GRAPHS) -> list[str]:
     """How many votes of their own would settle half of the open graphs, and all of them, by the size of attacks."""
     sentences = []
     for each in found:
@@ -315,8 +316,8 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
     sizes = {sum(noise.sites_of(region, each) for region in noise) for each in archive.capacities if each is not None}
     if archive.certificates.verdicts is not None or all(why_no_evidence(n_sites, noise) for n_sites in sizes):
         return ""
-    labels, asked = _known_labels(archive), threat_asked(archive.certificates)
-    for each in threat_verdicts(archive.certificates, labels):
+    labels, asked = _known_labels(archive), archive.certificates.listed_threat
+    for each in archive.certificates.counts(labels):
         if each.n_open:
             threat, answered = asked or AnyFlips(each.size), "" if labels is None else " answered right"
             which = f"{each.n_open:,} of {quantity(each.n_right, words.one)}{answered}"

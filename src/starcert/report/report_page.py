@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.metrics import right, threat_asked
+from starcert.certificates.metrics import right
 from starcert.certificates.sentences import in_short
 from starcert.files import BLIND, Archive
 from starcert.math.confidence import spends_on_all_classes
@@ -100,7 +100,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "further_radii": further,
         "weighed": archive.certificates.verdicts is not None,
         "by_radius": findings.has_radii_by_evidence(archive),
-        "threat": threat_asked(archive.certificates),
+        "threat": archive.certificates.listed_threat,
         "verdict_notes": findings.verdict_notes(verdicts),
         "left_out": findings.without_attacks(archive, found.words),
         "together": findings.changed_together(archive),
@@ -291,7 +291,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     if shares.by_counts is not None:
         by_counts = _slice_radii(slices.by_counts, slices.pairs, len(archive))
         data["evidence"] |= {"slices": by_counts, "surface": _lists(*shares.by_counts)}
-    if (threat := threat_asked(archive.certificates)) is not None:
+    if (threat := archive.certificates.listed_threat) is not None:
         data["threat"] = threat_data(archive.certificates, threat)
     fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
     hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)

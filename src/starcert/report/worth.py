@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from starcert.certificates.gains import exact_gains, structure_gains, worth_sentence
+from starcert.certificates.gains import structure_gains, worth_sentence
 from starcert.certificates.paired import StructureGain
-from starcert.certificates.result_rows import counted_threat
 from starcert.certificates.unknown import in_words
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.words import Words
@@ -40,10 +39,9 @@ class Worth:
             return []
         archive = self.archive
         if isinstance(archive, ExactArchive):
-            return exact_gains(archive.result, archive.labels, self.row.answers)
-        return structure_gains(
-            archive.certificates, archive.labels, self.row.answers, counted_threat(archive.certificates)
-        )
+            return structure_gains(archive.result, archive.labels, self.row.answers, archive.result.threat)
+        certificates = archive.certificates
+        return structure_gains(certificates, archive.labels, self.row.answers, certificates.counted)
 
     @property
     def cells(self) -> list[tuple[str, ...]]:

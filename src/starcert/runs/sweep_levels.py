@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import SizeVerdicts
+from starcert.certificates.outcomes import Counts, steps_to
 from starcert.certificates.paired import paired_difference, share_interval
 from starcert.certificates.unknown import unknown_at
 from starcert.math.confidence import Votes
@@ -53,7 +53,7 @@ class LevelOutcome:
     max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
-    by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    by_size: tuple[Counts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
     why_unknown: Callable[[Level], str] = lambda _radius: ""  # why a share of 0 at a radius would say nothing
 
     @property
@@ -93,7 +93,7 @@ class SweepLevel:
     shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
-    by_size: tuple[SizeVerdicts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    by_size: tuple[Counts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
 
     @property
     def accuracy(self) -> float:
@@ -169,14 +169,14 @@ def outcome_of(
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
         tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
-        () if threat is None else tuple(metrics.threat_verdicts(certificates, truth, threat=threat)),
+        () if threat is None else tuple(certificates.counts(truth, threat)),
         unknown_at(certificates),
     )
 
 
 def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
     """The measures of all levels, at the same steps."""
-    steps = tuple(metrics.steps_to(max(int(each.reach.max()) for each in outcomes)))
+    steps = tuple(steps_to(max(int(each.reach.max()) for each in outcomes)))
     return tuple(_level(each, steps) for each in outcomes)
 
 
@@ -248,9 +248,8 @@ def marks_of(threat: Threat | None, certificates: Certificates, outcome: LevelOu
         flips = sum(limits) if threat.flips is None else min(threat.flips, sum(limits))
         safe = np.all([certificates.certified(level) for level in levels_of(flips, limits)], axis=0)
     elif threat is not None:
-        known = metrics.size_outcomes(certificates, threat)
-        there = np.array([one.possible(threat.most) for one in known])
-        safe = np.array([one.certified == threat.most for one in known])
+        known = certificates.outcomes(threat)
+        there, safe = known.possible(threat.most), known.certified(threat.most)
     if threat is not None and not there.any():
         raise StarcertError(f"No graph can be attacked under the threat {threat}. Name another --threat.")
     marks = (outcome.right & safe).astype(float).tolist()

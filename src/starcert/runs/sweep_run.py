@@ -75,7 +75,7 @@ def run_sweep(
             marks.append(marks_of(settings.run.threat, certificates, outcome))
             if not blind.missing:
                 given = ready.data.known, blind.answers, settings.counted
-                gains.append(tuple(structure_gains(certificates, *given, flips=[1])))
+                gains.append(tuple(structure_gains(certificates, *given, flips=1)))
             anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
         classes, counts = np.unique(outcomes[0].truth, return_counts=True)
         sweep = SweepResult(

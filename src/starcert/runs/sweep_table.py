@@ -65,8 +65,10 @@ def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str 
 
 def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, float | None]:
     """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
+    threat = sweep.settings.counted
+    called = "any" if threat is None or threat.by_radius else "threat"
     return {
-        f"{'any' if each.threat.by_radius else 'threat'}_{each.size}_{name}": each.share(count)
+        f"{called}_{each.size}_{name}": each.share(count)
         for each in level.by_size
         for name, count in (("by_p_A", each.n_by_p_A), *size_counts(sweep, each))
         if each.n_graphs
