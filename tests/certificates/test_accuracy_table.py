@@ -15,7 +15,7 @@ def test_shares_are_those_of_the_metrics():
     table = FOUND.accuracy_table([0, 0, 0], threat="flips:1", radii=[(1, 2)])
     clean, any_one, radius = table.rows
     assert clean["right"] == clean["by p_A"] == FOUND.certified_accuracy([0, 0, 0], (0, 0)) == pytest.approx(2 / 3)
-    (verdicts,) = sc.metrics.threat_verdicts(FOUND, [0, 0, 0], threat=AnyFlips(1))
+    (verdicts,) = FOUND.counts([0, 0, 0], threat=AnyFlips(1))
     assert any_one["by p_A"] == verdicts.n_by_p_A / 3
     assert radius["attacks"] == "1 flip in a_1, 2 flips in b"
     assert radius["by p_A"] == FOUND.certified_accuracy([0, 0, 0], (1, 2))

@@ -12,7 +12,6 @@ from asking import how_to
 from evidence_worlds import ValuedWorld
 
 import starcert as sc
-from starcert.certificates.metrics import size_outcomes
 from starcert.classifiers import Classifier
 from starcert.math.attacked_sites import influences
 from starcert.objects.binding import axes_of
@@ -137,15 +136,16 @@ def test_influences_are_those_of_the_worst_new_value(name):
 def test_votes_that_would_settle_a_target_are_those_of_all_that_share_them():
     own = 256
     found = certify("two regions of values", Many(2), samples=600, own_samples=own)
-    predicted = [each.to_settle for each in size_outcomes(found, sc.threats.AnyFlips(2)) if each.to_settle is not None]
+    outcomes = found.outcomes("flips:2")
+    predicted = [votes for votes in outcomes.to_settle if votes is not None]
     assert predicted
     assert all(need > own for need in predicted)
-    for one, each in zip(found, size_outcomes(found, sc.threats.AnyFlips(2)), strict=True):
+    for one, each, votes in zip(found, outcomes, outcomes.to_settle, strict=True):
         levels = [
             v for level, v in one.verdicts.levels.items() if sum(level) == each.certified + 1 and v.kind == "open"
         ]
-        if each.to_settle is not None:
-            assert each.to_settle == 2 * (one.verdicts.own_votes + sum(verdict.more_votes for verdict in levels))
+        if votes is not None:
+            assert votes == 2 * (one.verdicts.own_votes + sum(verdict.more_votes for verdict in levels))
 
 
 def test_votes_at_attacked_graphs_are_shared_by_targets():

@@ -326,7 +326,11 @@ def test_verdicts_at_radii_are_counted_graph_by_graph():
     assert (everything.n_graphs, everything.n_right) == (3, 3)
     # A graph without sites there is left out, one with fewer sites counts: all of its attacks are certified, or not.
     fewer = sc.certify(sc.Bounds.certain([0.9, 0.9]), sc.Noise(a=0.1, b=0.2), capacity=[(0, 1), (1, 1)])
-    assert [fewer.outcomes(Box(radius)).counts_at(sum(radius)).n_graphs for radius in [(1, 0), (2, 0), (2, 1)]] == [1, 1, 2]
+    assert [fewer.outcomes(Box(radius)).counts_at(sum(radius)).n_graphs for radius in [(1, 0), (2, 0), (2, 1)]] == [
+        1,
+        1,
+        2,
+    ]
 
 
 def test_radii_of_flips_stay_in_the_box():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.certificates.metrics import structure_gain, threat_verdicts
+from starcert.certificates.metrics import structure_gain
 from starcert.certificates.paired import difference_of_counts
 from starcert.system.errors import InvalidParameterError
 
@@ -42,7 +42,7 @@ def test_graphs_without_sites_do_not_count():
 @pytest.mark.parametrize("most", [1, 2])
 def test_under_a_threat_it_is_that_of_the_table_of_verdicts(most):
     found = structure_gain(CERTIFICATES, LABELS, BLIND, threat=f"flips:{most}")
-    row = threat_verdicts(CERTIFICATES, LABELS, threat=f"flips:{most}")[-1]
+    row = CERTIFICATES.counts(LABELS, threat=f"flips:{most}")[-1]
     assert (found.attacks, found.n_graphs) == (row.label, row.n_graphs)
     assert found.certified == pytest.approx(row.n_certified / row.n_graphs)
 

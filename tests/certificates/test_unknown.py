@@ -27,19 +27,23 @@ def found_under(noise, threat=None, agreeing=990, capacity=(6, 20)):
     return replace(made, threat=threat)
 
 
+def on_axis(found, axis, flips):
+    """How many graphs are certified at 1, 2, … flips on an axis alone, and why that would be unknown."""
+    return [(each.n_certified, each.why) for each in found.by_axis(flips)[axis].counts(LABELS)]
+
+
 def test_flips_beyond_the_threat_have_no_share_and_no_gain():
     """`rest` reaches 2 flips by p_A, `core` 1: two flips in `core` were not asked about."""
     found = found_under(sc.Noise(core=0.1, rest=0.3), AnyFlips(1))
     assert found[0].frontier.radii == ((0, 6), (1, 1))
-    core, rest = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1, 2])
-    assert (core.shares, core.why) == ((pytest.approx(2 / 3), None), ("", BEYOND))
-    assert (rest.shares, rest.why) == ((pytest.approx(2 / 3),) * 2, ("", BEYOND))  # p_A certifies it all the same
+    assert on_axis(found, "core", 2) == [(2, ""), (None, BEYOND)]
+    assert on_axis(found, "rest", 2) == [(2, ""), (2, BEYOND)]  # p_A certifies it all the same
     gains = {each.attacks: each for each in structure_gains(found, LABELS, BLIND, AnyFlips(1))}
     assert (gains["2 flips in core"].certified, gains["2 flips in core"].gain) == (None, None)
     assert (str(gains["2 flips in core"]), gains["2 flips in core"].blind) == (f"– ({BEYOND})", pytest.approx(2 / 3))
     assert (gains["2 flips in rest"].certified, gains["2 flips in rest"].why) == (pytest.approx(2 / 3), BEYOND)
     assert gains["1 flip in core"].why == ""
-    (verdicts,) = sc.metrics.radius_verdicts(found, LABELS, radii=[(2, 0)])
+    verdicts = found.outcomes(sc.threats.Box((2, 0))).counts_at(2, LABELS)
     assert (verdicts.n_by_p_A, verdicts.n_certified, verdicts.n_right) == (None, None, 3)
     share = sc.metrics.certified_share(found, LABELS, max_radius=(2, 2))
     assert np.isnan(share).tolist() == [[False] * 3, [False, False, True], [True] * 3]
@@ -51,9 +55,8 @@ def test_what_was_asked_and_is_not_certified_stays_0():
     noise = sc.Noise(core=0.1, rest=0.3)
     for threat in (None, AnyFlips(2), sc.threats.Box((2, 9))):
         found = found_under(noise, threat, agreeing=800)
-        core, _ = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1, 2])
-        assert (core.shares, core.why) == ((0.0, 0.0), ("", ""))
-        assert [each.n_certified for each in sc.metrics.threat_verdicts(found, LABELS, threat="flips:2")] == [0, 0]
+        assert on_axis(found, "core", 2) == [(0, ""), (0, "")]
+        assert [each.n_certified for each in found.counts(LABELS, threat="flips:2")] == [0, 0]
         assert sc.metrics.structure_gain(found, LABELS, BLIND, radius=(1, 0)).certified == 0
         assert {row["reach_core"] for row in found.rows(LABELS)} <= {0, None}
         assert found.rows(LABELS)[0]["reach_core"] == 0
@@ -61,17 +64,14 @@ def test_what_was_asked_and_is_not_certified_stays_0():
 
 def test_listed_attacks_say_nothing_of_radii():
     listed = found_under(sc.Noise(core=0.1, rest=0.3), Deletions(1), agreeing=800)
-    core, _ = sc.metrics.SHARESBYAXIS(listed, LABELS, flips=[1])
-    assert (core.shares, core.why) == ((None,), ("beyond the threat that was asked about, 1 deletion",))
+    assert on_axis(listed, "core", 1) == [(None, "beyond the threat that was asked about, 1 deletion")]
 
 
 def test_what_a_noise_never_certifies_has_no_share():
     found = found_under(ONE_WAY)
-    deleted, added = sc.metrics.SHARESBYAXIS(found, LABELS, flips=[1])
-    assert (deleted.why, added.shares, added.why) == (("",), (None,), (NEVER,))
-    assert [(each.n_certified, each.n_by_p_A, each.why) for each in sc.metrics.threat_verdicts(found, LABELS)] == [
-        (None, None, NEVER)
-    ] * 2
+    assert on_axis(found, "bonds.delete", 1) == [(2, "")]
+    assert on_axis(found, "bonds.add", 1) == [(None, NEVER)]
+    assert [(each.n_certified, each.n_by_p_A, each.why) for each in found.counts(LABELS)] == [(None, None, NEVER)] * 2
     gains = structure_gains(found, LABELS, BLIND, AnyFlips(1))
     unknown = {each.attacks for each in gains if each.gain is None}
     assert {"any 1 flip", "1 flip in bonds.add"} <= unknown
@@ -87,9 +87,9 @@ def test_graphs_without_such_sites_are_no_finding_about_the_others():
     votes = sc.Votes([[990, 10]] * 2, selection=[[9, 1]] * 2)
     mixed = sc.certify(sc.clopper_pearson(votes), ONE_WAY, capacity=[(6, 0), (6, 20)])
     assert mixed.certified((0, 1)).tolist() == [True, False]
-    _, added = sc.metrics.SHARESBYAXIS(mixed, [0, 0], flips=[1])
-    assert (added.n_graphs, added.shares, added.why) == (1, (None,), (NEVER,))
-    half = sc.metrics.threat_verdicts(mixed, [0, 0], threat="flips:1")[0]
+    added = mixed.by_axis(1)["bonds.add"].counts_at(1, [0, 0])
+    assert (added.n_graphs, added.n_certified, added.why) == (1, None, NEVER)
+    half = mixed.counts([0, 0], threat="flips:1")[0]
     assert (half.n_certified, half.n_right) == (1, 2)  # of the other it is a finding
 
 
@@ -97,8 +97,8 @@ def test_graphs_without_such_sites_are_no_finding_about_the_others():
 def test_never_is_the_first_count_that_unanimous_votes_do_not_certify(delete, first):
     noise = sc.Noise(bonds=sc.Flip(delete=delete, add=0))
     found = sc.certify(sc.Bounds.certain([1 - 1e-12]), noise, capacity=[(6, 20)])
-    _, added = sc.metrics.SHARESBYAXIS(found, flips=range(1, 6))
-    assert added.why == ("",) * (first - 1) + (NEVER,) * (6 - first)
+    added = found.by_axis(5)["bonds.add"].counts()
+    assert [each.why for each in added] == [""] * (first - 1) + [NEVER] * (6 - first)
     assert all(sc.metrics.votes_needed(noise, 0.01, 2, radius=(0, n)) is not None for n in range(1, first))
     assert sc.metrics.votes_needed(noise, 0.01, 2, radius=(0, first)) is None
 
@@ -109,9 +109,7 @@ def test_votes_at_attacked_objects_may_certify_what_clean_ones_never_show():
     how = {"samples": 300, "seed": 0, "threat": "flips:1", "voting": sc.Voting(progress=False)}
     smoothed = sc.SmoothedClassifier(base, sc.Noise(bonds=sc.Flip(delete=0.5, add=0)))
     shares = {
-        own: sc.metrics.threat_verdicts(
-            smoothed.certify([graph], evidence=sc.Evidence(own_samples=own), **how), [0], threat="flips:1"
-        )[0].n_certified
+        own: smoothed.certify([graph], evidence=sc.Evidence(own_samples=own), **how).counts([0])[0].n_certified
         for own in (0, 2, 300)
     }
     assert shares == {0: None, 2: 0, 300: 1}  # with a few it was tried

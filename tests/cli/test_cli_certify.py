@@ -145,7 +145,7 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     assert status == 0
     assert out.count("p_A") == out.count("--evidence") == 1
     kept = archives.read(project / "plain" / "certificates.json").confirmed()
-    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:1")
+    (one,) = kept.certificates.counts(kept.labels, threat="flips:1")
     said = (
         f"Under any 1 flip, p_A leaves {one.n_open} of 6 graphs answered right open. --evidence --threat flips:1, with"
     )
@@ -171,7 +171,7 @@ def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
         rows = list(csv.DictReader(file))
     assert [column for column in rows[0] if re.fullmatch(r"any_\d", column)] == ["any_1", "any_2", "any_3"]
     page = (project / "asked" / "report.html").read_text(encoding="utf-8")
-    for each in metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:3"):
+    for each in kept.certificates.counts(kept.labels, threat="flips:3"):
         told = [row[f"any_{each.size}"] for row in rows]
         assert told.count("by p_A") == each.n_by_p_A
         assert told.count("by evidence") == each.n_certified - each.n_by_p_A
@@ -181,9 +181,7 @@ def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
         assert f'<th scope="row">any {each.size} flip' in page
     assert {row["any_1"] for row in rows} >= {"broken", "by evidence"}
     # Votes at attacked graphs that would settle more are named, and which further runs keep the promise.
-    predicted = [
-        each for each in metrics.threat_verdicts(kept.certificates, kept.labels, threat="flips:3") if each.own_samples
-    ]
+    predicted = [each for each in kept.certificates.counts(kept.labels, threat="flips:3") if each.own_samples]
     assert predicted
     for each in predicted:
         sentence = re.search(

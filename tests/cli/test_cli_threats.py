@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from starcert import files as archives
-from starcert.certificates import metrics
 
 WEIGHED = ("--evidence", "--noise", "motif=0.06,rest=0.2", "--regions", "node_labels:attribute=part")
 FEW = ("certify", "run.toml", "--samples", 1000, *WEIGHED, "--own-samples", 1500)
@@ -25,7 +24,7 @@ def test_a_listed_threat_goes_all_the_way(project, here):
     assert (status, err) == (0, "")
     said = " ".join(out.split())
     kept = archives.read(project / "cut" / "certificates.json").confirmed()
-    found = metrics.threat_verdicts(kept.certificates, kept.labels)
+    found = kept.certificates.counts(kept.labels)
     assert [each.label for each in found] == ["1 deletion", "at most 2 deletions"]
     assert f"Attacks to list (at most 2 deletions): {found[-1].n_attacks:,}, " in said
     page, rows = (project / "cut" / "report.html").read_text(encoding="utf-8"), rows_of(project / "cut")
@@ -97,7 +96,7 @@ def test_graphs_that_cannot_be_attacked_are_counted_apart(project, here):
         in said
     )
     kept = archives.read(project / "some" / "certificates.json").confirmed()
-    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels)
+    (one,) = kept.certificates.counts(kept.labels)
     assert (one.n_graphs, one.n_without, one.n_attacks) == (1, 5, 10)
     assert [row["threat_1"] != "" for row in rows_of(project / "some")] == [True, *[False] * 5]
     # The file of the function is part of the run, and no folder is in its certificates.
@@ -122,7 +121,7 @@ def test_runs_are_compared_under_the_threat_that_they_were_asked_about(project, 
     page = (project / "ab.html").read_text(encoding="utf-8")
     assert "the attacks on the list: 1 deletion" in page
     kept = archives.read(project / "a" / "certificates.json").confirmed()
-    (one,) = metrics.threat_verdicts(kept.certificates, kept.labels)
+    (one,) = kept.certificates.counts(kept.labels)
     cells = (one.label, one.n_attacks, 6, one.n_right, one.n_by_p_A, one.n_certified, one.n_broken, one.n_open)
     assert "".join(f"<td>{cell}</td>" for cell in cells) in page
     # Where some run was asked about something else, only flips are left, and evidence about a list is none.

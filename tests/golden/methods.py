@@ -50,6 +50,7 @@ def atoms() -> sc.Graph:
     return sc.Graph(5, nx.cycle_graph(5).edges, node_data={"x": rows}).with_categories("x")
 
 
+COUNTED = ("n_certified", "n_broken", "n_open", "n_attacks", "n_left")
 EXACT = {
     "bits": (lambda: (on_batch(weighty, 4), graphs()), "flips:2", {}),
     "deletions": (lambda: (on_batch(weighty, 4), graphs()), "deletions:2", {}),
@@ -100,8 +101,7 @@ def exact() -> dict[str, object]:
             ],
             "verdicts": [_sizes(one, result.threat.most) for one in result],
             "by_size": [
-                [each.size, each.n_graphs, each.n_right, each.n_certified, each.n_broken, each.n_open, each.n_attacks]
-                + [each.n_left]
+                [each.size, each.n_graphs, each.n_right, *(getattr(each, name) for name in COUNTED)]
                 for each in result.counts()
             ],
             "accuracy": [result.certified_accuracy([0] * len(result), n) for n in range(result.threat.most + 1)],

@@ -11,10 +11,8 @@ from starcert.certificates.metrics import (
     accuracy,
     certified_ratio,
     certified_share,
-    radius_verdicts,
     right,
     score,
-    shares_by_axis,
 )
 from starcert.files import Archive
 from starcert.math.confidence import spends_on_all_classes
@@ -236,7 +234,6 @@ UNNAMED = ("graph", "name", "right", "abstained", "p_lower", "margin", "reach_al
 
 def values(certificates, labels):
     """Everything that is measured with labels."""
-    (verdicts,) = radius_verdicts(certificates, labels, radii=[(1,)])
     return [
         certificates.certified_accuracy(labels, 1),
         accuracy(certificates, labels),
@@ -244,8 +241,7 @@ def values(certificates, labels):
         certified_share(certificates, labels, max_radius=1).tolist(),
         certified_ratio(certificates, labels, max_radius=1).tolist(),
         score(certificates, labels, max_radius=1),
-        shares_by_axis(certificates, labels, flips=[1]),
-        verdicts,
+        certificates.by_axis(1)["all"].counts_at(1, certificates.truth(labels).tolist()),
         Archive.from_result(certificates, labels=labels).labels,
         [{name: value for name, value in row.items() if name in UNNAMED}
          for row in Archive.from_result(certificates, labels=labels).rows()],
@@ -296,7 +292,7 @@ def test_labels_that_are_no_classes_are_refused(model, labels, said):
         lambda: accuracy(found, labels),
         lambda: certified_share(found, labels, max_radius=1),
         lambda: score(found, labels, max_radius=1),
-        lambda: shares_by_axis(found, labels, flips=[1]),
+        lambda: found.counts(labels, "flips:1"),
         lambda: Archive.from_result(found, labels=labels),
         lambda: model.score(ROWS, labels),
     ):

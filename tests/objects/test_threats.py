@@ -8,7 +8,6 @@ import pytest
 from report_worlds import FOUR, ONE, STARS, weighed
 
 import starcert as sc
-from starcert.certificates import metrics
 from starcert.math.frontier import levels_of
 from starcert.objects.threats import AnyFlips, Box, Threat, threat_of
 from starcert.system.errors import InvalidParameterError
@@ -135,7 +134,7 @@ def outcome(one, flips):
 
 @pytest.mark.parametrize("labels", [None, [1, 0, 1], [1, None, 0]])
 def test_every_graph_is_certified_broken_or_open_under_any_number_of_flips(judged, labels):
-    found = metrics.threat_verdicts(judged, labels, threat="flips:3")
+    found = judged.counts(labels, threat="flips:3")
     assert [each.size for each in found] == [1, 2, 3]
     for each in found:
         told = [
@@ -151,33 +150,37 @@ def test_every_graph_is_certified_broken_or_open_under_any_number_of_flips(judge
 
 
 def test_something_of_everything_is_there():
-    found = [metrics.threat_verdicts(weighed(noise)[0], threat="flips:3") for noise in (STARS, ONE, FOUR)]
+    found = [weighed(noise)[0].counts(threat="flips:3") for noise in (STARS, ONE, FOUR)]
     rows = list(itertools.chain(*found))
     assert min(sum(getattr(row, name) for row in rows) for name in ("n_by_p_A", "n_broken", "n_open")) > 0
     assert any(row.n_certified > row.n_by_p_A for row in rows)
 
 
-def test_graphs_with_fewer_sites_or_outside_the_box_are_left_out():
+def test_graphs_with_fewer_sites_count_and_what_lies_outside_the_box_is_not_known():
     noise = sc.Noise(ring=0.1, rest=0.2)
     bounds = sc.Bounds.certain([0.999] * 4)
     found = sc.certify(bounds, noise, capacity=[(0, 1), (1, 1), (4, 4), None], max_radius=(2, 9))
-    rows = metrics.threat_verdicts(found, threat="flips:5")
-    assert [(row.size, row.n_graphs) for row in rows] == [(1, 3), (2, 2)]  # the third is asked about two in ring
+    assert [one.looked for one in found.outcomes("flips:5")] == [5, 5, 2, 0]  # the third is asked about two in ring
+    rows = found.counts(threat="flips:5")
+    assert [(row.size, row.n_graphs, row.n_certified) for row in rows] == [(1, 4, 3), (2, 4, 3)] + [
+        (size, 4, 2) for size in (3, 4, 5)
+    ]
+    assert [row.n_certified for row in sc.certify(sc.Bounds.certain([0.999]), noise).counts()] == [None, None]
 
 
 def test_a_graph_that_abstains_is_neither_certified_nor_open():
     found = sc.certify(sc.Bounds.certain([0.9, 0.5]), sc.Noise(a=0.2), capacity=[(9,), (9,)])
     for labels in (None, [0, 0]):
-        assert [
-            (row.n_graphs, row.n_right, row.n_open) for row in metrics.threat_verdicts(found, labels, threat="flips:1")
-        ] == [(2, 1, 0)]
+        assert [(row.n_graphs, row.n_right, row.n_open) for row in found.counts(labels, threat="flips:1")] == [
+            (2, 1, 0)
+        ]
 
 
 def test_many_flips_have_few_rows():
     found = sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.3), capacity=[(3_000,)])
-    assert [row.size for row in metrics.threat_verdicts(found, threat="flips:6")] == [1, 2, 3, 4, 5, 6]
-    assert [row.size for row in metrics.threat_verdicts(found, threat="flips:70")] == [1, 2, 5, 10, 20, 50, 70]
-    assert [row.size for row in metrics.threat_verdicts(found, threat=sc.threats.AnyFlips(10**9))][-1] <= 3_000
+    assert [row.size for row in found.counts(threat="flips:6")] == [1, 2, 3, 4, 5, 6]
+    assert [row.size for row in found.counts(threat="flips:70")] == [1, 2, 5, 10, 20, 50, 70]
+    assert [row.size for row in found.counts(threat=sc.threats.AnyFlips(10**9))] == [1, 2, 5, 10, 20, 5 * 10**8, 10**9]
 
 
 # Votes of their own -------------------------------------------------------------------------------------------------
@@ -194,7 +197,7 @@ def test_votes_that_are_predicted_to_settle_open_graphs_do():
 
     def verdicts(own_samples):
         found = smoothed.certify(data.test.graphs[:10], **asked, evidence=sc.Evidence(own_samples))
-        return metrics.threat_verdicts(found, threat="flips:1")
+        return found.counts(threat="flips:1")
 
     (few,) = verdicts(640)
     assert few.n_open >= len(few.own_samples) > 0
@@ -210,7 +213,7 @@ def test_votes_that_are_predicted_to_settle_open_graphs_do():
 def test_more_votes_are_predicted_than_there_were():
     for own in (64, 640, 2_000):
         data = SMOOTHED.certify(GRAPHS, samples=300, seed=1, evidence=sc.Evidence(own_samples=own), threat="flips:3")
-        for row in metrics.threat_verdicts(data, threat="flips:3"):
+        for row in data.counts(threat="flips:3"):
             assert all(need > own for need in row.own_samples)
         known = [one.more_votes for one in data.verdicts[0].levels.values() if one.kind == "open"]
         assert all(votes is None or votes + data.verdicts[0].own_votes > own for votes in known)
@@ -218,4 +221,4 @@ def test_more_votes_are_predicted_than_there_were():
 
 def test_without_votes_of_their_own_nothing_is_predicted():
     found = weighed(ONE)[0]
-    assert all(not row.own_samples for row in metrics.threat_verdicts(found.by_p_A, threat="flips:2"))
+    assert all(not row.own_samples for row in found.by_p_A.counts(threat="flips:2"))

@@ -10,7 +10,7 @@ from report_worlds import DELETE_ADD, HOSTILE, STARS, TWO, random_counts, weighe
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.metrics import right, shares_by_axis, threat_verdicts
+from starcert.certificates.metrics import right
 from starcert.certificates.paired import paired_difference, share_interval
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
@@ -41,8 +41,9 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
     assert (found.known, found.n_graphs) == ((True, 5) if labels else (False, 6))
     for curve in found.curves:
         each = runs[curve["run"]]
-        shares = shares_by_axis(each.certificates, each.labels if labels else None, flips=curve["x"])
-        assert curve["y"] == list(next(one.shares for one in shares if one.axis == curve["axis"]))
+        on_axis = each.certificates.by_axis(max(curve["x"]))[curve["axis"]]
+        counts = [on_axis.counts_at(n, each.labels if labels else None) for n in curve["x"]]
+        assert curve["y"] == [one.share(one.n_certified) for one in counts]
     first, second = runs.values()
     anywhere = [each for each in found.differences if each.flips.startswith("any ")]
     assert [each.flips for each in anywhere] == ["any 1 flip", "any 2 flips"]
@@ -57,14 +58,11 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
         assert (each.by, each.low, each.high) == paired_difference(other[among], own[among])
     for each in (each for each in found.differences if each not in anywhere):
         n, _, axis = ("0", "", "core") if each.flips == "no flip" else each.flips.split()
-        (own, other) = (
-            next(
-                one.shares[0]
-                for one in shares_by_axis(run.certificates, run.labels if labels else None, flips=[int(n)])
-                if one.axis == axis
-            )
+        counts = (
+            run.certificates.by_axis(int(n))[axis].counts_at(int(n), run.labels if labels else None)
             for run in (second, first)
         )
+        own, other = (one.share(one.n_certified) for one in counts)
         assert each.share == pytest.approx(own)
         assert each.by == pytest.approx(own - other)
         assert each.low <= each.by <= each.high
@@ -80,16 +78,14 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
             (name, row)
             for rows in zip(
                 *(
-                    [(name, row) for row in threat_verdicts(each.certificates, [1, 0, 0], threat=AnyFlips(most))]
+                    [(name, row) for row in each.certificates.counts([1, 0, 0], threat=AnyFlips(most))]
                     for name, each in runs.items()
                 ),
                 strict=True,
             )
             for name, row in rows
         ]
-        assert [(run, row) for run, row, _ in found.verdicts] == [
-            (name, VerdictRow.of(row.label, row)) for name, row in expected
-        ]
+        assert [(run, row) for run, row, _ in found.verdicts] == [(name, VerdictRow.of(row)) for name, row in expected]
         assert [row.attacks for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
         assert any(row.counts[3] for _, row, _ in found.verdicts)
     weighed_cells, plain_cells = (row.cells(has_evidence) for _, row, has_evidence in found.verdicts[:2])

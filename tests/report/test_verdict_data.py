@@ -8,7 +8,7 @@ from browsing import open_page, set_value, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, weighed
 
 import starcert as sc
-from starcert.certificates.metrics import radii_of_flips, threat_verdicts
+from starcert.certificates.metrics import radii_of_flips
 from starcert.files import Archive
 from starcert.objects.words import AttackWords, Words
 from starcert.report import write_report
@@ -45,7 +45,7 @@ def test_rows_count_the_graphs_one_by_one(kept):
     archive, _ = kept
     anywhere, rows = (found := verdict_rows(archive)[0])[:2], found[2:]
     assert [row.attacks for row in anywhere] == ["any 1 flip", "any 2 flips"]
-    for row, found in zip(anywhere, threat_verdicts(archive.certificates, archive.labels), strict=True):
+    for row, found in zip(anywhere, archive.certificates.counts(archive.labels), strict=True):
         by_evidence = found.n_certified - found.n_by_p_A
         assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
         assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)

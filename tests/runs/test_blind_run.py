@@ -11,7 +11,7 @@ from rich.console import Console
 
 import starcert as sc
 from starcert.baselines import blind_model
-from starcert.certificates.gains import exact_gains
+from starcert.certificates.gains import structure_gains
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow
@@ -176,7 +176,7 @@ def test_a_graph_without_attacks_counts_for_no_gain_by_size(threat):
     graphs = [sc.Graph(4, edges) for edges in ([], [(0, 1)], [(0, 1), (1, 2)])]
     base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 1), n_classes=2)
     result = sc.ExactClassifier(base, sc.Noise(all=0.1)).certify(graphs, threat=threat)
-    clean, attacked = exact_gains(result, [0, 0, None], [1, 0, 1])
+    clean, attacked = structure_gains(result, [0, 0, None], [1, 0, 1], result.threat)
     assert (clean.n_graphs, clean.certified, clean.blind) == (2, 1, 0.5)
     assert (attacked.n_graphs, attacked.certified, attacked.blind) == (1, 1, 1)
 

@@ -44,9 +44,12 @@ def test_the_measures_are_those_of_the_metrics(worlds):
         for axis, mean in enumerate(level.mean_radii):
             reaches = [row[f"reach_{'ab'[axis]}"] or 0 for row in found.rows()]
             assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / (6, 7)[axis])
-        by_axis = metrics.shares_by_axis(found, TRUTH, flips=level.steps)
-        assert level.shares == tuple(pytest.approx(each.shares) for each in by_axis)
-        assert level.n_without == tuple(each.n_without for each in by_axis) == (1, 0)
+        by_axis = [
+            [outcomes.counts_at(step, TRUTH) for step in level.steps]
+            for outcomes in found.by_axis(max(level.steps)).values()
+        ]
+        assert level.shares == tuple(pytest.approx([one.share(one.n_certified) for one in each]) for each in by_axis)
+        assert level.n_without == tuple(each[0].n_without for each in by_axis) == (1, 0)
         assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
 
 

@@ -68,8 +68,8 @@ class AccuracyTable:
         truth = None if labels is None else certificates.truth(labels).tolist()
         outcomes = certificates.outcomes(threat)
         found = [outcomes.counts_at(0, truth)._replace(label=NO_ATTACK), *outcomes.counts(truth)]
-        for box in (certificates.outcomes(Box(radius)) for radius in radii):
-            found.append(box.counts_at(box.threat.most, truth)._replace(label=box_in_words(box.threat)))
+        boxes = [certificates.outcomes(Box(radius)) for radius in radii]
+        found += [each.counts_at(each.threat.most, truth)._replace(label=box_in_words(each.threat)) for each in boxes]
         word = certificates.kind.word if certificates.nodes is None else "node"
         heads = f"{word}s", "answered" if labels is None else "right"
         notes = in_words((each.label, each.n_certified is not None, each.why) for each in found)

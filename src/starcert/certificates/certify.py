@@ -24,7 +24,7 @@ from starcert.certificates.questions import Question
 from starcert.certificates.sentences import cells_of
 from starcert.certificates.slack import slacks_of
 from starcert.math.audit import Audit
-from starcert.math.confidence import Bounds, Votes, class_numbers
+from starcert.math.confidence import Bounds, Votes
 from starcert.math.frontier import Frontier, Frontiers
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
@@ -168,20 +168,10 @@ class Certificates(Results, Sequence[Certificate]):
         """The class of each graph, as the selection votes chose it."""
         return self.bounds.labels
 
-    @override
-    def truth(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
-        """The true class number of each certificate; None where the label is None, for a class that is not known.
-
-        Args:
-            labels: a class for each certificate, in the words of `classes` or by its number; where the nodes of one
-                graph are classified, a class for each of all its nodes will do.
-        """
-        given: npt.NDArray[np.generic] = np.array(labels, dtype=object)
-        if self.nodes is not None:
-            given = self.nodes.labels(given)
-        elif given.shape != (len(self),):
-            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", given.shape)
-        return class_numbers(given, self.bounds.n_classes, self.classes)
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.bounds.n_classes
 
     @property
     @override
@@ -276,7 +266,7 @@ class Certificates(Results, Sequence[Certificate]):
 
     @property
     def counted(self) -> Threat | None:
-        """The threat under which results are counted, the one that listed its attacks or any flips; None: none was asked.
+        """The threat under which results are counted: the one that listed its attacks, or any flips; None: neither.
 
         Any flips are as many as the threat has; with evidence and no threat, as many as it looked at.
         """

@@ -11,17 +11,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.found_attack import FoundAttack
-from starcert.certificates.outcomes import Labels, Outcome, Outcomes, Results, State, common_size
+from starcert.certificates.outcomes import Outcome, Outcomes, Results, State, common_size
 from starcert.certificates.plausible import Plausible
 from starcert.certificates.questions import NO_ATTACK, size_within
 from starcert.certificates.trying import NEVER, Trial, Whole
 from starcert.certificates.unknown import beyond
-from starcert.math.confidence import class_numbers
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.kinds import Kind
 from starcert.objects.threats import Attacks, Threat, read_threat
@@ -81,14 +79,6 @@ class Decided(Results):
             hint = "Certify again with this threat: certify(…, threat=…)."
             raise InvalidParameterError("threat", f"be {self.threat}, or the same with fewer units", str(threat), hint)
         return size
-
-    @override
-    def truth(self, labels: Labels) -> npt.NDArray[np.generic]:
-        """The class number of each label, None where it is not known: one a row, or one for every node of one graph."""
-        given = np.asarray(labels, dtype=object) if self.nodes is None else self.nodes.labels(labels)
-        if len(given) != len(self):
-            raise InvalidParameterError("labels", f"be one for each of {len(self)} rows", len(given))
-        return class_numbers(given, self.n_classes, self.classes)
 
     @override
     def outcomes(self, threat: Threat | str | None = None) -> Outcomes:

@@ -6,14 +6,14 @@ radii these are flips within it, so that a curve along one axis is the table of 
 
 **What was not asked is None, never 0.** A size is unknown beyond the threat that was asked about, beyond the radii that
 were looked at, and where no number of votes certifies anything. A share of 0 says that objects were examined, and none
-is certified; where no object was, there is no share at all, and a reason.
+is certified; where no object was, there is no share at all, and a reason. Beside others, it counts as not certified.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
@@ -22,8 +22,10 @@ import numpy.typing as npt
 
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.questions import size_within
+from starcert.math.confidence import class_numbers
+from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
-from starcert.system.errors import whole_number
+from starcert.system.errors import InvalidParameterError, whole_number
 
 MAX_STEPS = 6
 TOO_FAR = "beyond the radii that were looked at"
@@ -79,7 +81,7 @@ class Counts(NamedTuple):
     n_attacks: int | None  # how many attacks there are on these objects; None: they were not counted
     n_left: int | None  # how many attacks on objects that are open were not tried; None: the method tries none
     own_samples: tuple[int, ...]  # about how many votes at attacked versions would settle open ones, where it is known
-    why: str  # why it would say nothing that none is certified; "" where it is a finding
+    why: str  # why it would say nothing that the others are not certified; "" where it is a finding on any
 
     @property
     def n_open(self) -> int:
@@ -143,8 +145,9 @@ class Outcomes(Sequence[Outcome]):
         return self._mask(one.withstands(size) for one in self.rows)
 
     def why_unknown(self, size: int, among: Mask) -> str:
-        """Why it would say nothing that none of some rows is certified at a size; "" where it is a finding on any."""
-        reasons = {one.why if size > one.looked else "" for one, counts in zip(self.rows, among, strict=True) if counts}
+        """Why it would say nothing that the others of some rows are not certified; "" where it is a finding on any."""
+        others = among & ~self.certified(size)
+        reasons = {one.why if size > one.looked else "" for _, one in self._by_object(others)}
         return "" if "" in reasons or not reasons else min(reasons)
 
     def only(self, places: Sequence[int]) -> Outcomes:
@@ -221,6 +224,18 @@ class Results:
         def labels(self) -> npt.NDArray[np.int64]:
             """The answer of each row, a class number; also where a method abstains."""
 
+        @property
+        def n_classes(self) -> int:
+            """How many classes there are."""
+
+        @property
+        def classes(self) -> Sequence[Hashable] | None:
+            """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+
+        @property
+        def nodes(self) -> TargetNodes | None:
+            """The node of each row, where the nodes of graphs are classified."""
+
     @property
     def abstained(self) -> Mask:
         """For which rows no answer is given."""
@@ -230,9 +245,20 @@ class Results:
     def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
         """What is known about each row under a threat; by default the one that was asked about."""
 
-    @abstractmethod
     def truth(self, labels: Labels) -> npt.NDArray[np.generic]:
-        """The true class number of each row; None where the class is not known."""
+        """The true class number of each row; None where the label is None, for a class that is not known.
+
+        Args:
+            labels: a class for each row, in the words of `classes` or by its number; where the nodes of one graph are
+                classified, a class for each of all its nodes will do.
+        """
+        given: npt.NDArray[np.generic] = np.array(labels, dtype=object)
+        if self.nodes is not None:
+            given = self.nodes.labels(given)
+        elif given.shape != (len(self.labels),):
+            must = f"have one class for each of {len(self.labels)} graphs"
+            raise InvalidParameterError("labels", must, given.shape)
+        return class_numbers(given, self.n_classes, self.classes)
 
     def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
         """What is known under flips on one axis alone, up to this many; nothing where there are no axes."""
