@@ -13,7 +13,7 @@ import numpy as np
 from starcert.certificates.answers import majority_share
 from starcert.certificates.certify import Certificates
 from starcert.certificates.gains import NO_ATTACK, box_in_words
-from starcert.certificates.outcomes import Counts, Labels
+from starcert.certificates.outcomes import Labels, SizeCounts
 from starcert.certificates.unknown import in_words
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import Box, Threat
@@ -108,7 +108,7 @@ def latex(text: str) -> str:
     return "".join("$p_A$" if each == "p_A" else "".join(_LATEX.get(sign, sign) for sign in each) for each in pieces)
 
 
-def _row(found: Counts, heads: tuple[str, str], weighed: bool) -> dict[str, object]:
+def _row(found: SizeCounts, heads: tuple[str, str], weighed: bool) -> dict[str, object]:
     share = found.share
     row: dict[str, object] = {"attacks": found.label, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
     row["by p_A"] = share(found.n_by_p_A)

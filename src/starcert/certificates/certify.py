@@ -283,7 +283,7 @@ class Certificates(Results, Sequence[Certificate]):
     def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
         """What is known about each graph under flips on one axis alone, by default as far as anything is certified.
 
-        Graphs without sites there have no such attack: counts leave them out (`Counts.n_without`).
+        Graphs without sites there have no such attack: counts leave them out (`SizeCounts.n_without`).
 
         Example:
             >>> noise, sizes = Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]

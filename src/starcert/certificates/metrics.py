@@ -2,7 +2,7 @@
 
 An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
 belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
-So does an axis without sites, or a threat without attacks: `outcomes.Counts` are of the graphs that can be attacked.
+So does an axis without sites, or a threat without attacks: `outcomes.SizeCounts` are of the graphs that can be attacked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starcert.certificates.answers import accuracy, known_classes, majority_shar
 from starcert.certificates.certificate import lies_within
 from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
 from starcert.certificates.gains import structure_gain
-from starcert.certificates.outcomes import Counts, Labels, Mask, Outcome, Outcomes
+from starcert.certificates.outcomes import Labels, Mask, Outcome, Outcomes, SizeCounts
 from starcert.certificates.paired import StructureGain
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.certificates.unknown import unknown_at
@@ -25,9 +25,27 @@ from starcert.math.evidence import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 
-__all__ = ["Counts", "Outcome", "Outcomes", "Radii", "StructureGain", "accuracy",
-           "certified_counts", "certified_ratio", "certified_share", "has_sites", "majority_share", "open_ended",
-           "radii_of_flips", "right", "score", "structure_gain", "too_few_votes", "volume", "votes_needed"]  # fmt: skip
+__all__ = [
+    "Outcome",
+    "Outcomes",
+    "Radii",
+    "SizeCounts",
+    "StructureGain",
+    "accuracy",
+    "certified_counts",
+    "certified_ratio",
+    "certified_share",
+    "has_sites",
+    "majority_share",
+    "open_ended",
+    "radii_of_flips",
+    "right",
+    "score",
+    "structure_gain",
+    "too_few_votes",
+    "volume",
+    "votes_needed",
+]  # fmt: skip
 
 Shares = npt.NDArray[np.float64]
 

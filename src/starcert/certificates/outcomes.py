@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
         return "open" if size <= self.looked else None
 
 
-class Counts(NamedTuple):
+class SizeCounts(NamedTuple):
     """What becomes of the objects that have an attack of at most this size.
 
     Given labels, these are objects of a known class. Of those that are answered (given labels, right) each is
@@ -160,16 +160,16 @@ class Outcomes(Sequence[Outcome]):
         tried = None if self.tried is None else chosen(self.tried)
         return Outcomes(self.threat, chosen(self.rows), chosen(self.objects), alone, tried, chosen(self.to_settle))
 
-    def counts(self, truth: Sequence[int | None] | None = None) -> list[Counts]:
+    def counts(self, truth: Sequence[int | None] | None = None) -> list[SizeCounts]:
         """What becomes of the rows at some sizes, 1 first; given true class numbers, of those of a known class."""
         return [self.counts_at(size, truth) for size in size_steps(self.threat.most)]
 
-    def counts_at(self, size: int, truth: Sequence[int | None] | None = None) -> Counts:
+    def counts_at(self, size: int, truth: Sequence[int | None] | None = None) -> SizeCounts:
         """What becomes of the rows under attacks of at most this size."""
         eligible = np.ones(len(self), dtype=np.bool_) if truth is None else known(truth)
         return self.counts_among(size, eligible, self.answered if truth is None else self.right(truth))
 
-    def counts_among(self, size: int, eligible: Mask, answered: Mask) -> Counts:
+    def counts_among(self, size: int, eligible: Mask, answered: Mask) -> SizeCounts:
         """What becomes of the rows that are eligible and can be attacked, and of those that are answered as wanted."""
         possible = eligible & self.possible(size)
         judged, safe = possible & answered, self.certified(size)
@@ -189,7 +189,7 @@ class Outcomes(Sequence[Outcome]):
             open_objects = set(np.array(self.objects)[still_open].tolist())
             tried = dict(zip(self.objects, self.tried, strict=True))
             left = sum(max(0, n - tried[number]) for number, n in attacks.items() if number in open_objects)
-        return Counts(
+        return SizeCounts(
             label=self.threat.label_of(size),
             size=size,
             n_graphs=int(possible.sum()),
@@ -279,7 +279,7 @@ class Results:
         truth = self.truth(labels).tolist()
         return share_of(outcomes.certified(size) & outcomes.right(truth), known(truth))
 
-    def counts(self, labels: Labels | None = None, threat: Threat | str | None = None) -> list[Counts]:
+    def counts(self, labels: Labels | None = None, threat: Threat | str | None = None) -> list[SizeCounts]:
         """What becomes of the rows (given labels, of those of a known class) at some sizes of a threat, 1 first.
 
         Example:

@@ -11,7 +11,7 @@ from starcert.certificates.metrics import (
     accuracy,
     majority_share,
 )
-from starcert.certificates.outcomes import Counts, steps_to
+from starcert.certificates.outcomes import SizeCounts, steps_to
 from starcert.certificates.paired import share_interval
 from starcert.certificates.sentences import in_short
 from starcert.certificates.unknown import in_words
@@ -239,7 +239,7 @@ def worth_view(worth: Worth | None) -> list[RenderableType]:
     return [shown, *worth.notes, worth.about, *filter(None, [worth.sentence])]
 
 
-def _percent(counts: Counts, count: int | None) -> str:
+def _percent(counts: SizeCounts, count: int | None) -> str:
     share = counts.share(count)
     return "–" if share is None else f"{share:.1%}" if counts.n_graphs else ""
 

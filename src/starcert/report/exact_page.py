@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 from starcert.certificates.exact_certificates import SAYS
-from starcert.certificates.outcomes import Counts
+from starcert.certificates.outcomes import SizeCounts
 from starcert.files import BLIND, ExactArchive
 from starcert.objects.binding import Problem
 from starcert.report.document import KeyFigure, Notice, assemble, target, write_page
@@ -74,7 +74,7 @@ def _accuracy(archive: ExactArchive) -> list[KeyFigure]:
     return [KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy"), majority]
 
 
-def _reached(archive: ExactArchive, last: Counts) -> list[KeyFigure]:
+def _reached(archive: ExactArchive, last: SizeCounts) -> list[KeyFigure]:
     share = last.share(last.n_certified) or 0.0
     what = "certified" if archive.known is None else "right and certified"
     return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_graphs, archive.word)} {what}, {last.label}", "certified")]

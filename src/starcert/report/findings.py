@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from starcert.certificates import metrics
-from starcert.certificates.outcomes import Counts
+from starcert.certificates.outcomes import SizeCounts
 from starcert.certificates.unknown import in_words
 from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
@@ -38,7 +38,7 @@ class ReportSummary(NamedTuple):
 
 
 def summary(archive: Archive) -> ReportSummary:
-    """Counts what the smoothed classifier answered, and how often that is right."""
+    """SizeCounts what the smoothed classifier answered, and how often that is right."""
     certificates = archive.certificates
     answered = certificates.certified((0,) * len(archive.noise.axes))
     truth = Counter(label for label in archive.labels if label is not None)
@@ -64,7 +64,7 @@ class VerdictRow(NamedTuple):
     by_votes: bool = True  # whether anything is certified by p_A
 
     @classmethod
-    def of(cls, found: Counts, *, by_votes: bool = True) -> VerdictRow:
+    def of(cls, found: SizeCounts, *, by_votes: bool = True) -> VerdictRow:
         """The row with these counts."""
         by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806
         counts, why = (
@@ -93,7 +93,7 @@ def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
     return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
 
 
-def by_size(archive: Archive) -> list[Counts]:
+def by_size(archive: Archive) -> list[SizeCounts]:
     """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
     certificates = archive.certificates
     return [] if certificates.counted is None else certificates.counts(_known_labels(archive))
@@ -288,7 +288,7 @@ def invisible_sites(noise: Noise, capacities: Sequence[Sequence[int] | None], an
     return f"Invisible: {where}. Noisy copies never show them: any number of flips there changes nothing."
 
 
-def votes_to_settle(found: Sequence[Counts], words: Words = GRAPHS) -> list[str]:
+def votes_to_settle(found: Sequence[SizeCounts], words: Words = GRAPHS) -> list[str]:
     """How many votes of their own would settle half of the open graphs, and all of them, by the size of attacks."""
     sentences = []
     for each in found:

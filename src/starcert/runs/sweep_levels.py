@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from starcert.certificates import metrics
 from starcert.certificates.certify import Certificates
-from starcert.certificates.outcomes import Counts, steps_to
+from starcert.certificates.outcomes import SizeCounts, steps_to
 from starcert.certificates.paired import paired_difference, share_interval
 from starcert.certificates.unknown import unknown_at
 from starcert.math.confidence import Votes
@@ -53,7 +53,7 @@ class LevelOutcome:
     max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
-    by_size: tuple[Counts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
     why_unknown: Callable[[Level], str] = lambda _radius: ""  # why a share of 0 at a radius would say nothing
 
     @property
@@ -93,7 +93,7 @@ class SweepLevel:
     shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
     by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
-    by_size: tuple[Counts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
 
     @property
     def accuracy(self) -> float:

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 from starcert.certificates.gains import worth_sentence
-from starcert.certificates.outcomes import Counts
+from starcert.certificates.outcomes import SizeCounts
 from starcert.certificates.paired import StructureGain, share_interval
 from starcert.files import BlindRow
 from starcert.report.document import KeyFigure, Notice, assemble, write_page
@@ -156,7 +156,7 @@ def mean_shown(mean: float | None) -> str:
     return "–" if mean is None else f"{mean:.2f}"
 
 
-def size_counts(sweep: SweepResult, found: Counts) -> list[tuple[str, int | None]]:
+def size_counts(sweep: SweepResult, found: SizeCounts) -> list[tuple[str, int | None]]:
     """How many graphs are certified, broken and open; without votes at attacked graphs nothing can be broken."""
     counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
     attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
