@@ -19,8 +19,9 @@ import numpy as np
 import starcert as sc
 from starcert.benchmark.data import data_of
 from starcert.benchmark.folds import Fold, Nodes
-from starcert.benchmark.outcomes import KINDS, Outcome, decided, fewer, kind_of, outcome_of, read_threat
+from starcert.benchmark.outcomes import KINDS, decided, fewer, kind_of, outcome_of, read_threat
 from starcert.benchmark.work import DRAWN, Work
+from starcert.certificates.outcomes import Outcome
 from starcert.datasets import Dataset
 from starcert.files import Archive, ExactArchive, is_exact, verify, verify_exact, write, write_exact
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -179,7 +180,9 @@ class Proved(NamedTuple):
         else:
             certificates = self.archive.certificates
             found = [outcome_of(certificates[place], threat, asked=False) for place in self.places]
-        return [one.certified if one.answer == row.label else -1 for one, row in zip(found, self.rows, strict=True)]
+        return [
+            one.certified or 0 if one.answer == row.label else -1 for one, row in zip(found, self.rows, strict=True)
+        ]
 
 
 def check_objects(rows: Sequence[Row], data: str, objects: Dataset) -> None:

@@ -16,8 +16,9 @@ from typing_extensions import override
 
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.methods import Fitted, TriedMethod
-from starcert.benchmark.outcomes import KINDS, Outcome, Result, kind_of
+from starcert.benchmark.outcomes import KINDS, Result, kind_of
 from starcert.benchmark.work import Timed
+from starcert.certificates.outcomes import Outcome
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
 

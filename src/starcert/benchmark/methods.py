@@ -24,8 +24,9 @@ from typing_extensions import override
 import starcert as sc
 from starcert.benchmark.folds import has_core
 from starcert.benchmark.networks import Networks
-from starcert.benchmark.outcomes import ANY, KINDS, Outcome, Result, kind_of
+from starcert.benchmark.outcomes import ANY, KINDS, Result, kind_of
 from starcert.benchmark.work import TRIED, Objects, Timed
+from starcert.certificates.outcomes import Outcome
 
 __all__ = ["METHODS", "TRIED", "BenchmarkMethod", "Fitted", "TriedMethod"]
 

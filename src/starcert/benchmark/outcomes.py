@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,37 +16,20 @@ import numpy.typing as npt
 import starcert as sc
 from starcert.certificates.certificate import lies_within
 from starcert.certificates.exact_certificates import Decided
+from starcert.certificates.outcomes import Outcome, State
 from starcert.certificates.unknown import unknown_at
+from starcert.math.channels import MAX_RADIUS
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition
 from starcert.objects.threats import THREATS, Threat
 from starcert.runs.threats import as_threat
 
-ANY = -1  # certified against attacks of any size
+ANY = MAX_RADIUS  # certified against attacks of any size: no threat has larger ones
 KINDS = {"flips": (None,), "deletions": (".delete",), "additions": (".add",), "rewire": (".delete", ".add")}
 """Threats that need no list of attacks: the sorts of changes in a unit of each, by the ends of axes; None: any."""
 FLIP_AXES = (".delete", ".add", ".change")
 
-State = Literal["certified", "broken", "open"]
 Labels = npt.NDArray[np.int64]
-
-
-class Outcome(NamedTuple):
-    """What is known about one graph: its answer, and up to which size attacks are certified to change nothing."""
-
-    answer: int | None  # None: the method abstains
-    certified: int  # the largest certified size, or `ANY`
-    broken: int | None = None  # the smallest size of an attack that is known to change the answer
-
-    def withstands(self, size: int) -> bool:
-        """Whether all attacks of at most this size are certified to change nothing."""
-        return self.answer is not None and (self.certified == ANY or self.certified >= size)
-
-    def state(self, size: int) -> State:
-        """What is known about attacks of at most this size."""
-        if self.withstands(size):
-            return "certified"
-        return "broken" if self.broken is not None and self.broken <= size else "open"
 
 
 @dataclass(frozen=True)
@@ -83,10 +65,10 @@ class Result:
             if one.answer is not None and not (isinstance(one.answer, int) and 0 <= one.answer < n_classes):
                 raise ValueError(f"outcome {place}: the answer must be a class from 0 to {n_classes - 1}, or None, "
                                  f"not {one.answer!r}")  # fmt: skip
-            sizes = (one.certified, 1 if one.broken is None else one.broken)
-            if not all(isinstance(size, int) for size in sizes) or sizes[0] < ANY or sizes[1] < 1:
+            sizes = (0 if one.certified is None else one.certified, 1 if one.broken is None else one.broken)
+            if not all(isinstance(size, int) for size in sizes) or sizes[0] < 0 or sizes[1] < 1:
                 raise ValueError(f"outcome {place}: sizes must be whole numbers, not {one}")
-            if one.broken is not None and (one.certified == ANY or one.broken <= one.certified):
+            if one.broken is not None and one.broken <= sizes[0]:
                 raise ValueError(f"outcome {place} is certified and broken at size {one.broken}: {one}")
 
     def share(self, truth: Labels, size: int, weights: npt.NDArray[np.float64] | None = None) -> float:

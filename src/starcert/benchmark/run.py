@@ -88,7 +88,7 @@ def judge(
                     "fold": number, "method": title, "model": made.network, "certifies": certifies, "threat": threat,
                     "alpha": found.alpha, "asked": found.asked, "tries": dict(fitted.tries), "chosen": fitted.chosen,
                     "numbers": cut.numbers, "truth": cut.tested.labels.tolist(),
-                    "edges": cut.edges, "outcomes": found.outcomes,
+                    "edges": cut.edges, "outcomes": [(one.answer, one.certified, one.broken) for one in found.outcomes],
                     "votes": found.votes, "forward_passes": found.forward_passes, "device": here()[1],
                     "seconds": {"training": fitted.train_seconds, "choosing": fitted.seconds,
                                 "certifying": found.seconds},

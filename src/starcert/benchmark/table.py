@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom, norm
 
-from starcert.benchmark.outcomes import Outcome, kind_of
+from starcert.benchmark.outcomes import kind_of
 from starcert.benchmark.work import DRAWN
+from starcert.certificates.outcomes import Outcome
 from starcert.certificates.paired import paired_difference
 
 Mask = npt.NDArray[np.bool_]

@@ -85,7 +85,9 @@ class Decided(Results):
         asked, objects = self.threat if threat is None else read_threat(threat), tuple(self.objects.tolist())
         if (size := common_size(self.threat, asked)) is None:
             why = f"{asked} was not asked about"
-            return Outcomes(asked, tuple(Outcome(label, why=why) for label in self.labels.tolist()), objects)
+            return Outcomes(
+                asked, tuple(Outcome(label, None, looked=0, why=why) for label in self.labels.tolist()), objects
+            )
         rows = [self._outcome(row, size) for row in range(len(self))]
         if size < asked.most:
             rows = [each._replace(why=beyond(self.threat)) for each in rows]

@@ -2,7 +2,7 @@
 
 An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
 belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
-So does an axis without sites, or a threat without attacks: `outcomes.SizeCounts` are of the graphs that can be attacked.
+So does an axis without sites, or a threat without attacks: `SizeCounts` are of the graphs that can be attacked.
 """
 
 from __future__ import annotations

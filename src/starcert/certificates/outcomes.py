@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.questions import size_within
+from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import class_numbers
 from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
@@ -39,9 +40,9 @@ class Outcome(NamedTuple):
     """What is known about one object (or target) under a threat, by the size of its attacks."""
 
     answer: int | None  # None: the method abstains
-    certified: int | None = None  # the largest size up to which no attack changes the answer; None: not examined
+    certified: int | None  # the largest size up to which no attack changes the answer; None: not examined
     broken: int | None = None  # the smallest size of an attack that is known to change the answer; None: none is known
-    looked: int = 0  # the largest size that was examined: what is not certified beyond it is not a finding
+    looked: int = MAX_RADIUS  # the largest size that was examined, by default any: beyond it, 0 is not a finding
     attacks: tuple[int, ...] = ()  # how many attacks of each size there are, from 1 on; empty: they were not counted
     found: FoundAttack | None = None  # the attack that breaks it
     why: str = ""  # by which argument the whole threat has its verdict, or why larger sizes were not examined

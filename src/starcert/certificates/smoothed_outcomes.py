@@ -33,7 +33,7 @@ def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
     rows, to_settle = [], list[int | None]()
     answered = (~certificates.abstained).tolist()
     for one, frontier, is_answered in zip(certificates, certificates.frontiers(), answered, strict=True):
-        blank = Outcome(one.label if is_answered else None)
+        blank = Outcome(one.label if is_answered else None, None, looked=0)
         if one.asked is not None and not threat.by_radius:
             outcome = _by_size(one, blank, threat, reason)
         else:

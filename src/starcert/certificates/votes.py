@@ -32,7 +32,7 @@ from starcert.voting.store import VoteStore
 SPAN = 4096  # votes, about, that one task of a worker counts
 RECOUNTED = 16  # attacks on an object, at most, whose first votes are counted again when a run ends
 
-SizeCounts = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 
 class OwnTally(NamedTuple):
@@ -41,8 +41,8 @@ class OwnTally(NamedTuple):
     An attacked site counts as flipped where it differs from the clean object.
     """
 
-    counts: SizeCounts
-    numbers: SizeCounts  # shape (votes, axes)
+    counts: Counts
+    numbers: Counts  # shape (votes, axes)
 
 
 class AttackVotes(ABC):
@@ -55,7 +55,7 @@ class AttackVotes(ABC):
         self.most = self.left = most
         self.n_classes = n_classes
         self.tallies: dict[Attack, list[OwnTally]] = {}
-        self._counts: dict[Attack, SizeCounts] = {}
+        self._counts: dict[Attack, Counts] = {}
         self._totals: dict[Attack, int] = {}
 
     @abstractmethod
@@ -84,7 +84,7 @@ class AttackVotes(ABC):
         """How many votes bring each of these attacks to this many."""
         return sum(max(0, votes - self.total(attack)) for attack in attacks)
 
-    def counts(self, attack: Attack) -> SizeCounts:
+    def counts(self, attack: Attack) -> Counts:
         """The votes for each class so far."""
         return self._counts.get(attack, np.zeros(self.n_classes, dtype=np.int64))
 
@@ -116,7 +116,7 @@ class RecordedVotes(AttackVotes):
 class _Target:
     """One target of one object: what a worker needs beside the classifier."""
 
-    def __init__(self, job: Job, graph: int, number: int, label: int, axes: Sequence[SizeCounts]) -> None:
+    def __init__(self, job: Job, graph: int, number: int, label: int, axes: Sequence[Counts]) -> None:
         self.sites, self.noise, self.seed, self.batch_size = job.sites[graph], job.noise, job.seed, job.batch_size
         self.number, self.label, self.axes = number, label, axes
 
@@ -157,7 +157,7 @@ def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[At
 
 
 class OwnVotes(AttackVotes):
-    """SizeCounts votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
+    """Counts votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class OwnVotes(AttackVotes):
         return [found[attack] for attack in attacks]
 
     def check(self) -> None:
-        """SizeCounts some of the chunks that it has given out again, drawn now or stored before: the first and the last.
+        """Counts some of the chunks that it has given out again, drawn now or stored before: the first and the last.
 
         Raises a ChangedError where the answers are others than before; those where two classes tie may be.
         """

@@ -38,7 +38,7 @@ class ReportSummary(NamedTuple):
 
 
 def summary(archive: Archive) -> ReportSummary:
-    """SizeCounts what the smoothed classifier answered, and how often that is right."""
+    """Counts what the smoothed classifier answered, and how often that is right."""
     certificates = archive.certificates
     answered = certificates.certified((0,) * len(archive.noise.axes))
     truth = Counter(label for label in archive.labels if label is not None)

@@ -3,7 +3,7 @@
 const Plots = (() => {
   const { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, layout, scale, lineTrace } = Charts;
 
-  // SizeCounts up to the first of which nothing is known.
+  // Counts up to the first of which nothing is known.
   const knownPart = (counts) => (counts.includes(null) ? counts.slice(0, counts.indexOf(null)) : counts);
 
   const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);

@@ -188,7 +188,7 @@ class Surfaces(NamedTuple):
 
 
 def surfaces(archive: Archive, slices: Slices) -> Surfaces:
-    """SizeCounts the graphs that are certified at each radius.
+    """Counts the graphs that are certified at each radius.
 
     An attacker who may flip more sites than a graph has flips them all: a graph that is certified up to its capacity
     is certified at every larger count too.
