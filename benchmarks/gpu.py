@@ -31,7 +31,7 @@ from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.models.networks import GCN
 from starcert.objects.regions.groups import with_pyg_layers
 from starcert.sampling.streams import WordStream
-from starcert.voting.counting import count_chunk
+from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job
 from table import Table, Work, shown
 
@@ -95,7 +95,7 @@ def votes(
     """So many votes as one chunk; with the flips of those against a class."""
     sites = sc.Partition.everything("bonds").sites(graph)
     job = Job(classifier, sc.Problem(noise, (sites,)), seed=1, chunk_size=n_votes, batch_size=classifier.batch_size)
-    return lambda: count_chunk(job, sites, Chunk(0, "estimation", 0, n_votes, against))
+    return lambda: next(tallies(job, [Chunk(0, "estimation", 0, n_votes, against)]))
 
 
 def chain(n: int) -> sc.Graph:

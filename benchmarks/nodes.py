@@ -19,7 +19,7 @@ import starcert as sc
 from floors import FLOAT, Load, Rates, edges_left
 from starcert.benchmark.data import nodes_of
 from starcert.objects.laws import Flip
-from starcert.voting.counting import count_chunk
+from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job
 from starcert_studies.kinds.cora import NOISES, Cora
 from table import Table, Work
@@ -90,9 +90,8 @@ def main() -> None:
         job = Job(smoothed.classifier, problem, seed=1, chunk_size=copies)
         chunks = [Chunk(0, "estimation", number, copies) for number in range(3)]
         loop(smoothed, graph, noise, 2)
-        counted = partial(count_chunk, job, problem.sites[0])
-        counted(chunks[0])
-        ours = min(seconds(partial(counted, chunk)) for chunk in chunks[1:])
+        list(tallies(job, chunks[:1]))
+        ours = min(seconds(partial(list, tallies(job, [chunk]))) for chunk in chunks[1:])
         theirs = min(seconds(partial(loop, smoothed, graph, noise, few)) for _ in range(2))
         floor = rates.floor(load(graph, noise))
         table.add(Work(f"noisy: {name}", ours / copies, theirs / few, floor, FLOOR))

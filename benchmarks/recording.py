@@ -19,7 +19,7 @@ import numpy as np
 import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.objects import Sites
-from starcert.voting.counting import count_chunk, tallies
+from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job
 from table import Table, Work
 
@@ -42,9 +42,9 @@ def votes(job: Job, chunks: list[Chunk]) -> None:
 def compare(table: Table, name: str, base: Classifier, sites: Sites, noise: sc.Noise, chunk_size: int) -> None:
     """A line of the table: the time of a vote with its flips recorded, next to the same without."""
     job = Job(base, sc.Problem(noise, (sites,)), seed=1, chunk_size=chunk_size)
-    label = int(count_chunk(job, sites, Chunk(0, "selection", 0, chunk_size)).counts[0].argmax())
+    label = int(next(tallies(job, [Chunk(0, "selection", 0, chunk_size)])).counts[0].argmax())
     chunks = [Chunk(0, "estimation", i, chunk_size) for i in range(max(1, VOTES // chunk_size))]
-    share = sum(count_chunk(job, sites, chunk).counts[0, label] for chunk in chunks) / len(chunks) / chunk_size
+    share = sum(tally.counts[0, label] for tally in tallies(job, chunks)) / len(chunks) / chunk_size
     times = np.zeros((REPETITIONS, 2))
     for turn in range(REPETITIONS):
         for way, against in enumerate((None, label)):
@@ -96,7 +96,7 @@ def networks() -> Table | None:
         noise = sc.Noise(bonds=p)
         net = Shifted(GCN(7, 2).cuda().eval().dense())
         base = from_dense(net, n_classes=2)
-        count_chunk(Job(base, sc.Problem(noise, (sites,)), 1, 4096), sites, Chunk(0, "estimation", 0, 4096))
+        next(tallies(Job(base, sc.Problem(noise, (sites,)), 1, 4096), [Chunk(0, "estimation", 0, 4096)]))
         net.shift = float(net.margins.quantile(0.1))
         compare(table, f"GCN on 18 nodes, dense, p = {p}", from_dense(net, n_classes=2), sites, noise, VOTES)
     return table

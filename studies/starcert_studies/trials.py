@@ -26,7 +26,7 @@ from starcert.objects.binding import Problem, Regions, bind_all
 from starcert.objects.noise import Noise
 from starcert.system.parts import Part, PartsFolder
 from starcert.system.processes import one_torch_thread
-from starcert.voting.counting import answers_on
+from starcert.voting.ask import answers_on
 from starcert.voting.options import Voting
 from starcert_studies.judged import Question, judge
 from starcert_studies.report import Report, all_texts

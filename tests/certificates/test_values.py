@@ -11,8 +11,7 @@ from starcert.certificates import regression
 from starcert.certificates import values as module
 from starcert.classifiers import from_callable, from_node_function
 from starcert.system.errors import InvalidParameterError
-from starcert.voting import counting
-from starcert.voting.counting import count_chunk
+from starcert.voting.counting import NoisyChunks
 from starcert.voting.store import VoteStore
 
 UNIT = sc.ValueRange(0, 1)
@@ -124,8 +123,8 @@ def test_votes_do_not_depend_on_stores_workers_or_batches(tmp_path, monkeypatch)
     with ThreadPoolExecutor(2) as executor:
         others = [SMOOTHED.certify([RING, STAR], voting=how, **QUICK)
                   for how in (stored, sc.Voting(executor=executor, batch_size=100))]  # fmt: skip
-    counted = []
-    monkeypatch.setattr(counting, "count_chunk", lambda *given: counted.append(given) or count_chunk(*given))
+    counted, ask = [], NoisyChunks.ask
+    monkeypatch.setattr(NoisyChunks, "ask", lambda *given: counted.append(given) or ask(*given))
     others.append(SMOOTHED.certify([RING, STAR], voting=stored, **QUICK))
     assert len(counted) == 4  # a chunk of each graph and two more, to see that it is the same; others are stored
     for other in others:

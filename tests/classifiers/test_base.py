@@ -14,7 +14,7 @@ from starcert.classifiers import from_callable
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.sampling.sampler import sampler
 from starcert.system.errors import ClassifierError, InvalidParameterError
-from starcert.voting.counting import answers_on
+from starcert.voting.ask import answers_on
 
 WANTED = {"samples": 500, "seed": 1}
 

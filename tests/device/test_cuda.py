@@ -17,7 +17,7 @@ import starcert as sc
 from starcert.sampling import attacked_view
 from starcert.sampling.draws import Method
 from starcert.sampling.streams import WordStream
-from starcert.voting.counting import count_chunk
+from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job
 
 pytest.importorskip("torch_geometric")
@@ -146,8 +146,8 @@ def test_recorded_flips_are_those_of_the_copies(n, noise, device):
     graph = chain(n)
     base = from_pyg(network("gcn", graph, noise, device), n_classes=2)
     job = job_of(base, graph, noise, 1024)
-    tally = count_chunk(job, job.sites[0], Chunk(0, "estimation", 0, 1000, against=0))
-    plain = count_chunk(job, job.sites[0], Chunk(0, "estimation", 0, 1000))
+    tally = next(tallies(job, [Chunk(0, "estimation", 0, 1000, against=0)]))
+    plain = next(tallies(job, [Chunk(0, "estimation", 0, 1000)]))
     copies = drawn(graph, noise, device, 1024)[:1000]
     against = np.asarray(base.classify(copies)) != 0
     assert tally.counts.tolist() == plain.counts.tolist() == [[int((~against).sum()), int(against.sum())]]
@@ -173,8 +173,8 @@ def test_a_large_graph(device):
     ours, theirs = base.logits(few).double().cpu().numpy(), here.logits(few).double().numpy()
     assert np.abs(ours - theirs).max() <= ROUNDING * np.abs(theirs).max()
     job = job_of(base, graph, LARGE, 32)
-    tally = count_chunk(job, job.sites[0], Chunk(0, "estimation", 0, 32))
-    again = count_chunk(job, job.sites[0], Chunk(0, "estimation", 0, 32))
+    tally = next(tallies(job, [Chunk(0, "estimation", 0, 32)]))
+    again = next(tallies(job, [Chunk(0, "estimation", 0, 32)]))
     assert tally.counts.sum() == 32
     assert tally.counts.tolist() == again.counts.tolist()
 
@@ -185,9 +185,9 @@ def test_a_clock_changes_no_vote_and_sees_the_stages(device):
     base = from_pyg(network("gcn", graph, DENSE, device), n_classes=2)
     job = job_of(base, graph, DENSE, 4096)
     chunk = Chunk(0, "estimation", 0, 4096, against=0)
-    plain = count_chunk(job, job.sites[0], chunk)
+    plain = next(tallies(job, [chunk]))
     with sc.stages() as clock:
-        timed = count_chunk(job, job.sites[0], chunk)
+        timed = next(tallies(job, [chunk]))
     assert plain.records[0] is not None
     assert timed.records[0] is not None
     assert timed.counts.tolist() == plain.counts.tolist()

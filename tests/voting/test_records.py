@@ -17,7 +17,7 @@ from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
 from starcert.voting import counting, vote_loop
-from starcert.voting.counting import count_chunk
+from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, FixedPlan, Job, Plan, Wanted
 from starcert.voting.store import VoteStore
 
@@ -175,7 +175,7 @@ def test_positions_are_recorded_where_flips_are_few(batch_size):
     graph, sites, noise = large()
     odd = sc.classifiers.from_callable(lambda batch: batch.degrees().sum(axis=1) // 2 % 3, on="batch", n_classes=3)
     job = Job(odd, sc.Problem(noise, (sites,)), 7, SIZE, batch_size)
-    record = count_chunk(job, sites, Chunk(0, "estimation", 3, 100, 1)).records[0]
+    record = next(tallies(job, [Chunk(0, "estimation", 3, 100, 1)])).records[0]
     clean = np.zeros(sites.n_sites, dtype=np.uint8)
     clean[sites.nonzero[0]] = 1
     batch = sampler(sites, noise).draw(WordStream.of_chunk(7, graph.key, "estimation", 3), SIZE)[:100]

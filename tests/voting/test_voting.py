@@ -19,8 +19,9 @@ from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, ExecutorError, InvalidParameterError
-from starcert.voting.counting import count_chunk, tallies
-from starcert.voting.plans import Chunk, Job, chunks_of, sampler_of
+from starcert.voting.ask import sampler_of
+from starcert.voting.counting import tallies
+from starcert.voting.plans import Chunk, Job, chunks_of
 
 SAMPLES = 5000
 WANTED = how_to(samples=SAMPLES, selection_samples=300, seed=7)
@@ -115,7 +116,7 @@ def test_fewer_samples_are_the_first_of_more():
     copies = []
     for samples in (476, 1024):
         seen.clear()
-        count_chunk(job, sites, Chunk(0, "estimation", 1, samples))
+        next(tallies(job, [Chunk(0, "estimation", 1, samples)]))
         copies.append(np.concatenate(seen))
     assert copies[0].shape == (476, 30)
     np.testing.assert_array_equal(copies[0], copies[1][:476])
@@ -324,7 +325,7 @@ def counted_together(classifier: Several, noise=worlds.NOISE, **more) -> tuple[J
 def test_chunks_counted_together_are_chunks_counted_alone(targets, in_threads):
     classifier = Several(targets)
     job, wanted = counted_together(classifier)
-    alone = {chunk: count_chunk(job, job.sites[chunk.graph], chunk) for chunk in wanted}
+    alone = {chunk: next(tallies(job, [chunk])) for chunk in wanted}
     classifier.asked.clear()
     with ThreadPoolExecutor(2) as pool:
         found = {tally.chunk: tally for tally in tallies(job, wanted, pool if in_threads else None)}
@@ -349,7 +350,7 @@ def test_chunks_that_are_no_whole_words_are_counted_one_by_one():
     job, wanted = counted_together(classifier, chunk_size=100)
     counts = sum(tally.counts for tally in tallies(job, wanted))
     assert max(classifier.asked) == 100
-    alone = sum(count_chunk(job, job.sites[chunk.graph], chunk).counts for chunk in wanted)
+    alone = sum(next(tallies(job, [chunk])).counts for chunk in wanted)
     np.testing.assert_array_equal(counts, alone)
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import Classifier, Scores, check_alone, check_regrouped, checked_scores, named_errors
+from starcert.classifiers.base import Classifier, check_alone, check_regrouped
 from starcert.math.attacked_sites import influences
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
@@ -41,9 +41,8 @@ from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
 from starcert.system.stages import staged
-from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.counting import gathered
-from starcert.voting.plans import Job, fitting_batch_of, sampler_of
+from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of, sampler_of
+from starcert.voting.plans import Job
 
 # How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
 # classified twice, and compared; on a device a vote takes a fraction of a microsecond.
@@ -107,11 +106,11 @@ def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Aud
     size = AuditSize.of(n_votes, len(job.sites), job.classifier, most=2 * COPIES)
     records = dict(zip(votes.objects[first].tolist(), (votes.records[row] for row in first), strict=True))
 
-    def parts() -> Iterator[_Part]:
+    def parts() -> Iterator[AuditedCopies]:
         for graph, copies, alone in _shared_out(job, range(len(job.sites)), size):
             attacks = _attacks(job, graph, records.get(graph), -(-(copies // 2) // ATTACK_COPIES))
             clean = copies - copies // 2 if attacks else copies
-            yield _Part(graph, [()] * clean + _repeated(attacks, copies // 2), alone)
+            yield AuditedCopies(graph, [()] * clean + _repeated(attacks, copies // 2), alone)
 
     found = _audit(job, parts(), executor)
     return replace(found, independent=found.clean if size.graphs == len(job.sites) else size.graphs)
@@ -125,24 +124,45 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
     size = AuditSize.of(votes, len(own), job.classifier, most=COPIES)
     size = size._replace(alone=max(size.alone, MIN_COPIES))  # a score of votes settles an attack: few are not enough
 
-    def parts() -> Iterator[_Part]:
+    def parts() -> Iterator[AuditedCopies]:
         for graph, copies, alone in _shared_out(job, sorted(own), size):
             worst = sorted(own[graph], key=lambda attack: (-own[graph][attack], attack))
             number = min(copies, len(worst))
             rest = worst[number // 2 :]
             drawn = _order(job.seed, f"own {job.sites[graph].clean.key}", len(rest))[: number - number // 2]
             attacks = [*worst[: number // 2], *(rest[place] for place in drawn)]
-            yield _Part(graph, _repeated(attacks, copies), alone)
+            yield AuditedCopies(graph, _repeated(attacks, copies), alone)
 
     return _audit(job, parts(), executor)
 
 
-class _Part(NamedTuple):
-    """What is audited of one graph: for each copy its attack, none for the first ones, and how many copies alone."""
+class AuditedCopies(NamedTuple):
+    """A piece: audited copies of one graph. For each its attack, none for the first ones; and how many alone, too."""
 
     graph: int
     attacks: list[Attack]
     alone: int
+
+    @property
+    def n_copies(self) -> int:
+        """How many copies there are."""
+        return len(self.attacks)
+
+    def ask(self, job: Job, sites: Sites) -> Asking[Audit]:
+        """Compares the answers on all copies, and counts the copies."""
+        audit, name = Audit(), f"audited noisy copies of graph {self.graph}"
+        for batch in _batches(job, sites, self):
+            found = yield Batch(batch.copies, name, scored=True)
+            for places in filter(len, batch.regrouped):
+                others = select_copies(batch.copies, places)
+                again = yield Batch(others, name, scored=True, as_written=True)
+                check_regrouped(job.classifier, batch.copies, found, others, again, places, name=batch.name)
+            for place in batch.alone:
+                check_alone(job.classifier, batch.copies, found, place, name=batch.name(place))
+            is_attacked = np.array([bool(attack) for attack in batch.attacks], dtype=np.bool_)
+            again_at, alone_at = is_attacked[np.concatenate(batch.regrouped)], is_attacked[batch.alone]
+            audit += Audit(int((~again_at).sum()), int((~alone_at).sum()), int(again_at.sum()), int(alone_at.sum()))
+        return audit
 
 
 def _repeated(attacks: Sequence[Attack], copies: int) -> list[Attack]:
@@ -238,7 +258,7 @@ def _ranks(law: Law, value: int) -> list[int]:
     return [after - (after > value) for after in range(law.alphabet) if after != value and shown[after]]
 
 
-class _Batch(NamedTuple):
+class _AuditedBatch(NamedTuple):
     """Copies of one graph that are classified in one batch, with the attack that each is drawn at.
 
     `regrouped` are the places of those that are classified again in other batches, in this order: two halves; on a
@@ -258,7 +278,7 @@ class _Batch(NamedTuple):
         return f"audited noisy copy {place} of graph {self.graph}{where}"
 
 
-def _batches(job: Job, sites: Sites, part: _Part) -> Iterator[_Batch]:
+def _batches(job: Job, sites: Sites, part: AuditedCopies) -> Iterator[_AuditedBatch]:
     """The copies of a part, drawn as for votes, in batches as large as the classifier takes."""
     most, total = fitting_batch_of(job, sites), len(part.attacks)
     clean = part.attacks.count(())
@@ -281,60 +301,11 @@ def _batches(job: Job, sites: Sites, part: _Part) -> Iterator[_Batch]:
                 halves = (order[: len(batch) // 2], order[len(batch) // 2 :])
                 regrouped = halves if _on_cpu(job.classifier) else (order[order % 2 == 0],)
                 is_alone = np.flatnonzero(alone[before + first : before + first + len(batch)])
-                yield _Batch(part.graph, batch, attacks[first : first + most], regrouped, is_alone.tolist())
+                yield _AuditedBatch(part.graph, batch, attacks[first : first + most], regrouped, is_alone.tolist())
             before += len(drawn)
 
 
 @staged("auditing")
-def _audit(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
+def _audit(job: Job, parts: Iterable[AuditedCopies], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
-    if executor is not None:
-        common = SentOnce(job.without_graphs, executor)
-        pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
-        return sum((found for _, found in map_on_workers(executor, _audit_on_worker, common, pieces)), Audit())
-    batches = (batch for part in parts for batch in _batches(job, job.sites[part.graph], part))
-    return sum((_compare(job.classifier, group) for group in _joined(job, batches)), Audit())
-
-
-def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
-    return sum((_compare(job.classifier, [batch]) for batch in _batches(job, sites, part)), Audit())
-
-
-def _joined(job: Job, batches: Iterable[_Batch]) -> Iterator[list[_Batch]]:
-    """Batches of several graphs for one call, where the classifier takes them; otherwise one by one."""
-    most = job.classifier.max_batch_nodes if job.batch_size is None else 0
-    if not most:
-        return ([batch] for batch in batches)
-    return gathered(batches, lambda batch: len(batch.copies) * max(1, batch.copies.frame.n_nodes), most)
-
-
-def _compare(classifier: Classifier, batches: Sequence[_Batch]) -> Audit:
-    """Classifies all copies of these batches again, compares the answers, and counts the copies."""
-    found = _scored(classifier, [(each, each.copies) for each in batches])
-    in_other_order = list(zip(batches, found, strict=True))[::-1]
-    for half in range(max(len(each.regrouped) for each in batches)):
-        some = [(each, scores) for each, scores in in_other_order if len(each.regrouped[half])]
-        others = [(each, select_copies(each.copies, each.regrouped[half])) for each, _ in some]
-        again = _scored(classifier.as_written, others)
-        for (each, scores), (_, other), now in zip(some, others, again, strict=True):
-            check_regrouped(classifier, each.copies, scores, other, now, each.regrouped[half], name=each.name)
-    audit = Audit()
-    for each, scores in zip(batches, found, strict=True):
-        for place in each.alone:
-            check_alone(classifier, each.copies, scores, place, name=each.name(place))
-        is_attacked = np.array([bool(attack) for attack in each.attacks], dtype=np.bool_)
-        again_at, alone_at = is_attacked[np.concatenate(each.regrouped)], is_attacked[each.alone]
-        audit += Audit(int((~again_at).sum()), int((~alone_at).sum()), int(again_at.sum()), int(alone_at.sum()))
-    return audit
-
-
-def _scored(classifier: Classifier, given: Sequence[tuple[_Batch, Copies]]) -> list[Scores]:
-    """What a classifier answers on these copies of batches, checked."""
-    if not given:
-        return []
-    graphs = sorted({each.graph for each, _ in given})
-    several = f"graph {graphs[0]}" if len(graphs) == 1 else f"the graphs {', '.join(map(str, graphs[:8]))}"
-    with named_errors(f"audited noisy copies of {several}"):
-        batches = [copies for _, copies in given]
-        found = [classifier.scored(batches[0])] if len(batches) == 1 else classifier.scored_each(batches)
-        return [checked_scores(scores, classifier, batch) for scores, batch in zip(found, batches, strict=True)]
+    return sum((found for _, found in ask(job, parts, executor, auditing=True)), Audit())

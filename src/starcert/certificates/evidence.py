@@ -71,7 +71,7 @@ def with_evidence(
         if attacked or (record is not None and one.abstained):
             axes, own = axes_by_object(one.object), None
             if share:
-                own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
+                own = OwnVotes(job, one, most=share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
             verdicts = judge(one, votes.row(row), axes, own=own)
             if verdicts.shown is not None:

@@ -16,8 +16,8 @@ from starcert.certificates.estimator import GraphLike, as_objects, bound_problem
 from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.plausible import find_plausible
 from starcert.certificates.recounting import audit_trial
-from starcert.certificates.trying import Trial, UnsteadyAnswersError, progress_file
-from starcert.classifiers.base import Classifier
+from starcert.certificates.trying import Trial, progress_file
+from starcert.classifiers.base import Classifier, UnsteadyAnswersError
 from starcert.objects import CleanObject, Sites, binding
 from starcert.objects.binding import Problem, Regions
 from starcert.objects.kinds import kind_of

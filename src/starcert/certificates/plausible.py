@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.trying import NEVER, Piece, Trial, Tried, attacks_at_once, try_piece
+from starcert.certificates.trying import NEVER, AttackedObjects, Trial, Tried, attacks_at_once
 from starcert.objects.threats import Attacks
 from starcert.objects.threats.valence import keep_valences
+from starcert.voting.ask import ask
 
 SCANNED = 2**16  # attacks on an object, the first ones, among which others to show are looked for
 STEP = 2**12  # of these at a time
@@ -52,8 +53,8 @@ def find_plausible(trial: Trial, number: int) -> Plausible | None:
         places = np.flatnonzero(keeping)
         for some in np.split(places, range(step, len(places), step)) if len(places) else ():
             runs.append(run.where(np.isin(np.arange(len(run)), some)))
-            piece = Piece(number, done, runs[-1])
-            found.add(piece, try_piece(trial.job, sites, piece))
+            for piece, shown in ask(trial.job, [AttackedObjects(number, done, runs[-1])]):
+                found.add(piece, shown)
             done += len(some)
             if (found.first[wanted] != NEVER).all():
                 return Plausible(Attacks.joined(runs), found)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.questions import OrderedAttacks
-from starcert.certificates.trying import NEVER, Trial, Tried, UnsteadyAnswersError, show_attacked
-from starcert.classifiers import base
-from starcert.classifiers.base import Classifier
+from starcert.certificates.trying import NEVER, Trial, Tried, show_attacked
+from starcert.classifiers.base import UnsteadyAnswersError
 from starcert.objects import Sites
 from starcert.objects.threats.attacks import NO_CHANGE, Attacks
-from starcert.system.stages import stage
+from starcert.voting.ask import Again, Asking, Batch, ask, asked_again
+from starcert.voting.plans import Job
 
 AUDITED = 32  # attacks that are tried again, each alone, after a run
 
@@ -32,8 +32,28 @@ class Recounted(NamedTuple):
     found: int
 
 
+class AttackedAgain(NamedTuple):
+    """A piece: attacks on one object with these numbers, tried again as one batch."""
+
+    graph: int
+    numbers: Sequence[int]
+    attacks: Attacks
+    as_written: bool
+
+    @property
+    def n_copies(self) -> int:
+        """How many attacked objects there are."""
+        return len(self.attacks)
+
+    def ask(self, job: Job, sites: Sites) -> Asking[Again]:
+        """The answers on them."""
+        copies = show_attacked(job.classifier, sites, self.attacks)
+        name = f"graph {self.graph}, attacks {', '.join(map(str, self.numbers[:5]))}"
+        return asked_again([Batch(copies, name, as_written=self.as_written)])
+
+
 def recount(
-    classifier: Classifier, number: int, sites: Sites, attacks: OrderedAttacks, tried: Tried, numbers: Sequence[int]
+    job: Job, number: int, attacks: OrderedAttacks, tried: Tried, numbers: Sequence[int], *, as_written: bool = False
 ) -> Iterator[Recounted]:
     """Tries attacks with these numbers again, as one batch, and yields what is answered differently.
 
@@ -41,11 +61,8 @@ def recount(
     the first attack that changes its answer.
     """
     runs = (NO_CHANGE if each == NEVER else attacks.run(each, each + 1) for each in numbers)
-    copies = show_attacked(classifier, sites, Attacks.joined(runs))
-    with base.named_errors(f"graph {number}, attacks {', '.join(map(str, numbers[:5]))}"), stage("auditing"):
-        scores = base.checked_scores(classifier.scored(copies), classifier, copies)
-    answers = np.asarray(scores.answers).reshape(len(copies), -1)
-    tied = base.are_tied(scores).reshape(answers.shape)
+    piece = AttackedAgain(number, numbers, Attacks.joined(runs), as_written)
+    ((_, (answers, tied)),) = ask(job, [piece], auditing=True)
     for place, each in enumerate(numbers):
         before, there = (tried.first == NEVER) | (each < tried.first), tried.first == each
         expected = np.where(there & (each != NEVER), tried.answers, tried.labels)
@@ -67,12 +84,9 @@ def audit_trial(trial: Trial) -> None:
     chosen = [broken[place] for place in generator.permutation(len(broken))[: AUDITED // 2].tolist()]
     graphs = generator.integers(len(ends), size=AUDITED - len(chosen)).tolist()
     chosen += [(number, int(generator.integers(NEVER, ends[number]))) for number in graphs]
-    classifier = trial.job.classifier.as_written
     for number, attack in sorted({(0, NEVER), (len(ends) - 1, ends[-1] - 1), *chosen}):
-        found = recount(
-            classifier, number, trial.job.sites[number], trial.attacks_on(number), trial.tried[number], [attack]
-        )
-        for each in found:
+        about = trial.attacks_on(number), trial.tried[number]
+        for each in recount(trial.job, number, *about, [attack], as_written=True):
             what = f"attack {each.attack} on graph {number}" if attack != NEVER else f"graph {number}"
             raise UnsteadyAnswersError(
                 f"The base classifier answers {what} (target {each.target}) with class {each.expected} in a batch, but "

@@ -13,10 +13,9 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,21 +23,19 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.certificates.questions import OrderedAttacks
-from starcert.classifiers import base
-from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.base import Classifier, UnsteadyAnswersError
 from starcert.classifiers.identity import of_0_2
-from starcert.objects import NodeFrame, Sites
+from starcert.objects import Sites
 from starcert.objects.threats import Threat
 from starcert.objects.threats.attacks import NO_CHANGE, Attacks
 from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
-from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
+from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import Advance
 from starcert.system.stages import add_votes, stage
-from starcert.system.travelling import SentOnce, map_on_workers
-from starcert.voting.counting import gathered
-from starcert.voting.plans import Job, fitting_batch_of
+from starcert.voting.ask import Asking, Batch, ask, checked, device_of, fitting_batch_of, nodes_of
+from starcert.voting.plans import Job
 
 Whole = npt.NDArray[np.int64]
 _LOG = logging.getLogger(__name__)
@@ -49,24 +46,45 @@ MAX_COUNTED = 10**400  # attacks on an object: a file writes the number down
 SAVE_SECONDS = 5.0  # at most this much work is lost when a run is killed
 
 
-class UnsteadyAnswersError(ClassifierError):
-    """A classifier answers one object differently from time to time: what was tried with it counts for nothing."""
-
-
-class Piece(NamedTuple):
-    """Attacks on one object: `first` is the number of the first of them."""
-
-    object: int
-    first: int
-    attacks: Attacks
-
-
 class PieceOutcome(NamedTuple):
     """What a piece shows of each target: its answer without attack, where that changes first, and into what."""
 
     clean: Whole
     places: Whole  # of the attacks in the piece; `NEVER`: all of them leave it
     answers: Whole
+
+
+class AttackedObjects(NamedTuple):
+    """A piece: attacks on one object, without noise; `first` is the number of the first of them."""
+
+    graph: int
+    first: int
+    attacks: Attacks
+    checked: bool = False  # whether the classifier is checked on them
+
+    @property
+    def n_copies(self) -> int:
+        """The attacked objects, and the one without attack."""
+        return len(self.attacks) + 1
+
+    def ask(self, job: Job, sites: Sites) -> Asking[PieceOutcome]:
+        """What they show; the object without attack is asked about beside them."""
+        asking = self._outcome(job, sites)
+        return checked(asking, job.classifier, self.n_copies, self._name_of) if self.checked else asking
+
+    def _outcome(self, job: Job, sites: Sites) -> Asking[PieceOutcome]:
+        copies = show_attacked(job.classifier, sites, Attacks.joined([NO_CHANGE, self.attacks]))
+        found = yield Batch(copies, f"graph {self.graph}, attacks {self.first} to {self.first + len(self.attacks) - 1}")
+        answers = np.asarray(found.answers).reshape(len(copies), -1)
+        add_votes(len(copies))
+        clean, changed = answers[0], answers[1:] != answers[0]
+        broken = changed.any(axis=0)
+        places = np.where(broken, changed.argmax(axis=0), NEVER) if len(changed) else np.full(len(clean), NEVER)
+        there = np.where(broken, answers[places + 1, np.arange(len(clean))], NEVER)
+        return PieceOutcome(*(each.astype(np.int64) for each in (clean, places, there)))
+
+    def _name_of(self, copy: int) -> str:
+        return f"attack {self.first + copy} on graph {self.graph}" if copy else f"graph {self.graph}"
 
 
 class Tried:
@@ -90,7 +108,7 @@ class Tried:
             return min(limit, int(self.first.max()) + 1)
         return limit
 
-    def add(self, piece: Piece, found: PieceOutcome) -> None:
+    def add(self, piece: AttackedObjects, found: PieceOutcome) -> None:
         """Adds what a piece shows."""
         if not self.begun:
             self.labels, self.answers = found.clean, found.answers
@@ -98,7 +116,7 @@ class Tried:
         elif (found.clean != self.labels).any():
             target = int((found.clean != self.labels).argmax())
             raise UnsteadyAnswersError(
-                f"The base classifier answers graph {piece.object} (target {target}) without attack with class "
+                f"The base classifier answers graph {piece.graph} (target {target}) without attack with class "
                 f"{self.labels[target]} in one batch, and with class {found.clean[target]} in another. What it answers "
                 "depends on the graphs beside it, or on chance: take batch statistics and randomness out of it."
             )
@@ -191,7 +209,7 @@ class Trial:
         advance(sum(min(each.done, limit) for each, limit in zip(self.tried.values(), self.limits, strict=True)))
         try:
             for piece, found in self._results(executor):
-                mine, limit = self.tried[piece.object], self.limits[piece.object]
+                mine, limit = self.tried[piece.graph], self.limits[piece.graph]
                 before, was_decided = mine.done, mine.begun and mine.done >= mine.needed(limit)
                 mine.add(piece, found)
                 decided = mine.done >= mine.needed(limit)
@@ -202,24 +220,14 @@ class Trial:
             if file is not None:
                 file.save(self.tried, now=True)
 
-    def _results(self, executor: Executor | None) -> Iterator[tuple[Piece, PieceOutcome]]:
-        """All pieces that are needed with what they show; the first one is checked."""
-        job, pieces = self.job, self._pieces()
-        if (first := next(pieces, None)) is None:
-            return
-        yield first, _try_checked(job, job.sites[first.object], first)
-        if executor is not None:
-            yield from map_on_workers(
-                executor, try_piece, SentOnce(job.without_graphs, executor), self._sent(pieces, executor)
-            )
-        elif (most := job.classifier.max_batch_nodes) and job.batch_size is None:
-            for group in gathered(pieces, lambda each: (len(each.attacks) + 1) * n_nodes(job.sites[each.object]), most):
-                yield from zip(group, _try_pieces(job, group), strict=True)
-        else:
-            for piece in pieces:
-                yield piece, try_piece(job, job.sites[piece.object], piece)
+    def _results(self, executor: Executor | None) -> Iterator[tuple[AttackedObjects, PieceOutcome]]:
+        """All pieces that are needed with what they show; the classifier is checked on the first one."""
+        pieces = self._pieces()
+        for first in islice(pieces, 1):
+            yield from ask(self.job, [first._replace(checked=True)])
+        yield from ask(self.job, pieces, executor)
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Iterator[AttackedObjects]:
         """What is left to try, decided anew for each piece."""
         for number, mine in self.tried.items():
             attacks, step, limit = self.attacks_on(number), attacks_at_once(self.job, number), self.limits[number]
@@ -227,33 +235,18 @@ class Trial:
             while not mine.begun or at < mine.needed(limit):
                 of_size = next((end for end in attacks.ends if end > at), at)  # larger ones may not be needed
                 end = min(at + step, of_size, limit)
-                yield Piece(number, at, attacks.run(at, end))
+                yield AttackedObjects(number, at, attacks.run(at, end))
                 at = end
                 if at >= limit:
                     break
-
-    def _sent(self, pieces: Iterator[Piece], executor: Executor) -> Iterator[tuple[SentOnce[Sites], Piece]]:
-        for number, some in groupby(pieces, key=lambda piece: piece.object):
-            sites = SentOnce(self.job.sites[number], executor)
-            yield from ((sites, piece) for piece in some)
 
 
 def attacks_at_once(job: Job, number: int) -> int:
     """How many attacks on an object are one piece: as many as the classifier wants at once."""
     sites, most = job.sites[number], fitting_batch_of(job, job.sites[number])
     if job.batch_size is None and job.classifier.max_batch_nodes:
-        most = min(most, max(1, job.classifier.max_batch_nodes // max(1, n_nodes(sites))))
+        most = min(most, max(1, job.classifier.max_batch_nodes // nodes_of(sites)))
     return max(1, fitting_attacks(sites, device_of(job.classifier), most) - 1)  # and the object without attack
-
-
-def n_nodes(sites: Sites) -> int:
-    """How many nodes an object has: 1, if it is not a graph."""
-    return sites.frame.n_nodes if isinstance(sites.frame, NodeFrame) else 1
-
-
-def device_of(classifier: Classifier) -> str:
-    """Where a classifier wants attacked copies to be made."""
-    return str(classifier.device) if isinstance(classifier, DrawsItself) and classifier.backend != "cpu" else "cpu"
 
 
 @lru_cache(16)
@@ -265,56 +258,3 @@ def show_attacked(classifier: Classifier, sites: Sites, attacks: Attacks) -> Cop
     """The object under these attacks, as a classifier sees it."""
     with stage("drawing", device_of(classifier)):
         return _shown_by(sites, device_of(classifier))(attacks)
-
-
-def _show_piece(classifier: Classifier, sites: Sites, piece: Piece) -> Copies:
-    """The object without attack, and under the attacks of a piece."""
-    return show_attacked(classifier, sites, Attacks.joined([NO_CHANGE, piece.attacks]))
-
-
-def try_piece(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
-    """What one piece shows."""
-    copies = _show_piece(job.classifier, sites, piece)
-    with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
-        return _found(job.classifier, copies, Scores(job.classifier.classify(copies)))
-
-
-def _try_pieces(job: Job, pieces: Sequence[Piece]) -> Iterator[PieceOutcome]:
-    """What each of several pieces shows, perhaps of different objects; all are asked about at once."""
-    found = None
-    if len(pieces) > 1:
-        batches = [_show_piece(job.classifier, job.sites[each.object], each) for each in pieces]
-        with suppress(Exception), stage("model", device_of(job.classifier)):  # one by one, the graph is named
-            scores = job.classifier.scored_each(batches)
-            found = [_found(job.classifier, *each) for each in zip(batches, scores, strict=True)]
-    return iter(found) if found else (try_piece(job, job.sites[each.object], each) for each in pieces)
-
-
-def _try_checked(job: Job, sites: Sites, piece: Piece) -> PieceOutcome:
-    """What a piece shows; a few of its copies are asked alone before anything counts."""
-    copies = _show_piece(job.classifier, sites, piece)
-    with base.named_errors(_name_of(piece)), stage("model", device_of(job.classifier)):
-        scores = base.checked_scores(job.classifier.scored(copies), job.classifier, copies)
-    if base.look_like_probabilities(scores):
-        base.refuse_probabilities(len(copies))
-    for place in base.places_to_check(len(copies), scored=scores.numbers is not None):
-        name = f"attack {piece.first + place} on graph {piece.object}" if place else f"graph {piece.object}"
-        try:
-            base.check_alone(job.classifier, copies, scores, place, name=name)
-        except ClassifierError as error:
-            raise UnsteadyAnswersError(*error.args) from error
-    return _found(job.classifier, copies, scores)
-
-
-def _found(classifier: Classifier, copies: Copies, scores: Scores) -> PieceOutcome:
-    answers = np.asarray(base.checked_scores(scores, classifier, copies).answers).reshape(len(copies), -1)
-    add_votes(len(copies))
-    clean, changed = answers[0], answers[1:] != answers[0]
-    broken = changed.any(axis=0)
-    places = np.where(broken, changed.argmax(axis=0), NEVER) if len(changed) else np.full(len(clean), NEVER)
-    there = np.where(broken, answers[places + 1, np.arange(len(clean))], NEVER)
-    return PieceOutcome(*(each.astype(np.int64) for each in (clean, places, there)))
-
-
-def _name_of(piece: Piece) -> str:
-    return f"graph {piece.object}, attacks {piece.first} to {piece.first + len(piece.attacks) - 1}"

@@ -7,9 +7,9 @@ seed, object, attack and chunk, whatever the batches and the workers are; the st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from functools import cached_property
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,13 +18,15 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.certificates.certificate import Certificate
-from starcert.classifiers.base import Classifier, are_tied, checked_answers, named_errors
-from starcert.math.attacked_sites import AttackAxis, sites_by_pool
-from starcert.objects.binding import clean_values
+from starcert.classifiers.base import are_tied
+from starcert.math.attacked_sites import sites_by_pool
+from starcert.objects import Sites
+from starcert.objects.binding import axes_of, clean_values
+from starcert.objects.noise import Noise
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
-from starcert.system.stages import add_votes, stage, staged, unstaged
-from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.system.stages import add_votes, stage
+from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of
 from starcert.voting.plans import Job
 from starcert.voting.recounting import ChangedError
 from starcert.voting.store import VoteStore
@@ -113,84 +115,84 @@ class RecordedVotes(AttackVotes):
         return [self._recorded[attack][chunk] for attack in attacks]
 
 
-class _Target:
-    """One target of one object: what a worker needs beside the classifier."""
+class OwnChunk(NamedTuple):
+    """A piece: one chunk of noisy copies for each of some attacks on an object, and the votes of one target."""
 
-    def __init__(self, job: Job, graph: int, number: int, label: int, axes: Sequence[Counts]) -> None:
-        self.sites, self.noise, self.seed, self.batch_size = job.sites[graph], job.noise, job.seed, job.batch_size
-        self.number, self.label, self.axes = number, label, axes
+    graph: int
+    target: int
+    label: int  # its class
+    attacks: Sequence[Attack]
+    chunk: int
+    again: bool = False  # whether the votes are compared with earlier ones
 
-    def copies(self) -> AttackedCopies:
-        return AttackedCopies(self.sites, self.noise, self.seed)
+    @property
+    def n_copies(self) -> int:
+        """How many votes there are."""
+        return len(self.attacks) * len(own_chunk(self.chunk))
 
-    @staged("counting")
-    def tallies(self, base: Classifier, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
-        answers, numbers = [], [np.empty((0, len(self.axes)), dtype=np.int64)]
-        clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
+    def ask(self, job: Job, sites: Sites) -> Asking[list[tuple[OwnTally, int]]]:
+        """For each attack its votes, and how many of them could go to either of two classes."""
+        n_classes, answers, tied, numbers = job.classifier.n_classes, [], [], [np.empty((0, len(job.noise.axes)), int)]
         with stage("drawing"):
-            drawn = copies.draw(span, chunk)
-        for batch in drawn.split(self.batch_size or base.batch_size):
-            with named_errors("copies of attacked graphs"), stage("model"):
-                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
-            answers.append(found.reshape(len(found), -1)[:, self.number])
-            against = answers[-1] != self.label
-            if against.any():
-                flips = batch.values[against] != clean
-                numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
+            attacked = _attacked(sites, job.noise, job.seed)
+            drawn = attacked.copies.draw(self.attacks, self.chunk)
+        for batch in drawn.split(fitting_batch_of(job, sites)):
+            found = yield Batch(batch, f"copies of graph {self.graph} under attack", scored=self.again)
+            with stage("counting"):
+                answers.append(np.asarray(found.answers).reshape(len(batch), -1)[:, self.target])
+                tied.append(are_tied(found).reshape(len(batch), -1)[:, self.target])
+                against = answers[-1] != self.label
+                if against.any():
+                    flips = batch.values[against] != attacked.clean
+                    numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in attacked.axes], axis=1))
         add_votes(len(drawn))
-        rows = np.concatenate(answers).reshape(len(span), -1)
-        ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
-        listed = np.concatenate(numbers)
-        return [
-            OwnTally(np.bincount(row, minlength=base.n_classes), listed[first:end])
-            for row, (first, end) in zip(rows, pairwise(ends), strict=True)
-        ]
-
-    def n_tied(self, base: Classifier, copies: AttackedCopies, attack: Attack, chunk: int) -> int:
-        """How many votes of a chunk at an attacked object could go to either of two classes."""
-        scores = base.scored(copies.draw([attack], chunk))
-        return int(are_tied(scores).reshape(len(own_chunk(chunk)), -1)[:, self.number].sum())
+        with stage("counting"):
+            rows, ties = (np.concatenate(each).reshape(len(self.attacks), -1) for each in (answers, tied))
+            ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
+            listed = np.concatenate(numbers)
+            return [
+                (OwnTally(np.bincount(row, minlength=n_classes), listed[first:end]), int(n_tied))
+                for row, n_tied, (first, end) in zip(rows, ties.sum(axis=1), pairwise(ends), strict=True)
+            ]
 
 
-def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[Attack], int]) -> list[OwnTally]:
-    return target.tallies(base, target.copies(), *piece)
+class _Attacked(NamedTuple):
+    """What all votes at attacked versions of an object are drawn and counted with."""
+
+    copies: AttackedCopies
+    clean: npt.NDArray[np.uint8]
+    axes: list[Counts]  # the sites whose flips each axis counts
+
+
+@lru_cache(2)
+def _attacked(sites: Sites, noise: Noise, seed: int) -> _Attacked:
+    return _Attacked(AttackedCopies(sites, noise, seed), clean_values(sites), sites_by_pool(axes_of(sites, noise)))
 
 
 class OwnVotes(AttackVotes):
     """Counts votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
 
     def __init__(
-        self,
-        job: Job,
-        one: Certificate,
-        axes: Sequence[AttackAxis],
-        *,
-        most: int,
-        store: VoteStore | None,
-        executor: Executor | None,
+        self, job: Job, one: Certificate, *, most: int, store: VoteStore | None, executor: Executor | None
     ) -> None:
         super().__init__(most, job.classifier.n_classes)
-        self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
-        self._target = _Target(job, one.object, one.target, one.label, sites_by_pool(axes))
+        self._job, self._graph, self._target, self._label = job, one.object, one.target, one.label
+        self._store, self._executor = store, executor
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
-        self._sent = (
-            None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._target, executor))
-        )
 
-    @cached_property
-    def _copies(self) -> AttackedCopies:
-        return self._target.copies()
+    def _piece(self, attacks: Sequence[Attack], chunk: int, *, again: bool = False) -> OwnChunk:
+        return OwnChunk(self._graph, self._target, self._label, attacks, chunk, again)
 
     @override
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
         found = {attack: stored for attack in attacks if (stored := self._from_store(attack, chunk)) is not None}
         missing, size = [attack for attack in attacks if attack not in found], SPAN // len(own_chunk(chunk))
-        spans = [missing[start : start + size] for start in range(0, len(missing), size)]
-        for span, tallies in self._count(spans, chunk):
-            for attack, tally in zip(span, tallies, strict=True):
+        pieces = [self._piece(missing[start : start + size], chunk) for start in range(0, len(missing), size)]
+        for piece, tallies in ask(self._job, pieces, self._executor if len(pieces) > 1 else None):
+            for attack, (tally, _) in zip(piece.attacks, tallies, strict=True):
                 found[attack] = tally
                 if self._store is not None:
-                    self._store.add_attack(self._graph, attack, chunk, *tally, target=self._target.number)
+                    self._store.add_attack(self._graph, attack, chunk, *tally, target=self._target)
         return [found[attack] for attack in attacks]
 
     def check(self) -> None:
@@ -202,12 +204,13 @@ class OwnVotes(AttackVotes):
             return
         attacks = list(self.tallies)
         some = attacks[:: -(-len(attacks) // RECOUNTED)]
-        for span, chunk in ((some, 0), (attacks[-1:], len(self.tallies[attacks[-1]]) - 1)):
-            with stage("auditing"), unstaged():
-                tallies = self._target.tallies(self._base, self._copies, span, chunk)
-            for attack, tally in zip(span, tallies, strict=True):
-                differ = int(abs(tally.counts - self.tallies[attack][chunk].counts).sum()) // 2
-                if differ and differ > self._target.n_tied(self._base, self._copies, attack, chunk):
+        pieces = (
+            self._piece(some, 0, again=True),
+            self._piece(attacks[-1:], len(self.tallies[attacks[-1]]) - 1, again=True),
+        )
+        for piece, tallies in ask(self._job, pieces, auditing=True):
+            for attack, (tally, n_tied) in zip(piece.attacks, tallies, strict=True):
+                if abs(tally.counts - self.tallies[attack][piece.chunk].counts).sum() > 2 * n_tied:
                     raise ChangedError
 
     def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
@@ -215,25 +218,11 @@ class OwnVotes(AttackVotes):
         if self._store is None:
             return None
         if attack not in self._stored:
-            chunks = self._store.attack_chunks(self._graph, attack, target=self._target.number)
+            chunks = self._store.attack_chunks(self._graph, attack, target=self._target)
             self._stored[attack] = {
                 number: OwnTally(counts, numbers)
                 for number, counts, numbers in chunks
                 if counts.sum() == len(own_chunk(number))
-                and len(numbers)
-                == counts.sum() - counts[self._target.label]  # otherwise they are against another class
+                and len(numbers) == counts.sum() - counts[self._label]  # otherwise they are against another class
             }
         return self._stored[attack].get(chunk)
-
-    def _count(
-        self, spans: Sequence[Sequence[Attack]], chunk: int
-    ) -> Iterator[tuple[Sequence[Attack], list[OwnTally]]]:
-        """Each span with its tallies, in whatever order they come."""
-        if self._executor is None or self._sent is None or len(spans) < 2:
-            for span in spans:
-                yield span, self._target.tallies(self._base, self._copies, span, chunk)
-            return
-        base, target = self._sent
-        pieces = ((target, (span, chunk)) for span in spans)
-        for (span, _), tallies in map_on_workers(self._executor, _count_on_worker, base, pieces):
-            yield span, tallies

@@ -5,7 +5,7 @@ a default, and a classifier that can do better overrides them: nothing is looked
 
 A certificate speaks of one function of one graph. A classifier that looks at the other graphs of its batch, draws at
 random or changes while it votes is none. Here answers are compared; which copies are classified again, and how often,
-is decided in `voting/counting.py` (a few, before votes count), `voting/recounting.py` (some of the votes, at the end)
+is decided in `voting/ask.py` (a few, before votes count), `voting/recounting.py` (some of the votes, at the end)
 and `certificates/auditing.py` (other copies).
 """
 
@@ -50,6 +50,10 @@ class Scores(NamedTuple):
 def value_scores(values: ValueRange, outputs: npt.ArrayLike, rounding: float) -> Scores:
     """Numbers as answers: the steps that they lie in. Where one is close to the edge of a step, so are two answers."""
     return Scores(values.steps_of(outputs), values.numbers_of(outputs), rounding)
+
+
+class UnsteadyAnswersError(ClassifierError):
+    """A classifier answers one copy differently from time to time: what it answered counts for nothing."""
 
 
 class Classifier(ABC):
@@ -201,7 +205,7 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place
     try:
         alone = answer_again()
     except Exception as error:
-        raise ClassifierError(
+        raise UnsteadyAnswersError(
             f"The base classifier answers {name} in a batch of {len(batch)}, but fails on it alone: "
             f"{type(error).__name__}: {error}. {_ADVICE}"
         ) from error
@@ -215,13 +219,13 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place
         alone, again = found, alone
     if again is not None:
         first = _first_difference(alone, 0, again, 0)
-        raise ClassifierError(
+        raise UnsteadyAnswersError(
             f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0, first)}, "
             f"then {_shown(again, 0, first)}. Take the randomness out of it: dropout must follow model.eval(), a seed "
             "must start anew with every graph."
         )
     first = _first_difference(found, place, alone, 0)
-    raise ClassifierError(
+    raise UnsteadyAnswersError(
         f"The base classifier answers {name} with {_shown(found, place, first)} in a batch of {len(batch)}, but "
         f"with {_shown(alone, 0, first)} alone. {_ADVICE}"
     )
@@ -245,7 +249,7 @@ def check_regrouped(
     check_alone(classifier, batch, found, here, name=name(here))
     check_alone(classifier, other, again, there, name=name(here))
     first = _first_difference(found, here, again, there)
-    raise ClassifierError(
+    raise UnsteadyAnswersError(
         f"The base classifier answers {name(here)} with {_shown(found, here, first)} in a batch of {len(batch)}, but "
         f"with {_shown(again, there, first)} in another of {len(other)}. {_ADVICE}"
     )

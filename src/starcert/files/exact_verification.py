@@ -197,6 +197,6 @@ def _recounted(
     step = attacks_at_once(job, number)
     for _, part in groupby(enumerate(numbers), key=lambda each: each[0] // step):
         some = [each for _, each in part]
-        for one in recount(job.classifier, number, job.sites[number], attacks, tried, some):
+        for one in recount(job, number, attacks, tried, some):
             what = "class" if one.attack == NEVER else f"answer under attack {one.attack}"
             yield Mismatch(number, archive.names[rows[one.target]], what, one.expected, one.found)

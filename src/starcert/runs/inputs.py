@@ -33,7 +33,7 @@ from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import progress_bar, say
 from starcert.system.processes import one_thread
-from starcert.voting.counting import answers_on
+from starcert.voting.ask import answers_on
 from starcert.voting.plans import Job
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -23,15 +22,15 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
+from starcert.classifiers.base import CHUNK_SIZE, Classifier
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import FlipRecord, Integers
 from starcert.math.joint import JointVotes
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
-from starcert.sampling.sampler import Sampler, check_fits, fitting_batch, kept_sampler
-from starcert.sampling.streams import Purpose, WordStream
+from starcert.sampling.sampler import check_fits
+from starcert.sampling.streams import Purpose
 from starcert.system.errors import InvalidParameterError, whole_number
 
 NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
@@ -67,7 +66,7 @@ class Tally(NamedTuple):
     first: Counts | None = None  # the answers on the first copies; None: the store has counts alone
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
     """What all chunks of a run have in common."""
 
@@ -170,27 +169,6 @@ def chunks_of(
         if start >= first:
             yield Chunk(graph, purpose, number, min(end, samples) - start, against, by_axis)
         start = end
-
-
-def fitting_batch_of(job: Job, sites: Sites) -> int:
-    """How many copies of an object the classifier sees at once."""
-    base = job.classifier
-    return job.batch_size or fitting_batch(
-        sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
-    )
-
-
-def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
-    if not isinstance(classifier, DrawsItself):
-        return kept_sampler(sites, noise)
-    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
-
-
-def prepare(job: Job) -> None:
-    """Classifies a noisy copy that no vote uses: what the classifier makes at its first call is then there."""
-    with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
-        job.classifier.classify(sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1))
 
 
 def check_memory(job: Job) -> None:

@@ -12,11 +12,11 @@ from math import log
 
 import numpy as np
 
-from starcert.classifiers.base import MIN_BATCH, are_tied
+from starcert.classifiers.base import MIN_BATCH
 from starcert.system.errors import ClassifierError
-from starcert.system.stages import stage, unstaged
 from starcert.voting import PURPOSES
-from starcert.voting.counting import scored_batches
+from starcert.voting.ask import ask
+from starcert.voting.counting import ChunkAgain
 from starcert.voting.plans import Chunk, Job, Tally
 from starcert.voting.store import VoteStore
 
@@ -63,15 +63,10 @@ class DrawnVotes:
 
     def _check(self, tally: Tally) -> None:
         assert tally.first is not None
-        chunk, at = tally.chunk._replace(samples=len(tally.first), against=None), 0
-        with stage("auditing"), unstaged():
-            for scores in scored_batches(self._job, self._job.sites[chunk.graph], chunk):
-                answers = np.asarray(scores.answers).reshape(-1, tally.first.shape[1])
-                before = tally.first[at : at + len(answers)]
-                differ = answers[: len(before)] != before
-                if (differ & ~are_tied(scores).reshape(answers.shape)[: len(before)]).any():
-                    raise ChangedError
-                at += len(answers)
+        piece = ChunkAgain(tally.chunk._replace(samples=len(tally.first), against=None))
+        for _, (answers, tied) in ask(self._job, [piece], auditing=True):
+            if ((answers != tally.first) & ~tied).any():
+                raise ChangedError
 
 
 def stored_chunks(job: Job, store: VoteStore) -> Iterator[Chunk]:

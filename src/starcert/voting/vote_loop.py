@@ -27,6 +27,7 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.output import Advance
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES, plans
+from starcert.voting.ask import prepare
 from starcert.voting.counting import tallies
 from starcert.voting.options import Voting
 from starcert.voting.plans import NOT_RECORDED, Chunk, Counts, Job, Plan, SoFar, Tally, Wanted
@@ -63,7 +64,7 @@ class VotingRun:
     def opened(self) -> Iterator[VoteStore | None]:
         """The store, if there is one, while votes are drawn; at the end the classifier must answer as it did."""
         if self.store is not None:  # which has the digest of the classifier
-            plans.prepare(self.job)
+            prepare(self.job)
         with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
             try:
                 yield store

@@ -23,7 +23,7 @@ from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
 from starcert.models.fitting import own_generator
 from starcert.system.parts import Part
-from starcert.voting.counting import answers_on
+from starcert.voting.ask import answers_on
 from starcert_studies.report import Report
 from starcert_studies.trials import Study, plain
 from starcert_studies.voted import Voted

@@ -1,0 +1,271 @@
+"""The only caller of a base classifier. What it is asked about comes in pieces, and is answered here or by workers.
+
+A *piece* is data: some copies of one object, such as the noisy copies of a chunk, copies at attacked objects, attacked
+objects without noise, or copies to be audited. Its `ask` yields the copies in batches that fit memory, receives what
+the classifier answers, and returns what is kept of it: `Answers`. Pieces are defined at the top of modules, so they
+travel.
+
+Everything that pieces have in common stands here: a failing classifier is reported with the piece, answers are checked,
+several objects share a call where the classifier takes them, what workers need is sent once, and the time is added to
+its stage. Which pieces share a call, and where they are answered, changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.classifiers import base
+from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.objects import NodeFrame, Sites
+from starcert.objects.noise import Noise
+from starcert.sampling.batch import Copies
+from starcert.sampling.sampler import Sampler, fitting_batch, kept_sampler
+from starcert.sampling.streams import WordStream
+from starcert.sampling.views import clean_copy
+from starcert.system.stages import stage, unstaged
+from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.plans import Job
+
+Answers = TypeVar("Answers")
+Kept_co = TypeVar("Kept_co", covariant=True)
+
+
+class Batch(NamedTuple):
+    """Copies of one object that the classifier is asked about at once."""
+
+    copies: Copies
+    name: str  # of the piece, for errors: "graph 0, selection chunk 1"
+    scored: bool = False  # whether the numbers that the answers come from are needed
+    as_written: bool = False  # whether it is asked without its shortcuts
+
+
+Asking: TypeAlias = Generator[Batch, Scores, Answers]
+"""Yields batches, receives what the classifier answers on each, and returns what is kept of the answers."""
+
+
+class Piece(Protocol[Kept_co]):
+    """Copies of one object to ask the classifier about."""
+
+    @property
+    def graph(self) -> int:
+        """The number of the object in the job."""
+
+    @property
+    def n_copies(self) -> int:
+        """About how many copies there are."""
+
+    def ask(self, job: Job, sites: Sites) -> Generator[Batch, Scores, Kept_co]:
+        """Asks about them; `job` may be without graphs, `sites` are those of the object."""
+
+
+AnyPiece = TypeVar("AnyPiece", bound=Piece[Any])
+
+
+def ask(
+    job: Job, pieces: Iterable[AnyPiece], executor: Executor | None = None, *, auditing: bool = False
+) -> Iterator[tuple[AnyPiece, Any]]:
+    """Every piece with what is kept of the answers, in whatever order they come; in order without an executor.
+
+    Pieces are taken one by one as they are needed: what is found may decide which come next. If `auditing`, the time
+    belongs to the audit, and votes do not count.
+    """
+    if executor is not None:
+        sent = _sent(job, executor)
+        yield from map_on_workers(
+            executor, partial(_on_worker, auditing=auditing), sent.job, sent.with_sites(job, pieces)
+        )
+        return
+    most = job.classifier.max_batch_nodes if job.batch_size is None else 0
+
+    for group in _gathered(job, pieces, most) if most else ([piece] for piece in pieces):
+        yield from zip(group, _answers(job, [(job.sites[each.graph], each) for each in group], auditing), strict=True)
+
+
+def nodes_of(sites: Sites) -> int:
+    """The number of nodes of an object, at least 1; 1 of an object that is no graph."""
+    return max(1, sites.frame.n_nodes) if isinstance(sites.frame, NodeFrame) else 1
+
+
+def _gathered(job: Job, pieces: Iterable[AnyPiece], most: int) -> Iterator[list[AnyPiece]]:
+    """As many pieces at once as have at most this many nodes in all their copies, or one."""
+    group, total = list[AnyPiece](), 0
+    for piece in pieces:
+        own = piece.n_copies * nodes_of(job.sites[piece.graph])
+        if group and total + own > most:
+            yield group
+            group, total = [], 0
+        group.append(piece)
+        total += own
+    if group:
+        yield group
+
+
+class _Sent:
+    """What workers need of a job, pickled once for all calls of `ask`, and the sites of the object sent last."""
+
+    def __init__(self, job: Job, executor: Executor) -> None:
+        self.executor = executor
+        self.job = SentOnce(job.without_graphs, executor)
+        self._last: tuple[int, SentOnce[Sites]] | None = None
+
+    def with_sites(self, job: Job, pieces: Iterable[AnyPiece]) -> Iterator[tuple[SentOnce[Sites], AnyPiece]]:
+        """The pieces, each with the sites of its object."""
+        for graph, some in groupby(pieces, key=lambda piece: piece.graph):
+            if self._last is None or self._last[0] != graph:
+                self._last = graph, SentOnce(job.sites[graph], self.executor)
+            sites = self._last[1]
+            yield from ((sites, piece) for piece in some)
+
+
+_SENT: WeakKeyDictionary[Job, _Sent] = WeakKeyDictionary()
+
+
+def _sent(job: Job, executor: Executor) -> _Sent:
+    found = _SENT.get(job)
+    if found is None or found.executor is not executor:
+        found = _SENT[job] = _Sent(job, executor)
+    return found
+
+
+def _on_worker(job: Job, sites: Sites, piece: Piece[Answers], *, auditing: bool) -> Answers:
+    return _answers(job, [(sites, piece)], auditing)[0]
+
+
+def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]], auditing: bool) -> list[Answers]:
+    if auditing:
+        with stage("auditing"), unstaged():
+            return _answers(job, pieces, auditing=False)
+    asking = [piece.ask(job, sites) for sites, piece in pieces]
+    return _together(job.classifier, asking) if len(asking) > 1 else [_alone(job.classifier, asking[0])]
+
+
+def _alone(classifier: Classifier, asking: Asking[Answers]) -> Answers:
+    try:
+        batch = next(asking)
+        while True:
+            batch = asking.send(_scores_of(classifier, batch))
+    except StopIteration as end:
+        answers: Answers = end.value
+        return answers
+
+
+def _together(classifier: Classifier, asking: Sequence[Asking[Answers]]) -> list[Answers]:
+    """The answers of several pieces, whose next batches are always one call."""
+    kept, scores = dict[int, Answers](), dict[int, Scores]()
+    waiting = list(range(len(asking)))
+    while waiting:
+        batches = dict[int, Batch]()
+        for place in waiting:
+            try:
+                batches[place] = asking[place].send(scores[place]) if place in scores else next(asking[place])
+            except StopIteration as end:
+                kept[place] = end.value
+        waiting = list(batches)
+        scores = dict(zip(batches, _scores(classifier, list(batches.values())), strict=True))
+    return [kept[place] for place in range(len(asking))]
+
+
+def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
+    """What the classifier answers on these batches, which are of different objects if there are several."""
+    if len(batches) > 1:
+        as_written = batches[0].as_written
+        if any(each.as_written != as_written for each in batches):
+            return [_scores_of(classifier, each) for each in batches]
+        asked, order = (classifier.as_written, -1) if as_written else (classifier, 1)  # again: in another order
+        with suppress(Exception), stage("model", device_of(asked)):  # one by one, the one that fails is named
+            found = asked.scored_each([each.copies for each in batches[::order]])[::order]
+            return [base.checked_scores(each, asked, batch.copies) for each, batch in zip(found, batches, strict=True)]
+    return [_scores_of(classifier, each) for each in batches]
+
+
+def _scores_of(classifier: Classifier, batch: Batch) -> Scores:
+    asked = classifier.as_written if batch.as_written else classifier
+    with base.named_errors(batch.name), stage("model", device_of(asked)):
+        found = asked.scored(batch.copies) if batch.scored else Scores(asked.classify(batch.copies))
+        return base.checked_scores(found, asked, batch.copies)
+
+
+def checked(
+    asking: Asking[Answers], classifier: Classifier, n_copies: int, name: Callable[[int], str]
+) -> Asking[Answers]:
+    """The same, but the classifier is checked before an answer counts: for the first piece of all.
+
+    Of the `n_copies`, a few are asked about alone and must get the same answer, and the numbers must not look like
+    probabilities: a classifier with dropout or batch statistics is refused at once, and not by the audit at the end.
+    """
+    first, like_probabilities = 0, True
+    try:
+        batch = next(asking)
+        while True:
+            found = yield batch._replace(scored=True)
+            like_probabilities = like_probabilities and base.look_like_probabilities(found)
+            with stage("model", device_of(classifier)):
+                for copy in base.places_to_check(n_copies, scored=found.numbers is not None):
+                    if first <= copy < first + len(batch.copies):
+                        base.check_alone(classifier, batch.copies, found, copy - first, name=name(copy))
+            first += len(batch.copies)
+            batch = asking.send(found)
+    except StopIteration as end:
+        if like_probabilities:
+            base.refuse_probabilities(n_copies)
+        answers: Answers = end.value
+        return answers
+
+
+class Again(NamedTuple):
+    """Answers that are compared with earlier ones, shape (copies, targets), and where they may differ by rounding."""
+
+    answers: npt.NDArray[np.int64]
+    tied: npt.NDArray[np.bool_]
+
+
+def asked_again(batches: Iterable[Batch]) -> Asking[Again]:
+    """The answers on all of these batches of one object."""
+    answers, tied = [], []
+    for batch in batches:
+        found = yield batch._replace(scored=True)
+        shape = len(batch.copies), -1
+        answers.append(np.asarray(found.answers, dtype=np.int64).reshape(shape))
+        tied.append(base.are_tied(found).reshape(shape))
+    return Again(np.concatenate(answers), np.concatenate(tied))
+
+
+def device_of(classifier: Classifier) -> str:
+    """The device that a classifier works on, if it draws its own copies; otherwise "cpu"."""
+    return str(classifier.device) if classifier.backend != "cpu" and isinstance(classifier, DrawsItself) else "cpu"
+
+
+def fitting_batch_of(job: Job, sites: Sites) -> int:
+    """How many copies of an object the classifier sees at once."""
+    asked = job.classifier
+    return job.batch_size or fitting_batch(
+        sites, job.noise, wanted=asked.batch_size, device=asked.backend, copy_bytes=asked.copy_bytes
+    )
+
+
+def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
+    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
+    if not isinstance(classifier, DrawsItself):
+        return kept_sampler(sites, noise)
+    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
+
+
+def prepare(job: Job) -> None:
+    """Classifies a noisy copy that no vote uses: what the classifier makes at its first call is then there."""
+    with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+        job.classifier.classify(sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1))
+
+
+def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
+    """The base classifier's own answers on a clean graph, one per target; a ValueError says what is wrong with them."""
+    copy = clean_copy(sites)
+    return np.asarray(base.checked_scores(Scores(classifier.classify(copy)), classifier, copy).answers).reshape(-1)
