@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import starcert as sc
-from starcert.classifiers.torch.matrices import DeviceMatrices
+from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.files.collective_verification import check_collective
 from starcert_studies.kinds.cora import Cora
 from table import Table, Work

@@ -1,6 +1,6 @@
 """The blind model: the best that can be learned from what no attack changes. It is certified against every attack.
 
-    Untouched (objects/kinds.py) ─► numbers (columns.py) ─► candidates (wholes.py, nodes.py) ─► cross-validation
+    Untouched (objects/kinds.py) ─► numbers (columns.py) ─► candidates (columns.py, nodes.py) ─► cross-validation
 
 Its accuracy is the row to beat: at any radius, certificates are worth having where more is right *and* certified
 (`starcert.metrics.structure_gain`). Blind is relative to the threat: noise, regions and threat say what is untouched.
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.baselines.columns import CONSTANT, Answer, Labels, WholeView, estimators, fit_constant, fit_rows
 from starcert.baselines.nodes import NodeCandidate, NodeView, candidates_for
-from starcert.baselines.wholes import CONSTANT, Answer, Labels, WholeView, estimators, fit_constant, fit_rows
 from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset, stratified_folds
 from starcert.objects import CleanObject, Sites

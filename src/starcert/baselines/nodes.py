@@ -12,13 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from starcert.baselines.columns import Matrix, SeenColumns
+from starcert.baselines.columns import Labels, Matrix, SeenColumns
 from starcert.objects.kinds import Untouched
 from starcert.objects.neighbours import nearest_rows
 
-Labels = npt.NDArray[np.int64]
 NEIGHBOURS, RESTART, STEPS, PENALTY = 10, 0.1, 10, 100.0
 MAX_NODES = 10_000  # of larger graphs, nearest neighbours are not looked for: all pairs are compared
 

@@ -83,7 +83,7 @@ def matrices_of(base: Classifier) -> Matrices | None:
     """Matrices on the device of a classifier that draws its noisy copies there; None: here."""
     if base.backend == "cpu" or not isinstance(base, DrawsItself):
         return None
-    from starcert.classifiers.torch.matrices import DeviceMatrices  # noqa: PLC0415  (torch is optional)
+    from starcert.classifiers.torch.module import DeviceMatrices  # noqa: PLC0415  (torch is optional)
 
     return DeviceMatrices(str(base.device))
 

@@ -25,8 +25,7 @@ from torch import Tensor
 from starcert.classifiers.torch import TorchClassifier, from_pyg
 from starcert.models.copies import Inputs, TrainingCopies, block_diagonal
 from starcert.models.files import TrainingCheckpoint, TrainingPart
-from starcert.models.judging import Epoch, judge, loss_of, weigh
-from starcert.models.labels import read_classes, read_nodes, read_numbers
+from starcert.models.judging import Epoch, judge, loss_of, read_classes, read_nodes, read_numbers, weigh
 from starcert.models.weighting import ClassWeights, Weighting
 from starcert.objects import Graph, Partition
 from starcert.objects.binding import bind_all

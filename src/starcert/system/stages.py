@@ -1,19 +1,8 @@
 """Where the time goes: seconds by stage, added up while a clock is on; a stage without a clock does nothing.
 
-| stage      | what is done                                                                                 |
-| ---------- | -------------------------------------------------------------------------------------------- |
-| drawing    | the sampler draws noisy copies                                                               |
-| model      | the base classifier answers; what it wants to see of the copies is made for it               |
-| transfer   | answers, and flips of votes against the class, come here from a device                        |
-| counting   | votes are added up; on a CPU, flips of votes against the class are recorded                  |
-| storing    | the store writes votes                                                                       |
-| auditing   | copies are drawn and classified again, in other batches and alone                            |
-| certifying | bounds, frontiers, evidence                                                                  |
-| learning   | the blind model learns                                                                       |
-| waiting    | this process waits for its workers, whose own seconds are in the other stages                |
-
-A stage inside another one interrupts it, so that every second counts once. A CUDA device works on while Python goes
-ahead: with a clock on, it is waited for where a stage that uses it begins and ends.
+docs/voting.md says what each stage is. A stage inside another one interrupts it, so that every second counts once. A
+CUDA device works on while Python goes ahead: with a clock on, it is waited for where a stage that uses it begins and
+ends.
 """
 
 from __future__ import annotations
@@ -25,32 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
+from typing import Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 Stage: TypeAlias = Literal[
     "drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "learning", "waiting"
 ]
 
-OTHER = "other"  # what is in no stage: reading data, writing files, Python in between
-HEADER = ("stage", "seconds", "share", "µs a vote")
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-
-
-class StageRow(NamedTuple):
-    """One line of the table: a stage, its seconds, their share of all seconds, and microseconds per vote."""
-
-    stage: str
-    seconds: float
-    share: float
-    microseconds: float | None
-
-    @property
-    def cells(self) -> tuple[str, str, str, str]:
-        """The line as text."""
-        a_vote = "" if self.microseconds is None else f"{self.microseconds:.3f}"
-        return self.stage, f"{self.seconds:.3f}", f"{self.share:.1%}", a_vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +33,18 @@ class StageTimes:
     elapsed: float  # seconds since the clock was started
     worker_seconds: float = 0.0  # the part of all `seconds` that workers spent
 
-    @property
-    def rows(self) -> list[StageRow]:
-        """Every stage, and what is in none."""
-        spent = sum(self.seconds.values())
-        everything = {**self.seconds, OTHER: max(0.0, self.elapsed - (spent - self.worker_seconds))}
-        whole = sum(everything.values())
-        return [
-            StageRow(name, each, each / whole if whole else 0.0, 1e6 * each / self.votes if self.votes else None)
-            for name, each in everything.items()
-        ]
-
-    @property
-    def summary(self) -> str:
-        """What the seconds add up to, as a sentence."""
-        spent = self.worker_seconds
-        workers = f", of which workers spent {spent:.3f} s (worker-seconds)" if spent else ""
-        whole = sum(row.seconds for row in self.rows)
-        return f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}."
-
     def __str__(self) -> str:
-        lines = [HEADER, *(row.cells for row in self.rows)]
-        table = [f"{line[0]:<12}{line[1]:>12}{line[2]:>9}{line[3]:>12}" for line in lines]
-        return "\n".join([*table, self.summary])
+        """A table of the stages, and of what is in none: reading data, writing files, Python in between."""
+        other = max(0.0, self.elapsed - (sum(self.seconds.values()) - self.worker_seconds))
+        everything = {**self.seconds, "other": other}
+        whole = sum(everything.values())
+        lines = [f"{'stage':<12}{'seconds':>12}{'share':>9}{'µs a vote':>12}"]
+        for name, each in everything.items():
+            a_vote = f"{1e6 * each / self.votes:.3f}" if self.votes else ""
+            lines.append(f"{name:<12}{each:>12.3f}{each / whole if whole else 0:>9.1%}{a_vote:>12}")
+        workers = f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)" if self.worker_seconds else ""
+        lines.append(f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}.")
+        return "\n".join(lines)
 
 
 class StageClock:
@@ -116,7 +76,8 @@ class StageClock:
                 self._inside.pop()
 
     def _add_up(self, device: object) -> None:
-        _synchronize(device)
+        if str(device).startswith("cuda"):  # all work that it was given
+            sys.modules["torch"].cuda.synchronize(device)
         now = time.perf_counter()
         if self._inside:
             self._seconds[self._inside[-1]] += now - self._since
@@ -128,9 +89,6 @@ class StageClock:
             self._seconds[name] += seconds
             self._worker_seconds += seconds
         self.votes += times.votes
-
-    def __str__(self) -> str:
-        return str(self.times())
 
 
 class _Here(threading.local):
@@ -219,9 +177,3 @@ def add_worker_times(times: StageTimes | None) -> None:
     """Adds the seconds that `measured` work took to the clock here."""
     if times is not None and _HERE.clock is not None:
         _HERE.clock.add_worker(times)
-
-
-def _synchronize(device: object) -> None:
-    """Waits for all work that a CUDA device was given."""
-    if device is not None and str(device).startswith("cuda"):
-        sys.modules["torch"].cuda.synchronize(device)

@@ -7,7 +7,7 @@ from evidence_worlds import deleting
 
 from starcert.certificates.collective import matrices_of
 from starcert.classifiers.base import DrawsItself
-from starcert.classifiers.torch.matrices import DeviceMatrices
+from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.collective import HostMatrices, JointEvidence
@@ -21,7 +21,7 @@ from starcert.math.listed import group_attacks
 def test_products_are_exact(device, exact, monkeypatch):
     """Also in double precision, for more votes than single floats count."""
     monkeypatch.setattr(collective, "MAX_EXACT", exact)
-    monkeypatch.setattr("starcert.classifiers.torch.matrices.MAX_EXACT", exact)
+    monkeypatch.setattr("starcert.classifiers.torch.module.MAX_EXACT", exact)
     rng = np.random.default_rng(1)
     left, right = rng.random((7, 4099)) < 0.4, rng.random((4099, 5)) < 0.7
     expected = left.astype(np.int64) @ right.astype(np.int64)
