@@ -1,7 +1,6 @@
 """The contract of a classifier: three parts are owed, the others have defaults."""
 
 import threading
-from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -160,50 +159,12 @@ def test_it_is_a_classifier_with_a_description():
     assert sc.classifiers.from_callable(worlds.parity, description="v2").description == "v2"
 
 
-def test_the_description_knows_the_code_and_what_it_closes_over():
-    def threshold(limit):
-        return lambda graph: int(graph.number_of_edges() > limit)
-
-    def described(function):
-        return sc.classifiers.from_callable(function).description
-
-    assert described(threshold(3)) == described(threshold(3))
-    assert described(threshold(3)) != described(threshold(4))
-    assert described(lambda graph: 0) != described(lambda graph: 1)
-    assert described(lambda graph: 0) == described(lambda graph: 0)
-    assert described(lambda graph, limit=1: limit) != described(lambda graph, limit=0: limit)
-
-
 class Above:
     def __init__(self, limit):
         self.limit = limit
 
     def __call__(self, graph):
         return int(graph.number_of_edges() > self.limit)
-
-
-def holding(value):
-    return lambda graph: value
-
-
-LONG = np.zeros(10_000)
-OTHER = np.where(np.arange(10_000) == 5_000, 1.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (partial(worlds.parity, LONG), partial(worlds.parity, OTHER)),
-        (Above(3), Above(4)),
-        (Above(3).__call__, Above(4).__call__),
-        (holding(LONG), holding(OTHER)),
-        (holding(Above(3)), holding(Above(4))),
-    ],
-    ids=["partial", "object", "method", "array", "closure"],
-)
-def test_the_description_knows_what_a_callable_holds(one, other):
-    descriptions = [sc.classifiers.from_callable(function).description for function in (one, other)]
-    assert descriptions[0] != descriptions[1]
 
 
 def test_the_description_is_that_of_now():

@@ -291,19 +291,6 @@ class TestTorch:
         assert len({before, *found}) == 5
         assert len({each[0] for each in [before, *found]}) == 5
 
-    @pytest.mark.slow
-    def test_a_compiled_module_counts_by_what_was_compiled(self):
-        import torch  # noqa: PLC0415
-
-        one, same, other = (torch.nn.Linear(2, 2) for _ in range(3))
-        same.load_state_dict(one.state_dict())
-        compiled = [torch.compile(each, backend="eager") for each in (one, same, other)]
-        assert not changed(*compiled[:2])
-        assert changed(*compiled[1:])
-        before = identity(same)
-        same.compile(backend="eager")
-        assert identity(same) == before
-
     @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "bool"])
     def test_tensors_count_by_bytes(self, dtype):
         import torch  # noqa: PLC0415

@@ -1,7 +1,5 @@
 """Directed graphs that direction alone tells apart: their skeletons have one law, their motifs do not."""
 
-import subprocess
-import sys
 from itertools import combinations
 
 import networkx as nx
@@ -81,11 +79,6 @@ def test_the_seed_decides_and_a_split_is_a_beginning_of_a_longer_one(data):
     assert short.test.labels.tolist() == data.test.labels[:31].tolist()
     assert len({*data.graphs} & {*arcs(seed=1, train=300, validation=60, test=40).graphs}) == 0
     assert len({*data.graphs}) == 400  # no stream is used twice
-    script = (
-        "from starcert.datasets import arcs; print(*[g.key for g in arcs(train=1, validation=1, test=5).test.graphs])"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == [graph.key for graph in data.test.graphs[:5]]
 
 
 def test_three_nodes_are_a_loop_or_none():
@@ -98,12 +91,8 @@ def test_three_nodes_are_a_loop_or_none():
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"seed": -1}, "'seed' must be a whole number, 0 or more. Got -1"),
-        ({"test": 1.5}, "'test' must be a whole number, 0 or more. Got 1.5"),
         ({"n_motif": 1}, "'n_motif' must be a whole number, 3 or more. Got 1"),
         ({"n_motif": 8}, "'n_motif' must be odd: each node has as many before it as after it. Got 8"),
-        ({"p": 1.1}, "'p' must be a probability from 0 to 1. Got 1.1"),
-        ({"p": 0.0}, "'p' must be so large that random graphs with 10 nodes are connected. Got 0.0"),
     ],
 )
 def test_bad_parameters_are_refused(given, problem):

@@ -279,11 +279,8 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
     if one.numbers is not None and other.numbers is not None:
         mine, its = one.numbers[i], other.numbers[j]
         if not (same.all() and np.array_equal(mine, its)):  # they are usually equal
-            finite = np.abs(other.numbers[np.isfinite(other.numbers)])
-            rounding = other.rounding * float(finite.max(initial=0.0))
-            ordered = np.sort(its, axis=-1)
-            tied = same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)
-            same = tied & np.isclose(mine, its, rtol=0.0, atol=rounding).all(axis=-1)
+            close = np.isclose(mine, its, rtol=0.0, atol=_rounding(other)).all(axis=-1)
+            same = (same | are_tied(other)[j]) & close
     return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 
@@ -294,10 +291,14 @@ def are_tied(scores: Scores) -> npt.NDArray[np.bool_]:
     """
     if scores.numbers is None:
         return np.zeros(np.shape(scores.answers), dtype=np.bool_)
-    finite = np.abs(scores.numbers[np.isfinite(scores.numbers)])
     ordered = np.sort(scores.numbers, axis=-1)
-    close = ordered[..., -1] - ordered[..., -2] <= 2 * scores.rounding * float(finite.max(initial=0.0))
-    return np.asarray(close, dtype=np.bool_)
+    return np.asarray(ordered[..., -1] - ordered[..., -2] <= 2 * _rounding(scores), dtype=np.bool_)
+
+
+def _rounding(scores: Scores) -> float:
+    """By how much numbers of the same copy may differ."""
+    numbers = np.asarray(scores.numbers)
+    return scores.rounding * float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
 
 
 def _first_difference(one: Scores, i: int, other: Scores, j: int) -> int:

@@ -42,7 +42,9 @@ class StageTimes:
         for name, each in everything.items():
             a_vote = f"{1e6 * each / self.votes:.3f}" if self.votes else ""
             lines.append(f"{name:<12}{each:>12.3f}{each / whole if whole else 0:>9.1%}{a_vote:>12}")
-        workers = f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)" if self.worker_seconds else ""
+        workers = (
+            f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)" if self.worker_seconds else ""
+        )
         lines.append(f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}.")
         return "\n".join(lines)
 
