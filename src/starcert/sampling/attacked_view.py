@@ -33,7 +33,12 @@ def attacked_view(sites: Sites, device: str = "cpu", method: Method | None = Non
     method = method or attacked_method(sites, device)
     draw = {Method.DEVICE_DENSE: _values_on, Method.DEVICE_SPARSE: _flips_on}.get(method, _flips_here)
     view, attacked = view_of(sites, method, device), draw(sites, device)
-    return lambda attacks: view(attacked(attacks.starts, *np.divmod(attacks.changes, VALUES)))
+
+    def show(attacks: Attacks) -> Copies:
+        changes = attacks.changes
+        return view(attacked(attacks.starts, changes // VALUES, changes % VALUES))
+
+    return show
 
 
 def attacked_method(sites: Sites, device: str) -> Method:

@@ -200,13 +200,15 @@ class Attacks:
     @property
     def starts(self) -> Indices:
         """Where the changes of each attack begin among those of all, and where the last one's end."""
-        lengths = np.repeat([block.shape[1] for block in self.blocks], list(map(len, self.blocks)))
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        found = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(np.repeat([block.shape[1] for block in self.blocks], list(map(len, self.blocks))), out=found[1:])
+        return found
 
     @property
     def changes(self) -> Rows:
         """The changes of all attacks, one after the other."""
-        return np.concatenate([_NOTHING, *(block.ravel() for block in self.blocks)])
+        found = [block.ravel() for block in self.blocks if block.size]
+        return found[0] if len(found) == 1 else np.concatenate([_NOTHING, *found])
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
