@@ -117,11 +117,11 @@ def test_small_questions_take_few_selection_votes():
         shares = AlphaShares.of(Fraction(1, 100), evidence=evidence)
         return DecidedPlan.of(samples, given, SMOOTHED.problem(GRAPHS), shares, **asked).most.selection
 
-    assert selection(max_radius=(1,)) == 64  # p_A > 0.94
-    assert selection(max_radius=(0,)) == selection() == 1000  # p_A > 1/2
-    assert selection(max_radius=(1,), evidence=True) == 1000  # with evidence as well
-    assert selection(max_radius=(0,), samples=2000) == 100
-    assert selection(max_radius=(1,), given=300) == 300
+    assert selection(threat=sc.threats.Box((1,))) == 64  # p_A > 0.94
+    assert selection(threat=sc.threats.Box((0,))) == selection() == 1000  # p_A > 1/2
+    assert selection(threat=sc.threats.Box((1,)), evidence=True) == 1000  # with evidence as well
+    assert selection(threat=sc.threats.Box((0,)), samples=2000) == 100
+    assert selection(threat=sc.threats.Box((1,)), given=300) == 300
     votes = SMOOTHED.certify(
         GRAPHS, samples=100_000, seed=1, threat=sc.threats.Box(1), voting=sc.Voting(plan="decided")
     ).votes

@@ -17,7 +17,7 @@ def plan_for_one_flip(samples=100_000, alpha=0.01, evidence=False):
     base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2)
     problem = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(0.2))).problem([sc.Graph(4, [])])
     shares = AlphaShares.of(Fraction(alpha), evidence=evidence)
-    return DecidedPlan.of(samples, None, problem, shares, max_radius=(1,))
+    return DecidedPlan.of(samples, None, problem, shares, threat=sc.threats.Box((1,)))
 
 
 def drawn(plan, p, rng, chunk_size=1024):

@@ -1,7 +1,6 @@
 """Stopping early: a graph gets no more votes than it takes to answer the question, yes or no.
 
-The question is whether everything within `max_radius`, or any `max_flips` flips, is certified; or every attack of a
-threat that lists them.
+The question is whether every attack of a threat is certified: all levels of one by radius, or all that it lists.
 
 **Yes is a claim.** Bounds that hold at a number of votes fixed in advance, as Clopper–Pearson's do, would break if
 votes decided whether to draw more. Here every claim, of `anytime_bounds` and of evidence, rests on capitals that are
@@ -29,17 +28,17 @@ from typing import ClassVar, Self
 from typing_extensions import override
 
 from starcert.certificates.evidence import evidence_of
-from starcert.certificates.questions import Question
+from starcert.certificates.questions import LevelQuestion, Question
 from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against, class_and_rival
 from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence, Level
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.frontier import levels_below, levels_of
 from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem, axes_of
+from starcert.objects.threats import Threat
 from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
@@ -62,9 +61,8 @@ class DecidedPlan(Plan):
     most: Wanted  # the most votes that there may be
     problem: Problem
     shares: AlphaShares  # where the alpha of each certificate goes
-    max_radius: Level | None = None  # the radius to certify; None: all that an attacker can flip
-    max_flips: int | None = None  # the largest number of flips in all to certify; None: any number
-    questions: Sequence[Question] | None = None  # of a threat that lists its attacks, for each object
+    threat: Threat | None = None  # that was asked about
+    questions: Sequence[Question] | None = None  # if it lists its attacks, for each object
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -76,8 +74,7 @@ class DecidedPlan(Plan):
         problem: Problem,
         shares: AlphaShares,
         *,
-        max_radius: Level | None = None,
-        max_flips: int | None = None,
+        threat: Threat | None = None,
         questions: Sequence[Question] | None = None,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
@@ -86,7 +83,7 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips, questions)
+        plan = cls(Wanted(0, samples), problem, shares, threat, questions)
         if selection_samples is None:
             limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
@@ -140,10 +137,12 @@ class DecidedPlan(Plan):
         nothing = (0,) * len(self.problem.noise.axes)
         if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
             return False
-        evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=self.max_radius)
+        by_level = self._by_level(graph)
+        box = None if by_level is None or self.threat is None else self.threat.limits(self.problem.noise)
+        evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=box)
         if self.questions is not None:
             return self._proves_listed(self.questions[graph], evidence, holds_by_counts)
-        left = _levels_within(largest, holds_by_counts)
+        left = None if by_level is None else by_level.left(holds_by_counts, MAX_LEVELS)
         if left is None:
             return False
         attacks = sum(scheme.n_attacks for level in left for scheme in evidence.schemes(level))
@@ -176,10 +175,14 @@ class DecidedPlan(Plan):
         """The largest levels of the question about a graph; none, if nothing definite is asked."""
         if self.questions is not None:
             return self.questions[graph].largest or ((0,) * len(self.problem.noise.axes),)
-        if self.max_radius is None and self.max_flips is None:
-            return ()
-        capacity = self.problem.capacities[graph]
-        return _largest(capacity if self.max_radius is None else self.max_radius, capacity, self.max_flips)
+        by_level = self._by_level(graph)
+        return () if by_level is None else by_level.largest
+
+    def _by_level(self, graph: int) -> LevelQuestion | None:
+        """The question about a graph by radius; None if there is none."""
+        if self.threat is None or self.questions is not None:
+            return None
+        return LevelQuestion.of(self.threat, self.problem.noise, self.problem.capacities[graph])
 
     def _slack(self, level: Level, contest: Contest = PLAIN) -> float:
         """The failure probability below which the counts of votes certify a level: to be proved by the certificate."""
@@ -189,13 +192,6 @@ class DecidedPlan(Plan):
         """The failure probability above which no votes can give a yes: with evidence, or no question, one half."""
         levels = () if evidence else self._question(graph)
         return min((self._slack(level, contest) for level in levels), default=contest.limit)
-
-
-@lru_cache(maxsize=2**10)
-def _largest(limits: Level, capacity: Level, max_flips: int | None) -> tuple[Level, ...]:
-    """The levels that no other level of a question contains."""
-    corner = tuple(map(min, limits, capacity))
-    return (corner,) if max_flips is None else tuple(levels_of(min(max_flips, sum(corner)), corner))
 
 
 def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:
@@ -217,16 +213,3 @@ def _is_futile(lost: int, total: int, limit: float, *, most: int, share: Fractio
 def _max_lost(total: int, limit: float, share: Fraction) -> int:
     """The most votes against the class that show a failure probability below a limit; −1 if none do."""
     return bisect_left(range(total + 1), True, key=lambda lost: not _shows_below(lost, total, limit, share)) - 1
-
-
-def _levels_within(largest: tuple[Level, ...], holds_by_counts: Callable[[Level], bool]) -> list[Level] | None:
-    """All levels within these that the counts of votes do not certify, largest first; None if they are too many."""
-    found = dict.fromkeys(level for level in largest if not holds_by_counts(level))
-    for level in (listed := list(found)):
-        for below in levels_below(level):
-            if below not in found and not holds_by_counts(below):
-                found[below] = None
-                listed.append(below)
-        if len(found) > MAX_LEVELS:
-            return None
-    return listed

@@ -8,12 +8,13 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import accumulate
 from operator import le
+from typing import NamedTuple
 
 import numpy as np
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.evidence import Level
-from starcert.math.frontier import levels_of
+from starcert.math.frontier import levels_below, levels_of
 from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
@@ -84,17 +85,44 @@ def _parts_of(asked: Question) -> list[list[LevelAttacks]]:
     return []
 
 
-def levels_within(threat: Threat, noise: Noise, capacity: Level) -> Iterator[Level]:
-    """All levels of a threat by radius, those with few flips first."""
-    box, most = box_of(threat, noise, capacity)
-    return (level for flips in range(1, most + 1) for level in levels_of(flips, box))
+class LevelQuestion(NamedTuple):
+    """A threat by radius, asked about one object: all levels within a box, of at most `most` flips in all."""
+
+    box: Level
+    most: int
+
+    @classmethod
+    def of(cls, threat: Threat, noise: Noise, capacity: Level) -> LevelQuestion:
+        """The question about an object with this many sites on each axis."""
+        limits = threat.limits(noise)
+        box = capacity if limits is None else tuple(map(min, limits, capacity))
+        return cls(box, sum(box) if threat.flips is None else min(threat.flips, sum(box)))
+
+    def levels(self) -> Iterator[Level]:
+        """All of its levels but that without flips, those with few flips first."""
+        return (level for flips in range(1, self.most + 1) for level in levels_of(flips, self.box))
+
+    @property
+    def largest(self) -> tuple[Level, ...]:
+        """The levels that no other level contains."""
+        return _largest(self)
+
+    def left(self, harmless: Callable[[Level], bool], limit: int) -> list[Level] | None:
+        """The levels that are not harmless, largest first; None if they are more than a limit."""
+        found = dict.fromkeys(level for level in self.largest if not harmless(level))
+        for level in (listed := list(found)):
+            for below in levels_below(level):
+                if below not in found and not harmless(below):
+                    found[below] = None
+                    listed.append(below)
+            if len(found) > limit:
+                return None
+        return listed
 
 
-def box_of(threat: Threat, noise: Noise, capacity: Level) -> tuple[Level, int]:
-    """The most flips on each axis of a threat by radius, of those that are possible, and the most in all."""
-    limits = threat.limits(noise)
-    box = capacity if limits is None else tuple(map(min, limits, capacity))
-    return box, sum(box) if threat.flips is None else min(threat.flips, sum(box))
+@lru_cache(maxsize=2**10)
+def _largest(asked: LevelQuestion) -> tuple[Level, ...]:
+    return tuple(levels_of(asked.most, asked.box))
 
 
 class OrderedAttacks:

@@ -203,15 +203,7 @@ class SmoothedClassifier(SmoothedEstimator):
         together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
         if plan == "decided":
-            drawing = DecidedPlan.of(
-                samples,
-                how.selection_samples,
-                problem,
-                shares,
-                max_radius=limits,
-                max_flips=max_flips,
-                questions=questions,
-            )
+            drawing = DecidedPlan.of(samples, how.selection_samples, problem, shares, threat=asked, questions=questions)
         look: dict[str, object] = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,

@@ -11,7 +11,7 @@ Taking the narrower of both would fail more often than alpha.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from starcert.certificates.questions import Question, box_of, levels_within
+from starcert.certificates.questions import LevelQuestion, Question
 from starcert.certificates.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, n_attacks, pools_of
@@ -27,7 +27,6 @@ from starcert.math.bets import needed
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_ATTACKS
 from starcert.math.flips import Integers
-from starcert.math.frontier import levels_of
 from starcert.math.listed import LevelAttacks, group_attacks
 from starcert.math.values import ENDS, ValueEvidence, Whole, upper_by_radius
 from starcert.objects import Sites
@@ -229,18 +228,18 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         if claim.threat is None:
             blocks = () if self.asked is None else self.asked[number].attacks[: claim.size]
             return [clean, *(part for each in blocks for part in group_attacks(kept.axes, each))]
-        levels = list(islice(levels_within(claim.threat, self.noise, self.capacities[number]), MAX_LEVELS + 1))
+        within = LevelQuestion.of(claim.threat, self.noise, self.capacities[number])
+        levels = list(islice(within.levels(), MAX_LEVELS + 1))
         total = (
             sum(count_attacks(kept.axes, level) for level in levels) if len(levels) <= MAX_LEVELS else MAX_ATTACKS + 1
         )
         return [clean, *map(LevelAttacks, levels)] if total <= MAX_ATTACKS else None
 
-    def largest(self, number: int, claim: Claim) -> Iterator[tuple[int, ...]]:
+    def largest(self, number: int, claim: Claim) -> Sequence[tuple[int, ...]]:
         """The largest radii that a claim is about: all other attacks on an object lie within one of them."""
         if claim.threat is None:
-            return iter([(0,) * len(self.noise.axes)])
-        box, most = box_of(claim.threat, self.noise, self.capacities[number])
-        return levels_of(most, box)
+            return [(0,) * len(self.noise.axes)]
+        return LevelQuestion.of(claim.threat, self.noise, self.capacities[number]).largest
 
     def _evidence(self, number: int) -> ValueEvidence:
         kept, votes = self.kept[number], self.votes.joint[number]
