@@ -1,8 +1,6 @@
-import pickle
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import pytest
 from asking import how_to
@@ -10,7 +8,7 @@ from worlds import graphs, smoothed
 
 import starcert as sc
 from starcert.system import stages as module
-from starcert.system.stages import StageTimes, add_worker_times, measured, stage, staged, stages
+from starcert.system.stages import StageTimes, stage, staged, stages
 
 
 class Time:
@@ -80,21 +78,18 @@ def test_what_another_thread_does_is_no_stage_of_this_one():
             time.sleep(0.01)
         module.add_votes(5)
 
+    def measured():
+        with stages() as there:
+            work()
+        return there.times()
+
     with stages() as clock, ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
         assert clock.times().seconds["model"] == 0
-        add_worker_times(pool.submit(measured(work)).result()[1])
+        clock.add_worker(pool.submit(measured).result())
     times = clock.times()
     assert times.seconds["model"] == times.worker_seconds >= 0.01
     assert times.votes == 5
-
-
-@pytest.mark.parametrize("on", [True, False])
-def test_measured_work_travels_to_another_process(on):
-    with stages() if on else nullcontext():
-        sent = pickle.dumps(measured(pow))
-    result, times = pickle.loads(sent)(2, 5)
-    assert (result, times is not None) == (32, on)
 
 
 def test_a_device_is_waited_for_at_both_ends_while_a_clock_is_on(monkeypatch):

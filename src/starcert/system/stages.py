@@ -136,6 +136,11 @@ def unstaged() -> Iterator[None]:
         _HERE.clock = before
 
 
+def clock_here() -> StageClock | None:
+    """The clock of this thread, if there is one."""
+    return _HERE.clock
+
+
 def stage(name: Stage, device: object = None) -> AbstractContextManager[None]:
     """What is done inside belongs to this stage, if there is a clock; `device` is the torch device that works on it."""
     clock = _HERE.clock
@@ -160,22 +165,3 @@ def add_votes(votes: int) -> None:
     """Tells the clock, if there is one, of votes that were counted."""
     if _HERE.clock is not None:
         _HERE.clock.votes += votes
-
-
-def measured(work: Callable[..., Result]) -> Callable[..., tuple[Result, StageTimes | None]]:
-    """Work for a worker, which also returns the seconds that it took there if there is a clock here now."""
-    return functools.partial(_run, work, _HERE.clock is not None)
-
-
-def _run(work: Callable[..., Result], timed: bool, *arguments: object) -> tuple[Result, StageTimes | None]:
-    if not timed:
-        return work(*arguments), None
-    with stages() as clock:
-        result = work(*arguments)
-    return result, clock.times()
-
-
-def add_worker_times(times: StageTimes | None) -> None:
-    """Adds the seconds that `measured` work took to the clock here."""
-    if times is not None and _HERE.clock is not None:
-        _HERE.clock.add_worker(times)
