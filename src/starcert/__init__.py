@@ -8,39 +8,37 @@ from typing import TYPE_CHECKING
 
 from starcert.system import address_space  # noqa: F401  (first: it may end the command before numpy is imported)
 
-# isort: split
-from starcert import baselines, classifiers, datasets, display, models, report, transforms
-from starcert import files as archive
-from starcert.certificates import metrics
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import CollectiveClaim
-from starcert.certificates.estimator import ABSTAIN
-from starcert.certificates.exact import ExactClassifier
-from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
-from starcert.certificates.fallback import Fallback
-from starcert.certificates.hashed_certificates import HashedCertificate, HashedCertificates
-from starcert.certificates.hashed_votes import HashedVotes
-from starcert.certificates.regression import SmoothedRegressor
-from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
-from starcert.certificates.smoothing import SmoothedClassifier
-from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
-from starcert.classifiers.base import Classifier
-from starcert.classifiers.values import ValueRange
-from starcert.math.confidence import Bounds, Votes, clopper_pearson
-from starcert.math.frontier import Frontier
-from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
-from starcert.objects.binding import Problem
-from starcert.objects.laws import Categorical, Edges, Flip, Law
-from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat
-from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-from starcert.system.stages import stages
-from starcert.voting.options import Evidence, Voting
-from starcert.voting.plans import Plan
-
 if TYPE_CHECKING:
+    from starcert import baselines, classifiers, datasets, display, models, report, transforms
+    from starcert import files as archive
+    from starcert.certificates import metrics
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.certify import Certificates, certify
+    from starcert.certificates.collective import CollectiveClaim
+    from starcert.certificates.estimator import ABSTAIN
+    from starcert.certificates.exact import ExactClassifier
+    from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
+    from starcert.certificates.fallback import Fallback
+    from starcert.certificates.hashed_certificates import HashedCertificate, HashedCertificates
+    from starcert.certificates.hashed_votes import HashedVotes
+    from starcert.certificates.regression import SmoothedRegressor
+    from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
+    from starcert.certificates.smoothing import SmoothedClassifier
+    from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
     from starcert.classifiers import kernels
+    from starcert.classifiers.base import Classifier
+    from starcert.classifiers.values import ValueRange
+    from starcert.math.confidence import Bounds, Votes, clopper_pearson
+    from starcert.math.frontier import Frontier
+    from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
+    from starcert.objects.binding import Problem
+    from starcert.objects.laws import Categorical, Edges, Flip, Law
+    from starcert.objects.noise import Noise
+    from starcert.objects.threats import Threat
+    from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
+    from starcert.system.stages import stages
+    from starcert.voting.options import Evidence, Voting
+    from starcert.voting.plans import Plan
 
 __version__ = "0.2.0"
 
@@ -57,11 +55,52 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats", "transforms"]  # fmt: skip
 
+_MODULES = {"archive": "files", "kernels": "classifiers.kernels", "metrics": "certificates.metrics",
+            "regions": "objects.regions", "threats": "objects.threats"}  # fmt: skip
+"""Modules of the catalogue under another name than their own."""
+
+_PLACES = {
+    "certificates.certificate": "Certificate",
+    "certificates.certify": "Certificates certify",
+    "certificates.collective": "CollectiveClaim",
+    "certificates.estimator": "ABSTAIN",
+    "certificates.exact": "ExactClassifier",
+    "certificates.exact_certificates": "ExactCertificate ExactCertificates",
+    "certificates.fallback": "Fallback",
+    "certificates.hashed_certificates": "HashedCertificate HashedCertificates",
+    "certificates.hashed_votes": "HashedVotes",
+    "certificates.regression": "SmoothedRegressor",
+    "certificates.slack": "rho_lower rho_upper slack slack_table",
+    "certificates.smoothing": "SmoothedClassifier",
+    "certificates.values": "ValueCertificate ValueCertificates ValueInterval",
+    "classifiers.base": "Classifier",
+    "classifiers.values": "ValueRange",
+    "math.confidence": "Bounds Votes clopper_pearson",
+    "math.frontier": "Frontier",
+    "objects": "Bits Categories CleanObject Graph Kind Layer Partition Region",
+    "objects.binding": "Problem",
+    "objects.laws": "Categorical Edges Flip Law",
+    "objects.noise": "Noise",
+    "objects.threats": "Threat",
+    "system.errors": "ArchiveError ClassifierError InvalidParameterError StarcertError StoreError",
+    "system.stages": "stages",
+    "voting.options": "Evidence Voting",
+    "voting.plans": "Plan",
+}
+"""Where the other names come from."""
+
 
 def __getattr__(name: str) -> object:
-    if name == "kernels":  # they are estimators of scikit-learn, which is optional and takes its time
-        return import_module("starcert.classifiers.kernels")
-    raise AttributeError(f"module 'starcert' has no attribute {name!r}")
+    """A name of the catalogue, imported when it is first used: `import starcert` imports nothing by itself."""
+    if name not in __all__:
+        raise AttributeError(f"module 'starcert' has no attribute {name!r}")
+    place = next((module for module, names in _PLACES.items() if name in names.split()), None)
+    if place is None:
+        found: object = import_module(f"starcert.{_MODULES.get(name, name)}")
+    else:
+        found = getattr(import_module(f"starcert.{place}"), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,5 @@
-"""The command line: parse, call, print."""
+"""The command line: parse, call, print. A command is imported when it runs."""
 
-from starcert.cli import benchmark_commands, file_commands, radius_commands, run_commands
-from starcert.cli.command_line import app, main
+from starcert.cli.command_line import app, loaded, main
 
-__all__ = ["app", "benchmark_commands", "file_commands", "main", "radius_commands", "run_commands"]
+__all__ = ["app", "loaded", "main"]

@@ -17,14 +17,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
 from starcert import __version__
-from starcert.runs.user_code import place_of_user_code
 from starcert.system.errors import StarcertError, StarcertWarning
 from starcert.system.output import harden_streams, plain, say
 from starcert.system.processes import available_bytes, in_words
@@ -39,12 +40,35 @@ RESUMABLE = {"certify", "sweep", "reproduce", "benchmark"}
 MAX_ROWS = 20  # the most rows of a table that are printed
 
 
-class _Interruptible(TyperGroup):
-    """The group of all commands: it handles interruptions itself, whatever typer would do."""
+COMMANDS = {
+    "benchmark": ("benchmark_commands", "Compare methods on the same folds, beside a model that sees no edge."),
+    "certify": ("run_commands", "Certify your own model: a report, certificates, a table and a run file in one folder."),
+    "compare": ("file_commands", "Compare two or more runs on the same graphs."),
+    "init": ("run_commands", "Write an example to start from: a commented run.toml, a model, and small graphs."),
+    "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound, votes or a store."),
+    "reproduce": ("run_commands", "Reproduce a study of the paper: figures, tables, a page, and which claims hold."),
+    "sweep": ("run_commands", "Choose the noise: accuracy against certified radii over a grid of levels."),
+    "train": ("run_commands", "Train your own PyG module with the noise that it will vote under."),
+    "verify": ("file_commands", "Prove the claims in a file of certificates again, in exact arithmetic."),
+    "votes": ("file_commands", "Show what a file of votes holds."),
+}
+"""Every command: the module that has it, which is imported when it runs, and its line in the help."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  (typer has brought several of these types)
-        """The commands as the help lists them."""
-        return sorted(super().list_commands(ctx))
+
+class _Commands(TyperGroup):
+    """The group of all commands: it imports what runs, and handles interruptions itself, whatever typer would do."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, (_, summary) in COMMANDS.items():
+            self.commands.setdefault(name, TyperCommand(name, help=summary))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (typer has brought several types)
+        """The command that is named, from its module."""
+        if args[0] in COMMANDS:
+            import_module(f"starcert.cli.{COMMANDS[args[0]][0]}")
+            self.commands = get_group(app).commands
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         try:
@@ -56,7 +80,7 @@ class _Interruptible(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Interruptible,
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -74,6 +98,13 @@ def _set_debugging(wanted: bool) -> None:
 
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debugging)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def loaded() -> TyperGroup:
+    """The group with every command in it."""
+    for module, _ in COMMANDS.values():
+        import_module(f"starcert.cli.{module}")
+    return get_group(app)
 
 
 def main() -> NoReturn:
@@ -104,6 +135,8 @@ def _explain(error: Exception) -> tuple[str, int]:
         return f"There is not enough memory: {wanted}.{left} {advice}.", 2
     if isinstance(error, StarcertError | OSError):
         return str(error), 2
+    from starcert.runs.user_code import place_of_user_code  # noqa: PLC0415  (slow to import)
+
     what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
         return f"{place}: {what}. starcert --debug … shows the whole traceback.", 2

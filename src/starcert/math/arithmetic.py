@@ -10,12 +10,13 @@ import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache, update_wrapper
 from multiprocessing import parent_process
 from threading import RLock
+from types import FunctionType
 from typing import Any, TypeAlias
 
 from flint import arb, fmpq
-from numba import njit
 
 from starcert.system.errors import StarcertWarning
 
@@ -70,20 +71,79 @@ def midpoint(x: Exact) -> Exact:
     return x if isinstance(x, fmpq) else x.mid()
 
 
-def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
-    """The function compiled by numba, for a decorator.
+class Compiled:
+    """A function that numba compiles; numba itself is imported when the first of them is called.
+
+    Compiled code calls other compiled functions through its globals, and cannot call a `Compiled`. So numba receives a
+    copy of the function, in whose globals there is what numba has made of them.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401
+        """What the function returns."""
+        return (self._made or self.made())(*arguments)
+
+    def made(self) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
+        """What numba makes of it."""
+        with LOCK:
+            if self._made is None:
+                whole: dict[Compiled, Any] = {}
+                _make(self, whole)
+                for each, made in whole.items():  # none is called before all know each other
+                    each._made = made
+        return self._made
+
+    @property
+    def targetoptions(self) -> object:
+        """How numba compiles it, under the name that it has in what numba makes."""
+        return self.made().targetoptions
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # found by its name, as functions are
+
+
+compiled = Compiled
+"""For a decorator: the function compiled by numba."""
+
+
+def _make(one: Compiled, whole: dict[Compiled, Any]) -> Any:  # noqa: ANN401
+    """What numba makes of a function, with all that it may call; `whole` gets each of them."""
+    if one._made is not None:
+        return one._made
+    if one not in whole:
+        function = one.py_func
+        names = dict(function.__globals__)  # type: ignore[attr-defined]
+        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)  # type: ignore[attr-defined]
+        whole[one] = _kept_or_not(update_wrapper(copy, function))
+        names |= {name: _make(value, whole) for name, value in names.items() if isinstance(value, Compiled)}
+    return whole[one]
+
+
+def _kept_or_not(function: Callable[..., Any]) -> Any:  # noqa: ANN401
+    """The function for numba to compile.
 
     numba keeps compiled code beside the package or in the user's cache folder, and refuses where neither can be
     written, as in a read-only container without a home: there every process compiles the same code anew.
     """
+    from numba import njit  # noqa: PLC0415  (a fifth of a second)
+
     try:
         return njit(cache=True)(function)
     except RuntimeError:  # numba: "cannot cache function …: no locator available"
-        if parent_process() is None:  # once, and not in every worker again; Python shows equal warnings once
-            warnings.warn(
-                "Compiled code cannot be kept here, so every start takes some seconds more. To keep it, set the "
-                "environment variable NUMBA_CACHE_DIR to a folder that you, and only you, can write.",
-                StarcertWarning,
-                stacklevel=1,
-            )
+        _say_that_code_is_not_kept()
         return njit(function)
+
+
+@cache
+def _say_that_code_is_not_kept() -> None:
+    if parent_process() is None:  # once, and not in every worker again
+        warnings.warn(
+            "Compiled code cannot be kept here, so every start takes some seconds more. To keep it, set the "
+            "environment variable NUMBA_CACHE_DIR to a folder that you, and only you, can write.",
+            StarcertWarning,
+            stacklevel=1,
+        )
