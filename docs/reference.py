@@ -32,16 +32,17 @@ def on_post_page(output: str, **_: Any) -> str:  # noqa: ANN401
 
 def commands() -> str:
     """Every command with its arguments, its options and its examples, from the commands themselves."""
-    import typer  # noqa: PLC0415  (pages without commands need none)
+    from starcert.cli import loaded  # noqa: PLC0415  (pages without commands need none)
+    from starcert.cli.setting_options import settings_by_option  # noqa: PLC0415
 
-    from starcert.cli import app  # noqa: PLC0415
-
-    group: Any = typer.main.get_command(app)
+    group: Any = loaded()
     context = group.make_context("starcert", [], resilient_parsing=True)
     parts = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         parts += [f"## starcert {name}", *_about(command), *_parameters(command)]
+    rows = [f"| `{key}` | `{option}` | {_cell(text)} |" for key, option, text in settings_by_option()]
+    parts += ["## Settings", "\n".join(["| key | option | what it is |", "| --- | --- | --- |", *rows])]
     return "\n\n".join(parts)
 
 
@@ -58,6 +59,8 @@ def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
     """A table of the arguments and options; uses only attributes that every version of typer has."""
     rows = []
     for parameter in command.params:
+        if getattr(parameter, "hidden", False):
+            continue
         option, value = parameter.opts[0], parameter.metavar or "…"
         if not option.startswith("-"):
             name = f"`{parameter.metavar or option.upper()}`"

@@ -3,6 +3,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+from starcert.cli import app, loaded
+from starcert.cli.command_line import COMMANDS
 
 HEADLINE = ["--noise", "motif=0.02,random=0.45"]
 BOX = ["--max-radius", "motif=35,random=45"]
@@ -143,17 +147,44 @@ def test_unknown_options_end_with_status_two_as_well(starcert):
     assert starcert("radius", *HEADLINE, "--p-lower", "often").returncode == 2
 
 
+def test_a_line_of_the_help_stands_for_each_command_and_begins_its_own():
+    for name, command in loaded().commands.items():
+        first = " ".join(command.help.partition("\n\n")[0].split())
+        assert COMMANDS[name][1].split()[0] == first.split()[0], name  # in the same mood
+
+
+@pytest.mark.parametrize("command", ["certify", "compare", "radius", "verify", "votes", "list", "init"])
+def test_help_is_short(command):
+    given = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
+    done = CliRunner(env=given).invoke(app, [command, "--help"])
+    assert done.exit_code == 0
+    assert len(done.output.splitlines()) <= 90
+
+
+def test_lists_name_what_there_is(starcert):
+    for topic, words in (("threats", "rewire:1"), ("regions", "communities"), ("laws", "DELETE/ADD"),
+                         ("methods", "--exact"), ("data", "FILE.npz"), ("settings", "train.epochs")):  # fmt: skip
+        assert words in starcert("list", topic).stdout
+        assert json.loads(starcert("list", topic, "--json").stdout)
+    assert starcert("list", "threat").stderr.endswith("Did you mean threats?\n")
+
+
 def test_help_has_examples_and_the_version_is_told(starcert):
     assert "starcert radius --noise" in starcert("radius", "--help").stdout
     assert starcert("--version").stdout.startswith("starcert 0.")
 
 
-HEAVY = ["networkx", "torch", "sklearn", "matplotlib", "pandas", "rdkit", "jinja2"]
+HEAVY = ["networkx", "torch", "sklearn", "matplotlib", "pandas", "rdkit", "jinja2", "numba"]
+NAMES = "SmoothedClassifier, threats, report, display, models, datasets, archive"
+HELP = "from starcert.cli.command_line import app; app(['--help'], standalone_mode=False)"
 
 
-@pytest.mark.parametrize("command", ["from starcert import *", "import starcert.cli"])
-def test_importing_starcert_loads_nothing_that_is_optional_or_slow(command):
-    command = command.replace("*", "SmoothedClassifier, threats, report, display, models, datasets, archive")
-    code = f"import sys; {command}; print([m for m in {HEAVY} if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [(f"from starcert import {NAMES}", HEAVY), ("import starcert", ["numpy", *HEAVY]), (HELP, ["numpy", *HEAVY])],
+)
+def test_what_starts_loads_nothing_that_is_optional_or_slow(command, heavy):
+    code = f"import sys, os; out, sys.stdout = sys.stdout, open(os.devnull, 'w'); {command}; sys.stdout.close(); "
+    code += f"sys.stdout = out; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

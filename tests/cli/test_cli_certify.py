@@ -328,7 +328,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(project, here, monkeypatch
 def test_a_fault_of_our_own_is_one_line_too(project, here, monkeypatch):
     monkeypatch.setattr("starcert.cli.run_commands.certify_run", lambda *_, **__: {}["nothing"])
     status, _, err = here("certify", "run.toml")
-    assert status == 1
+    assert status == 70
     assert err == "Error: KeyError: 'nothing'. This is a fault in starcert; starcert --debug … shows where.\n"
 
 

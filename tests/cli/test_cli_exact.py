@@ -43,7 +43,7 @@ def rows_of(folder):
 
 
 def test_every_attack_is_tried_and_the_file_holds_with_the_model(folder, here):
-    status, said, errors = here("certify", "run.toml", "--exact")
+    status, said, errors = here("certify", "run.toml", "--exact", "--out", "certified-exact")
     assert (status, errors) == (0, "")
     assert PLAIN in said
     out = folder / "certified-exact"

@@ -10,9 +10,10 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.report.findings import out_of_reach
-from starcert.runs.certification import certify_run, certify_settings
+from starcert.runs.certification import certify_run
 from starcert.runs.example import write_example
 from starcert.runs.run_file import read_run_file
+from starcert.runs.settings import run_settings
 
 
 def said(out: str) -> list[str]:
@@ -98,9 +99,8 @@ def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(pr
         settings["own_samples"] = 0
     asked = sc.threats.Box({axis: int(axis != "hub") for axis in noise.axes})
     heard = []
-    run = certify_settings(
-        read_run_file(project / "run.toml"), {**settings, "noise": noise, "threat": asked, "limit": 3}
-    )
+    given = {**settings, "noise": noise, "threat": asked, "limit": 3, "out": project / "certified"}
+    run = run_settings(read_run_file(project / "run.toml").values, given)
     done = certify_run(run, before=lambda *lines: heard.extend(lines))
     (before,) = (line for line in heard if line.startswith("Votes before one flip"))
     after = out_of_reach(done.archive)

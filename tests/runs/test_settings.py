@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 import runs_worlds as worlds
-import typer
 from msgspec import NODEFAULT
 
 import starcert as sc
-from starcert.cli import app
+from starcert.cli import loaded
 from starcert.objects.threats import AnyFlips, Box, read_threat
-from starcert.runs.declaration import check_options, check_values
+from starcert.runs.declaration import check_options, check_values, set_values
 from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, rewritten, run_file_text
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, run_settings
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.system.errors import InvalidParameterError
 
 
@@ -168,13 +168,40 @@ def test_a_folder_goes_before_a_tu_name(tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "own", "known"),
-    [("certify", {"--json", "--dry-run"}, SETTINGS), ("sweep", {"--grid"}, SWEEP_SETTINGS)],
+    [
+        ("certify", {"--json", "--dry-run"}, SETTINGS),
+        ("sweep", {"--grid"}, SWEEP_SETTINGS),
+        ("train", {"--again"}, TRAIN_SETTINGS | {k: each for k, each in SETTINGS.items() if each.in_training}),
+    ],
 )
-def test_every_setting_is_an_option_with_its_help_and_its_default(command, own, known):
-    options = {each.opts[0]: each for each in typer.main.get_command(app).commands[command].params}
-    assert set(options) - {"run", "--debug"} == {each.option for each in known.values()} | own
-    for each in known.values():
-        assert (options[each.option].help, options[each.option].show_default) == (each.help, each.shown or False)
+def test_every_setting_is_an_option_and_the_main_ones_are_in_the_help(command, own, known):
+    options = {each.opts[0]: each for each in loaded().commands[command].params}
+    given = {each.option for each in known.values()}
+    assert set(options) - {"run", "--debug", "--quiet", "--set"} == given | own
+    shown = [each for name, each in options.items() if name in given and not each.hidden]
+    assert 10 < len(shown) <= 16
+    assert [each.opts[0] for each in shown][:3] == ["--epochs", "--learning-rate", "--weight-decay"] if command == (
+        "train") else ["--model", "--data", "--noise"]  # fmt: skip
+
+
+def test_any_setting_can_be_set():
+    texts = ["family=all", "fractions=[0.5,0.25,0.25]", "columns.label='y'", "columns.name='id'", "noise=a=0.1,b=0.2",
+             "samples = 300", "evidence=true"]  # fmt: skip
+    found = set_values(texts, SETTINGS)
+    assert found["columns"] == {"label": "y", "name": "id"}
+    assert (found["family"], found["samples"], found["evidence"]) == ("all", 300, True)
+    assert found["fractions"] == {"train": 0.5, "validation": 0.25, "test": 0.25}
+    assert found["noise"] == sc.Noise(a=0.1, b=0.2)
+    for text, words in (
+        ("sample=3", "There is no setting 'sample'. Did you mean samples?"),
+        ("samples", "'--set' must be KEY=VALUE"),
+        ("samples=0", "'--set samples' must be a whole number from 1"),
+        ("family=both", "'--family' must be one of each, all. Got 'both'"),
+        ("columns.labels='y'", "Did you mean label?"),
+    ):
+        with pytest.raises(InvalidParameterError) as caught:
+            set_values([text], SETTINGS)
+        assert words in str(caught.value)
 
 
 def test_defaults_are_shown_as_they_are():

@@ -12,7 +12,7 @@ import typer
 from starcert.cli.command_line import app, show, table
 from starcert.runs.setting_values import parse_columns
 from starcert.system.errors import needing
-from starcert.system.output import say
+from starcert.system.output import note
 from starcert.system.processes import available_cores
 
 _DATA = (
@@ -102,7 +102,7 @@ def benchmark(
     setting = Benchmark.of(file, quick, **options)
     for name in setting.data:
         for sentence in notes_on(setting, name):
-            say(f"Note: {name}: {sentence}")
+            note(f"{name}: {sentence}")
     n_workers = available_cores() if workers is None else workers
     lines = run_benchmark(setting, out, theirs=theirs or (), workers=n_workers)
     seconds, rows_of = _seconds(out), partial(table, most=MAX_ROWS, more="benchmark.csv has all")

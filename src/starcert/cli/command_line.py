@@ -27,7 +27,7 @@ from typer.main import get_group
 
 from starcert import __version__
 from starcert.system.errors import StarcertError, StarcertWarning
-from starcert.system.output import harden_streams, plain, say
+from starcert.system.output import be_quiet, harden_streams, note, plain, say
 from starcert.system.processes import available_bytes, in_words
 
 if TYPE_CHECKING:
@@ -42,9 +42,13 @@ MAX_ROWS = 20  # the most rows of a table that are printed
 
 COMMANDS = {
     "benchmark": ("benchmark_commands", "Compare methods on the same folds, beside a model that sees no edge."),
-    "certify": ("run_commands", "Certify your own model: a report, certificates, a table and a run file in one folder."),
+    "certify": (
+        "run_commands",
+        "Certify your own model: a report, certificates, a table and a run file in one folder.",
+    ),
     "compare": ("file_commands", "Compare two or more runs on the same graphs."),
     "init": ("run_commands", "Write an example to start from: a commented run.toml, a model, and small graphs."),
+    "list": ("list_commands", "List what there is to choose from: threats, regions, laws, methods, data, settings."),
     "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound, votes or a store."),
     "reproduce": ("run_commands", "Reproduce a study of the paper: figures, tables, a page, and which claims hold."),
     "sweep": ("run_commands", "Choose the noise: accuracy against certified radii over a grid of levels."),
@@ -58,7 +62,7 @@ COMMANDS = {
 class _Commands(TyperGroup):
     """The group of all commands: it imports what runs, and handles interruptions itself, whatever typer would do."""
 
-    def __init__(self, **attributes: Any) -> None:
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401
         super().__init__(**attributes)
         for name, (_, summary) in COMMANDS.items():
             self.commands.setdefault(name, TyperCommand(name, help=summary))
@@ -82,7 +86,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -97,7 +100,15 @@ def _set_debugging(wanted: bool) -> None:
 
 
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debugging)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def _set_quiet(wanted: bool) -> None:
+    if wanted:
+        be_quiet()
+
+
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.", callback=_set_quiet)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def loaded() -> TyperGroup:
@@ -127,7 +138,7 @@ def main() -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """The message for an error, and the exit status: 1 only where it is a fault in starcert."""
+    """The message for an error, and the exit status: 2, or 70 where it is a fault in starcert."""
     if wanted := _lacks_memory(error):
         free = available_bytes()
         left = "" if free is None else f" There are {in_words(free)} left."
@@ -140,7 +151,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
         return f"{place}: {what}. starcert --debug … shows the whole traceback.", 2
-    return f"{what}. This is a fault in starcert; starcert --debug … shows where.", 1
+    return f"{what}. This is a fault in starcert; starcert --debug … shows where.", 70
 
 
 def _lacks_memory(error: BaseException | None) -> str:
@@ -263,11 +274,6 @@ def report(as_json: bool, values: Callable[[], object], view: Callable[[], Itera
         print(json.dumps(values()))
     else:
         show(*view())
-
-
-def note(text: str) -> None:
-    """Prints something that a user may want to know to standard error."""
-    say(f"Note: {text}")
 
 
 def show(*parts: RenderableType) -> None:

@@ -51,7 +51,7 @@ def verify(
     sample: Annotated[int, typer.Option(help=_SAMPLE)] = 1000,
     as_json: JsonOption = False,
 ) -> None:
-    """Proves the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
+    """Prove the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
 
     Of a file in which every attack was tried, it checks that its numbers fit together; with --model, all attacks that
     break and some of the others are tried again. Ends with status 0 if every claim is true, given what it takes as
@@ -197,7 +197,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
     threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER", show_default=_AS_REQUESTED)] = None,
 ) -> None:
-    """Compares two or more runs on the same graphs: what is certified, broken and open, curves, differences.
+    """Compare two or more runs on the same graphs: what is certified, broken and open, curves, differences.
 
     They may differ in model, noise, votes or argument. Graphs and axes that only some of them have are left out.
 
@@ -278,7 +278,7 @@ def votes(
     file: Annotated[Path, typer.Argument(help="A file that SmoothedClassifier.vote(…, store=FILE) has written.")],
     as_json: JsonOption = False,
 ) -> None:
-    """What a file of votes holds: its settings, its graphs, and how many votes there are.
+    """Show what a file of votes holds: its settings, its graphs, and how many votes there are.
 
     For example:
 

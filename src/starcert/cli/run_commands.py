@@ -5,41 +5,41 @@ The options of `train`, `certify` and `sweep` are the settings of a run.
 
 from __future__ import annotations
 
-import inspect
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from starcert.cli.command_line import DebugOption, JsonOption, app, note, report, show
+from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
+from starcert.cli.setting_options import Given, with_settings
 from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
-from starcert.runs.certification import certify_run, certify_settings
-from starcert.runs.declaration import Setting, check_options, option_name
+from starcert.runs.certification import certify_run
 from starcert.runs.exact_run import ExactRun, exact_forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.forecast import forecast
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
-from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings
+from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
 from starcert.runs.value_run import ValueRun
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
+from starcert.system.output import is_quiet, note
 from starcert.system.processes import available_cores
 
 RunArgument = Annotated[
-    Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
+    Path | None, typer.Argument(help="A file of settings; options override it.", metavar="RUN.TOML")
 ]
-_DRY_RUN = "Only say how many votes are drawn, how many one flip needs, what is fixed and empty."
+_DRY_RUN = "Only report how many votes would be drawn and what they can certify."
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)]
 GridOption = Annotated[
     list[str] | None,
@@ -53,36 +53,9 @@ GridOption = Annotated[
 AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
 
 
-def _with_settings(
-    first: Mapping[str, object], settings: Mapping[str, Setting]
-) -> Callable[[Callable[..., None]], Any]:
-    """Gives a command its options: its own first, then one for each of these settings."""
-    annotations = dict(first)
-    for key, setting in settings.items():
-        option = typer.Option(
-            help=setting.help,
-            show_default=setting.shown or False,
-            metavar=None if setting.is_flag else setting.argument,
-            rich_help_panel=setting.panel,
-        )
-        annotations[key] = Annotated[bool | None if setting.is_flag else str | None, option]
-    annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json", "dry_run", "again"}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    defaults = {name: False if name in flags else None for name in annotations}
-    options = [inspect.Parameter(k, kind, default=defaults[k], annotation=each) for k, each in annotations.items()]
-
-    def with_options(function: Callable[..., None]) -> Callable[..., None]:
-        function.__annotations__ = annotations
-        function.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
-        return function
-
-    return with_options
-
-
 @app.command()
-@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption}, SETTINGS)
-def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
+@with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption}, SETTINGS)
+def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -95,9 +68,8 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
     starcert certify run.toml --exact --threat flips:2
     """
-    options = check_options(given, SETTINGS)
-    file = _run_file(run)
-    settings = certify_settings(file, options)
+    options, file = given.values, _run_file(run)
+    settings = run_settings({"out": file.folder / "certified", **file.values}, options)
     if dry_run:
         for sentence in [exact_forecast(settings)] if settings.exact else forecast(settings):
             show(sentence)
@@ -105,7 +77,7 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
     if file.train and settings.weights is None:
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
-    outcome = certify_run(settings, expected=expected, note=note, before=None if as_json else show)
+    outcome = certify_run(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
     if isinstance(outcome, ExactRun):
         report(as_json, partial(exact_object, outcome), partial(exact_view, outcome))
     elif isinstance(outcome, ValueRun):
@@ -115,8 +87,8 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
 
 @app.command()
-@_with_settings({"run": RunArgument, "grid": GridOption}, SWEEP_SETTINGS)
-def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: object) -> None:
+@with_settings({"run": RunArgument, "grid": GridOption}, SWEEP_SETTINGS)
+def sweep(run: Path | None, grid: list[str] | None, given: Given) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
     A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
@@ -137,20 +109,19 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
-    options = check_options(given, SETTINGS)
+    options, file = given.values, _run_file(run)
     levels = parse_grid(grid) if grid else None
-    file = _run_file(run)
     settings = sweep_settings(file, options, levels)
     expected = {} if "model" in options else file.expected
-    show(*sweep_view(run_sweep(settings, expected=expected, note=note, before=show)))
+    show(*sweep_view(run_sweep(settings, expected=expected, note=note, before=None if is_quiet() else show)))
 
 
 @app.command()
-@_with_settings(
+@with_settings(
     {"run": RunArgument, "again": AgainOption},
     TRAIN_SETTINGS | {key: setting for key, setting in SETTINGS.items() if setting.in_training},
 )
-def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
+def train(run: Path | None, again: bool, given: Given) -> None:
     """Train your own PyG module with the noise that it will vote under, and keep its best epoch's weights in a file.
 
     It learns from the training part of the data (80% of every class), and the validation part (10%) decides which epoch
@@ -166,20 +137,18 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
 
     starcert train run.toml --copies 4 --worst 0.5
     """
-    how, others = (
-        {key: text for key, text in given.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)
+    how, options = (
+        {key: value for key, value in given.values.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)
     )
-    checked, options = check_options(how, TRAIN_SETTINGS), check_options(others, SETTINGS)
-    settings, training = training_settings(_run_file(run), options, checked)
+    settings, training = training_settings(_run_file(run), options, how)
     outcome = train_run(settings, training, again=again)
-    show(*trained_view(outcome), f"Next: {_certify_command(run, others, settings)}")
+    show(*trained_view(outcome), f"Next: {_certify_command(run, given, settings)}")
 
 
-def _certify_command(run: Path | None, options: Mapping[str, object], settings: RunSettings) -> str:
+def _certify_command(run: Path | None, given: Given, settings: RunSettings) -> str:
     """The certification with trained weights, of the part of the data that training has not seen."""
     command = ["starcert", "certify", *([] if run is None else [str(run)])]
-    for key, text in options.items():
-        command += [] if text is None else [option_name(key), str(text)]
+    command += [word for key, words in given.words.items() if key not in TRAIN_SETTINGS for word in words]
     if settings.split == "all" and settings.targets == "graphs":
         command += ["--split", "test"]
     return shlex.join(command)

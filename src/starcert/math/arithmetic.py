@@ -116,8 +116,8 @@ def _make(one: Compiled, whole: dict[Compiled, Any]) -> Any:  # noqa: ANN401
         return one._made
     if one not in whole:
         function = one.py_func
-        names = dict(function.__globals__)  # type: ignore[attr-defined]
-        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)  # type: ignore[attr-defined]
+        names = dict(function.__globals__)
+        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
         whole[one] = _kept_or_not(update_wrapper(copy, function))
         names |= {name: _make(value, whole) for name, value in names.items() if isinstance(value, Compiled)}
     return whole[one]

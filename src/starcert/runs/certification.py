@@ -17,7 +17,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.words import Words
 from starcert.report import write_report
 from starcert.runs.blind_run import blind_row
-from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, exact_settings, write_tried
+from starcert.runs.exact_run import TRIED, ExactRun, certify_exactly, exact_forecast, write_tried
 from starcert.runs.fallback_run import with_fallback
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
@@ -28,10 +28,9 @@ from starcert.runs.run_file import (
     RESULTS,
     VOTES,
     OutputFolder,
-    RunFile,
     RunRecord,
 )
-from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.runs.user_code import voting_workers
 from starcert.runs.value_run import ValueRun, certify_values, check_value_settings, write_values
@@ -59,15 +58,6 @@ class CertifiedRun:
     def report(self) -> Path:
         """The page to show."""
         return self.folder / REPORT
-
-
-def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
-    """The settings of a certification from a run file and from options, which override it."""
-    values: dict[str, object] = {"out": file.folder / "certified", **file.values}
-    if options.get("exact") and not values.get("exact"):  # beside the votes of the same run file
-        values["out"] = Path(f"{values['out']}-exact")
-    settings = run_settings(values, options)
-    return exact_settings(settings) if settings.exact else settings
 
 
 def certify_run(

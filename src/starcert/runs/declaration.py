@@ -11,7 +11,9 @@ with messages that name the key and its limits, and `table_schema` makes the JSO
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -35,13 +37,14 @@ class Setting:
 
     help: str  # what it is
     _: KW_ONLY
+    brief: str = ""  # what the help of a command says; "": the first sentence of the above
+    main: bool = False  # whether the help of a command lists its option; all others are given by --set
     form: Any = None  # the type of the plain value in a file; None: that of the field
     read: Read | None = None  # makes what a program works with from the plain value; None: it stays as it is
     parse: Callable[[str, str], object] | None = None  # from an option's text and name to the plain value
     must: str = ""  # what a message says that it must be; "": what follows from the form
     hint: str = ""  # what a message proposes beside
     metavar: str = ""  # what stands for the argument in the help of a command; "": its kind
-    panel: str | None = None  # the heading under which the help lists it; None: with all others
     shown: str = ""  # the default, in words; "": the default itself, if there is one
     example: str = ""  # what a message proposes where it must be given and is not
     key: str = ""
@@ -52,6 +55,11 @@ class Setting:
     def option(self) -> str:
         """The option for it: `--split-seed` for `split_seed`."""
         return option_name(self.key)
+
+    @property
+    def summary(self) -> str:
+        """What the help of a command says of it."""
+        return self.brief or re.split(r"(?<=[.:]) ", self.help)[0].rstrip(":")
 
     @property
     def is_flag(self) -> bool:
@@ -158,6 +166,27 @@ def check_options(given: Mapping[str, Any], known: Mapping[str, Setting]) -> dic
             plain = setting.parse(text, setting.option) if setting.parse is not None else text
             found[key] = setting.value(plain, Path.cwd(), setting.option, strict=False)
     return found
+
+
+def set_values(texts: Iterable[str], known: Mapping[str, Setting]) -> dict[str, object]:
+    """The settings that `--set KEY=VALUE` gives: values of TOML, or as the option of that name takes them."""
+    plain: dict[str, Any] = {}
+    found: dict[str, object] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        name, _, inside = key.partition(".")
+        if not equals:
+            raise InvalidParameterError("--set", "be KEY=VALUE, such as family=all", text)
+        if name not in known:
+            hint = did_you_mean(name, known, "starcert list settings has all of them.")
+            raise UnknownSettingError(name, "be a setting", name, hint)
+        try:
+            given: object = tomllib.loads(f"value = {value}")["value"]
+        except ValueError:
+            found |= check_options({name: value}, known)
+            continue
+        plain[name] = plain.get(name, {}) | {inside: given} if inside else given
+    return found | {name: known[name].value(each, Path.cwd(), f"--set {name}") for name, each in plain.items()}
 
 
 def table_schema(known: Mapping[str, Setting], **tables: dict[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,11 @@ from starcert.certificates.result_rows import row_names
 from starcert.certificates.trying import Trial
 from starcert.files import BlindRow, ExactArchive, ExactVerification, verify_exact, write_exact
 from starcert.objects.binding import Problem
-from starcert.objects.threats import AnyFlips
 from starcert.report.exact_page import write_exact_page
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.threats import without_folders
-from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, quantity
 
@@ -38,18 +36,10 @@ class ExactRun:
         return self.folder / REPORT
 
 
-def exact_settings(settings: RunSettings) -> RunSettings:
-    """The settings with the threat that is tried if none is given; refused where outputs are numbers."""
-    if settings.outputs is not None:
-        hint = "Leave exact out: intervals are certified by votes."
-        raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
-    return settings if settings.threat is not None else settings.changed(threat=AnyFlips(1))
-
-
 def exact_forecast(settings: RunSettings, ready: TriedModel | None = None) -> str:
     """How many attacks there are, before any is tried; the model is made for it, unless it is ready."""
     ready, threat = ready or try_model(settings, read_inputs(settings)), without_folders(settings.threat)
-    assert threat is not None  # `exact_settings` has seen to it
+    assert threat is not None  # it is any one flip by default
     trial = Trial(ready.job, threat, settings.max_attacks)
     every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
     most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
@@ -67,7 +57,7 @@ def certify_exactly(
 ) -> ExactArchive:
     """What trying all attacks of the threat shows; labels are class numbers."""
     threat = without_folders(settings.threat)
-    assert threat is not None  # `exact_settings` has seen to it
+    assert threat is not None  # it is any one flip by default
     exact = ExactClassifier(ready.base, ready.problem.noise, ready.rule)
     result = exact.certify(
         ready.problem, threat=threat, max_attacks=settings.max_attacks, store=store, executor=executor
@@ -98,7 +88,7 @@ def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
 
 def recount_run(path: Path, file: RunFile, *, sample: int) -> ExactVerification:
     """Checks a file of tried attacks with the model and the data of a run file, which made it."""
-    settings = exact_settings(run_settings({"out": file.folder / "exact", **file.values}))
+    settings = run_settings({"out": file.folder / "exact", **file.values}, {"exact": True})
     ready = try_model(settings, read_inputs(settings))
     return verify_exact(
         path,

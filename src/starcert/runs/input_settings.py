@@ -47,12 +47,14 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
         "--split), noise and regions (to train with them).",
-        form=str, read=Reference.parse, metavar="FILE.PY:FUNCTION|MODULE:FUNCTION", example="model.py:classifier",
+        form=str, read=Reference.parse, metavar="FILE.PY:NAME", example="model.py:classifier",
+        brief="A function that returns a classifier, PyG module or scikit-learn estimator.",
         main=True, in_training=True, unsettles=("model", *_MODEL),
     )]  # fmt: skip
     weights: Annotated[Path | None, RunSetting(
         "The file of the module's weights, such as model.pt: from starcert train, or a state dict from torch.save.",
         form=str, read=place_of, metavar="FILE", shown="as the model function returns it",
+        brief="The file of the module's weights, from starcert train or torch.save.",
         main=True, in_training=True, changes="nothing", unsettles=_MODEL,
     )] = None  # fmt: skip
     data: Annotated[Path | str | Reference, RunSetting(
@@ -61,6 +63,7 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "molecules (a file .smi, or .csv with a column smiles); one graph of labelled nodes (.npz); or "
         "file.py:function, which returns starcert objects of any kind and their classes.",
         form=str, read=as_data, metavar="NAME|PATH", example="MUTAG",
+        brief="The graphs: a TU data set, a file, a folder, or a function (starcert list data).",
         main=True, in_training=True, changes="nothing", unsettles=_DATA,
     )]  # fmt: skip
     kind: Annotated[Reference | str | None, RunSetting(
@@ -125,20 +128,25 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its "
         'Partition. In a run file also a table: the layer of each region (bonds = "pairs", atoms = "element"), '
         "or, of vectors, its columns. Without it, all node pairs are one region.",
-        form=str | dict[str, str | list[int | str]], read=as_regions, metavar="BUILDER|FILE.PY:FUNCTION",
+        form=str | dict[str, str | list[int | str]], read=as_regions, metavar="BUILDER",
         must="name a region builder, FILE.PY:FUNCTION, or for each region a layer or its columns",
         hint='In a table write a layer, such as bonds = "pairs", or columns, such as border = [0, 1, 2].',
+        brief="A builder of regions (starcert list regions), or FILE.PY:NAME.",
         main=True, in_training=True,
     )] = None  # fmt: skip
     limit: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
         "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
         "are not representative.",
-        shown="all", main=True, of_sweeps=True, unsettles=("data", "regions"),
+        shown="all",
+        brief="Certify at most this many graphs.",
+        main=True, of_sweeps=True, unsettles=("data", "regions"),
         sweep_help="At most this many graphs: the first, or a share of every class.",
     )] = None  # fmt: skip
     split: Annotated[Literal["all", "train", "validation", "test"], RunSetting(
         "The part to certify: all, or train, validation or test (--splits, --fractions, or 80/10/10% of every class).",
-        metavar="PART", main=True, of_sweeps=True, unsettles=_DATA,
+        metavar="PART",
+        brief="The part to certify: all, train, validation or test.",
+        main=True, of_sweeps=True, unsettles=_DATA,
         sweep_help="The part to try the levels on: all, train or validation.",
         sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
     )] = "all"  # fmt: skip

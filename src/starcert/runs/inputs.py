@@ -31,7 +31,7 @@ from starcert.runs.tables import MAX_SHOWN
 from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
-from starcert.system.output import progress_bar, say
+from starcert.system.output import note, progress_bar
 from starcert.system.processes import one_thread
 from starcert.voting.ask import answers_on
 from starcert.voting.plans import Job
@@ -318,7 +318,7 @@ def _say_other_order(answers: Sequence[int], data: Dataset) -> None:
     if len(set(meant.values())) == len(meant) and fitting - right >= max(4, known.total() / 2):
         names = data.class_names
         seen = ", ".join(f"{names[answer]} where it is {names[label]}" for label, answer in sorted(meant.items()))
-        say(
-            f"Note: the model mostly answers {seen}: are its classes in another order? Its answers mean "
+        note(
+            f"the model mostly answers {seen}: are its classes in another order? Its answers mean "
             f"{named_classes(names)}; starcert.classifiers takes class_names=[…] in the order of the model."
         )

@@ -16,7 +16,7 @@ from starcert.objects.formats import element_symbols
 from starcert.objects.node_sites import copies_of
 from starcert.objects.vectors import in_order
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, did_you_mean
-from starcert.system.output import say
+from starcert.system.output import note
 
 
 def with_node_sites(data: Dataset, forms: Mapping[str, str]) -> Dataset:
@@ -42,7 +42,7 @@ def with_node_sites(data: Dataset, forms: Mapping[str, str]) -> Dataset:
         copies = {copy for graph in made for copy in copies_of(graph.node_sites[name], graph.node_data)}
         for copy in sorted(copies):  # where one graph shows it, all have it
             made = [graph.with_anchored(copy) if copy in graph.node_data else graph for graph in made]
-            say(f"Note: {copy} says the same as {name}, which is attacked: it is kept for regions, no model sees it.")
+            note(f"{copy} says the same as {name}, which is attacked: it is kept for regions, no model sees it.")
         graphs = made
     return replace(data, graphs=tuple(graphs))
 

@@ -46,7 +46,6 @@ NoiseTable = Annotated[
 class RunSetting(Setting):
     """A setting of a run: which commands have it, and what follows where it changes."""
 
-    main: bool = False  # whether the help of a command lists its option; all others are given by --set
     table: str = ""  # the table of a run file in which it may stand, too
     in_sweeps: bool = True  # whether `starcert sweep` has it
     of_sweeps: bool = False  # whether a sweep may have a value of its own, in the table [sweep] of a run file

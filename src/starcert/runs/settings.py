@@ -16,7 +16,7 @@ from starcert.certificates.exact import MAX_ATTACKS
 from starcert.math.confidence import Family, check_alpha
 from starcert.math.fallback import check_threshold
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat
+from starcert.objects.threats import AnyFlips, Threat
 from starcert.runs.declaration import declared
 from starcert.runs.input_settings import MAX_SAMPLES, InputSettings
 from starcert.runs.setting_values import (
@@ -35,7 +35,6 @@ from starcert.system.errors import InvalidParameterError
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 THRESHOLD = 0.7  # of a fallback, by default
-_PLAIN_MODEL = "The plain model, exactly"
 
 
 class RunSettings(InputSettings, frozen=True, kw_only=True):
@@ -47,7 +46,9 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         "delete/add/change is for edges with types: bonds=0.1/0.05/0.1 has bonds.change too.",
         form=NoiseTable, read=as_noise, parse=parse_noise, must="map regions to flip probabilities",
         hint="Write a table: [noise], and below it a line such as motif = 0.02 for every region.",
-        metavar="REGION=P[/P[/P]],…", example="motif=0.02,random=0.45", main=True, in_training=True,
+        metavar="REGION=P,…", example="motif=0.02,random=0.45",
+        brief="The flip probability of each region; delete/add tells the two apart.",
+        main=True, in_training=True,
         sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
     )]  # fmt: skip
     threat: Annotated[Threat | None, RunSetting(
@@ -58,6 +59,7 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
         "Your own: FILE.PY:NAME:2 or MODULE:NAME:2.",
         form=str, read=as_threat, shown="none: all that can be flipped", metavar="NAME:NUMBER",
+        brief="What the attacker can do, such as flips:2 (starcert list threats).",
         main=True, changes="certificates",
         sweep_help="What the attacker can do, such as flips:2, box:motif=1,random=10 or rewire:1 (see starcert certify "
         "--help): the best level has most graphs right and certified under it.",
@@ -94,33 +96,38 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
     evidence: Annotated[bool, RunSetting(
         "Look at where the flips of the votes fell, too, not only at how many votes each class has (p_A). More is "
         "certified; every number of flips is certified, broken (an attack is found) or open. Both share alpha.",
-        shown="no", main=True, panel="Evidence", implied=True, changes="certificates",
+        shown="no",
+        brief="Certify more: look at where flips fell, and draw votes at attacked graphs.",
+        main=True, implied=True, changes="certificates",
         sweep_help="Look at where the flips of the votes fell, too: levels are compared by what that certifies.",
     )] = False  # fmt: skip
     own_samples: Annotated[int | None, Meta(ge=0, le=10**12), RunSetting(
         "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
         "leave open, and find attacks. 0: none.",
-        shown="as many as samples", sweep_shown="0", table="evidence", panel="Evidence", of_sweeps=True,
+        shown="as many as samples", sweep_shown="0", table="evidence", of_sweeps=True,
         changes="certificates",
     )] = None  # fmt: skip
     collective: Annotated[bool, RunSetting(
         "With evidence and a threat, also claim about all answers together that no attack changes more than k of them: "
         "alpha is divided neither between answers nor between attacks. It takes memory for all votes side by side.",
-        shown="no", table="evidence", panel="Evidence", in_sweeps=False, implied=True, changes="certificates",
+        shown="no", table="evidence", in_sweeps=False, implied=True, changes="certificates",
     )] = False  # fmt: skip
     exact: Annotated[bool, RunSetting(
         "Try every attack of the threat (by default flips:1) on the plain model: no noise, no votes, alpha = 0. The "
         "noise only names the regions. Each graph is certified, broken by an attack, or open where the budget ends.",
-        shown="no", main=True, panel=_PLAIN_MODEL, in_sweeps=False, implied=True,
+        shown="no",
+        brief="Try every attack of the threat on the plain model, without noise.",
+        main=True, in_sweeps=False, implied=True,
     )] = False  # fmt: skip
     max_attacks: Annotated[int, Meta(ge=1, le=2**62), RunSetting(
         "With exact, how many attacks are tried on each graph, at most. A larger number goes on where a smaller one "
         "has ended.",
-        table="exact", panel=_PLAIN_MODEL, in_sweeps=False, implied=True, changes="nothing",
+        table="exact", in_sweeps=False, implied=True, changes="nothing",
     )] = MAX_ATTACKS  # fmt: skip
     alpha: Annotated[float, RunSetting(
         "The probability that a graph's certificate fails (not the confidence).",
         read=lambda value, *_: check_alpha(value), must="be a failure probability, a number such as 0.01",
+        brief="The probability that a certificate fails.",
         main=True, changes="certificates",
     )] = 0.01  # fmt: skip
     family: Annotated[Family, RunSetting(
@@ -156,6 +163,8 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         self.check_inputs()
         if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             force_setattr(self, "selection_samples", max(100, self.samples // 100))
+        if self.exact and self.threat is None:
+            force_setattr(self, "threat", AnyFlips(1))
         if self.threat is not None:
             force_setattr(self, "threat", self.threat.for_noise(self.noise))
         if self.fallback is not None and self.threshold is None:
@@ -168,6 +177,9 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
 
     def _check_method(self) -> None:
         """Refuses settings that belong to another way of certifying."""
+        if self.exact and self.outputs is not None:
+            hint = "Leave exact out: intervals are certified by votes."
+            raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
         if self.max_attacks != MAX_ATTACKS and not self.exact:
             hint = "Ask for every attack too: --exact, or exact = true in a run file."
             raise InvalidParameterError("max_attacks", "be left out without exact", self.max_attacks, hint)

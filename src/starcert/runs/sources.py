@@ -28,7 +28,7 @@ from starcert.runs.table_files import Alphabets, read_categories
 from starcert.runs.tables import Columns, are_class_numbers, measurement_in, number_labels, refuse_columns
 from starcert.runs.user_code import Reference, TuName, load_instance, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, needing
-from starcert.system.output import say
+from starcert.system.output import note
 from starcert.system.processes import in_words
 
 _MOLECULES = (".smi", ".smiles", ".csv")
@@ -73,7 +73,7 @@ def load_graphs(
             hint = "Rename the file, the graph or the class: the results name it."
             raise InvalidParameterError("data", "have names that UTF-8 can write", name, hint) from None
     for sentence in () if quiet else data.said:
-        say(f"Note: {sentence}")
+        note(sentence)
     return data if numbers else _with_classes(data, source)
 
 

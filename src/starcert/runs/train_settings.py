@@ -15,6 +15,7 @@ from starcert.system.errors import InvalidParameterError
 class TrainSetting(Setting):
     """A setting of training, with a default of its own where nodes are classified."""
 
+    main: bool = True
     for_nodes: object = UNSET
 
 
@@ -64,7 +65,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True):
 
 def _for_training(each: TrainSetting) -> TrainSetting:
     for_nodes = f"; {each.for_nodes} for nodes" if each.for_nodes not in (UNSET, None) else ""
-    return replace(each, panel="Training", shown=f"{each.shown}{for_nodes}")
+    return replace(each, shown=f"{each.shown}{for_nodes}")
 
 
 TRAIN_SETTINGS = {key: _for_training(each) for key, each in declared(TrainSettings, TrainSetting).items()}

@@ -154,6 +154,25 @@ def say(text: str) -> None:
         print(plain(" ".join(text.splitlines())), file=sys.stderr, flush=True)
 
 
+_quiet: list[bool] = []  # whether notes and progress are left out
+
+
+def be_quiet() -> None:
+    """Leaves out all notes and all progress from now on; errors stay."""
+    _quiet.append(True)
+
+
+def is_quiet() -> bool:
+    """Whether notes and progress are left out."""
+    return any(_quiet)
+
+
+def note(text: str) -> None:
+    """Writes something that a user may want to know to standard error."""
+    if not is_quiet():
+        say(f"Note: {text}")
+
+
 class _Outlet(io.FileIO):
     """A stream that leads nowhere once it cannot be written; of standard output that is said, but for closed pipes."""
 
@@ -208,6 +227,7 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
 
 @contextmanager
 def _bar(title: str, total: int, done: int, shown: bool | None) -> Iterator[Advance]:
+    shown = False if is_quiet() else shown
     if shown is False or (shown is None and not sys.stderr.isatty()):
         yield _progress_lines(title, total, done) if shown is None else lambda _units: None
         return
