@@ -288,7 +288,7 @@ def _help(*command: str) -> str:
 def test_names_in_the_text_exist(name):
     """Options, paths, modules and make targets that the text mentions are there under these names."""
     words = re.findall(r"`([^`\n]+)`", _outside_fences(PAGES[name]))
-    known = set(re.findall(r"--[a-z][a-z-]+", reference.commands())) | {"--help"}
+    known = set(re.findall(r"--[a-z][a-z-]+", reference.commands())) | {"--help", "--install-completion"}
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for word in words:
         assert set(re.findall(r"--[a-z][a-z-]+", word)) <= known, word

@@ -180,8 +180,7 @@ def test_every_setting_is_an_option_and_the_main_ones_are_in_the_help(command, o
     assert set(options) - {"run", "--debug", "--quiet", "--set"} == given | own
     shown = [each for name, each in options.items() if name in given and not each.hidden]
     assert 10 < len(shown) <= 16
-    assert [each.opts[0] for each in shown][:3] == ["--epochs", "--learning-rate", "--weight-decay"] if command == (
-        "train") else ["--model", "--data", "--noise"]  # fmt: skip
+    assert [each.opts[0] for each in shown][:3] == ["--model", "--data", "--noise"]
 
 
 def test_any_setting_can_be_set():

@@ -52,7 +52,7 @@ def radius(
     alpha: Annotated[float | None, typer.Option(help=_ALPHA, show_default="0.01")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute what a noise certifies: the slack of one radius, or the maximal radii of a bound, votes or a store of votes.
+    """Compute what a noise certifies: the slack of one radius, or the maximal radii of a bound, votes or a store.
 
     The slack is how much failure probability a radius forgives: it is certified iff 1 − p_A < slack. All is proved.
 
