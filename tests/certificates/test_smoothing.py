@@ -460,8 +460,8 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, monkeypatch):
 
     def small(*arguments, **keywords):
         store = opened(*arguments, **keywords)
-        pages = store._file.db.execute("PRAGMA page_count").fetchone()[0]
-        store._file.db.execute(f"PRAGMA max_page_count = {pages + 2}")
+        pages = store.db.execute("PRAGMA page_count").fetchone()[0]
+        store.db.execute(f"PRAGMA max_page_count = {pages + 2}")
         return store
 
     monkeypatch.setattr(VoteStore, "open", small)

@@ -121,7 +121,7 @@ def test_certificates_from_a_store_that_was_looked_at_otherwise_are_refused(star
 def test_a_look_that_cannot_be_recorded_is_noted(starcert, stored):
     with VoteStore.read(stored) as store:
         settings, graphs = store.settings, store.graphs
-    with VoteStore.open(stored, settings, graphs, provenance={}):
+    with VoteStore.open(stored, settings, graphs):
         done = starcert("radius", "--store", str(stored))
     assert done.returncode == 0
     assert "could not be recorded" in done.stdout + done.stderr

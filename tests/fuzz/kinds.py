@@ -296,7 +296,7 @@ def write_store(path: Path) -> None:
 
     settings = VoteSettings({"a": 0.1}, "none", n_classes=2, seed=1, chunk_size=10, backend="cpu")
     records = [GraphRecord(i, f"0{i}", "0", {"a": 6}, name=f"graph {i}", n_targets=1 + i // 2) for i in range(3)]
-    with VoteStore.open(path, settings, records, provenance={"starcert": "0"}) as store:
+    with VoteStore.open(path, settings, records) as store:
         for graph in range(2):
             store.add(graph, "selection", 0, np.array([9, 1]), samples=10)
             store.add(graph, "estimation", 0, np.array([10, 0]), samples=10)

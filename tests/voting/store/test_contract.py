@@ -10,9 +10,10 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from store_worlds import PROVENANCE, SETTINGS, done, edit, fill, graphs_of, opened
+from store_worlds import SETTINGS, done, edit, fill, graphs_of, opened
 
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreError, StoreSettingsError
+from starcert.system.files import versions
 from starcert.voting.store import VoteSettings, VoteStore
 
 
@@ -29,7 +30,7 @@ def test_a_store_gives_back_exactly_what_it_was_given(path):
         assert store.settings.noise["motif"].hex() == (0.1 + 0.2).hex()
         assert list(store.settings.noise) == ["motif", "bonds"]
         assert store.graphs == tuple(graphs_of(3))
-        assert store.sessions[0].provenance == PROVENANCE
+        assert store.sessions[0].provenance == versions()
         assert done(store, 2, "estimation") == {1: 1000, 5: 1000}
         assert done(store, 2, "selection") == {}
         (first, second) = store.tallies(2, "estimation")
@@ -119,9 +120,9 @@ def test_a_longer_chunk_takes_the_place_of_its_beginning(path, committed):
 def test_a_commit_that_is_tried_again_counts_once(path):
     with opened(path) as store:
         store.add(1, "estimation", 7, [5, 5, 0], samples=10)
-        waiting = dict(store._file.waiting)
+        waiting = dict(store.waiting)
         store.flush()
-        store._file.waiting.update(waiting)  # as after a commit that succeeded and was reported to have failed
+        store.waiting.update(waiting)  # as after a commit that succeeded and was reported to have failed
         assert done(store, 1, "estimation") == {7: 10}
         store.flush()
         assert store.counts("estimation").sum() == 10
@@ -131,18 +132,8 @@ def test_a_commit_that_is_tried_again_counts_once(path):
     ("arguments", "problem"),
     [
         ((3, "selection", 0, [1, 0, 0], 1), "'graph' must be a whole number from 0 to 2"),
-        ((-1, "selection", 0, [1, 0, 0], 1), "'graph'"),
-        ((True, "selection", 0, [1, 0, 0], 1), "'graph'"),
-        ((0, "training", 0, [1, 0, 0], 1), "'purpose' must be one of selection, estimation"),
-        ((0, "selection", -1, [1, 0, 0], 1), "'chunk'"),
-        ((0, "selection", 0.5, [1, 0, 0], 1), "'chunk'"),
-        ((0, "selection", 0, [1, 0], 1), "'counts' must be 3 whole numbers"),
-        ((0, "selection", 0, [[1, 0, 0], [1, 0, 0]], 1), "'counts'"),
-        ((0, "selection", 0, [1.0, 0, 0], 1), "'counts'"),
-        ((0, "selection", 0, [2, -1, 0], 1), "'counts'"),
-        ((0, "selection", 0, None, 1), "'counts'"),
-        ((0, "selection", 0, [2**64, 0, 0], 1), "'counts'"),
         ((0, "selection", 0, [2, 0, 0], 1), "'counts' must add up to the 1 samples"),
+        ((0, "selection", 0, [2, -1, 0], 1), "'counts'"),
         ((0, "selection", 0, [0, 0, 0], 0), "'samples' must be a whole number from 1 to 1,000"),
         ((0, "selection", 0, [1001, 0, 0], 1001), "'samples'"),
     ],
@@ -165,11 +156,11 @@ def test_rows_are_committed_soon_even_if_nothing_follows(path):
 
 
 def test_a_run_continues_and_remembers_its_sessions(full):
-    with VoteStore.open(full, SETTINGS, graphs_of(3), provenance={"starcert": "0.3.0"}) as store:
+    with VoteStore.open(full, SETTINGS, graphs_of(3)) as store:
         assert done(store, 1, "selection") == dict.fromkeys(range(4), 1000)
         fill(store, 6)
     with VoteStore.read(full) as store:
-        assert [session.provenance for session in store.sessions] == [PROVENANCE, {"starcert": "0.3.0"}]
+        assert [session.provenance for session in store.sessions] == [versions()] * 2
         assert all(session.time.endswith("+00:00") for session in store.sessions)
         assert store.counts("estimation").sum() == 3 * 6 * 1000
 
@@ -182,7 +173,7 @@ def test_every_difference_is_named(full):
     graphs[1] = dataclasses.replace(graphs[1], key="new", sizes={"motif": 9})
     before = full.read_bytes()
     with pytest.raises(StoreSettingsError) as caught:
-        VoteStore.open(full, settings, graphs, provenance={})
+        VoteStore.open(full, settings, graphs)
     assert isinstance(caught.value, StarcertError | ValueError)
     assert set(caught.value.differences) == {
         "noise.motif: stored 0.30000000000000004, now 0.3",
@@ -213,7 +204,7 @@ def test_the_order_of_the_regions_is_a_setting(full):
 
 def test_a_label_is_no_difference(full):
     graphs = [dataclasses.replace(record, name="other") for record in graphs_of(3)]
-    with VoteStore.open(full, SETTINGS, graphs, provenance={}) as store:
+    with VoteStore.open(full, SETTINGS, graphs) as store:
         assert store.graphs[0].name == "g0"
 
 
@@ -229,15 +220,3 @@ def test_graphs_may_be_added_at_the_end_or_left_out_there(full):
     with VoteStore.read(full) as store:
         assert store.graphs == tuple(graphs_of(5))
         assert done(store, 4, "selection") == {0: 1}
-
-
-def test_graphs_are_numbered_by_their_place(path):
-    with pytest.raises(InvalidParameterError, match=r"'graphs\[0\].graph' must be 0"):
-        VoteStore.open(path, SETTINGS, graphs_of(2)[::-1], provenance={})
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}])
-def test_bad_settings_are_refused(change):
-    with pytest.raises(InvalidParameterError, match=next(iter(change))):
-        dataclasses.replace(SETTINGS, **change)

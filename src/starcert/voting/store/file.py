@@ -21,21 +21,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
+from starcert.system.stages import staged
 from starcert.voting.store.records import RECORDS, GraphRecord, Look, Record, Session, VoteSettings
 from starcert.voting.store.rows import (
     SCHEMA,
     TABLES,
     Stored,
     StoredFlips,
-    StoredVotes,
-    believed,
+    checked_row,
     digest_of,
     key_of,
-    row_of,
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
@@ -75,13 +74,11 @@ class StoreFile:
         self.path, self._writing, self._process = path, writing, os.getpid()
         self.turn = threading.RLock()  # held by the thread that uses the connection
         self.waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}  # to be committed, by kind and key
-        self.n_committed = 0  # chunks of votes
         self._alarm = threading.Timer(0, self._on_alarm)
         with ExitStack() as resources:
             if writing:
                 self._lock(resources)
             self.db = self._connect(resources)
-            self._inode = path.stat()
             self._resources: ExitStack | None = resources.pop_all()
 
     def _lock(self, resources: ExitStack) -> None:
@@ -112,17 +109,13 @@ class StoreFile:
             db.execute("PRAGMA synchronous = EXTRA" if self._writing else "PRAGMA query_only = ON")
         return db
 
-    def require_open(self) -> None:
-        """Raises a StoreError if the file is closed, or this is a forked copy of the process that opened it."""
+    def require_open(self, *, writing: bool = False) -> None:
+        """Raises a StoreError if it is closed, was opened by another process (this is a fork of it), or for reading."""
+        problem = "was opened for reading" if writing and not self._writing else ""
         if self._resources is None or self._process != os.getpid():
             problem = "is closed" if self._process == os.getpid() else "was opened by another process"
-            raise StoreError(f"{self.path}: this store {problem}. Open it again.")
-
-    def require_writer(self) -> None:
-        """The same, and if it was opened for reading."""
-        self.require_open()
-        if not self._writing:
-            raise StoreError(f"{self.path}: was opened for reading. VoteStore.open opens it for writing.")
+        if problem:
+            raise StoreError(f"{self.path}: this store {problem}. VoteStore.open opens it again, for writing.")
 
     @contextmanager
     def transaction(self, doing: str) -> Iterator[None]:
@@ -141,26 +134,9 @@ class StoreFile:
 
     def _write_error(self, error: sqlite3.Error, doing: str) -> StoreError:
         advice = _ADVICE.get(_error_code(error), "Check the disk, then run the same again: it continues.")
-        parts = (f"{self.path}: could not {doing}: {error}.", self.kept(), advice)
-        return StoreError(" ".join(part for part in parts if part))
+        return StoreError(f"{self.path}: could not {doing}: {error}. {advice}")
 
-    def in_place(self) -> bool:
-        """Whether the file that was opened still has its name."""
-        try:
-            return os.path.samestat(self._inode, self.path.stat())
-        except OSError:
-            return False
-
-    def kept(self) -> str:
-        """What is kept of the votes in the file, as a sentence; "" if there never were any."""
-        if not self.n_committed:
-            return ""
-        number = f"{self.n_committed:,} chunk{'s' * (self.n_committed != 1)}"
-        if not self.in_place():
-            return f"The file that held {number} has been deleted, moved or replaced."
-        return f"What was committed before is safe: {number}."
-
-    def rows(self, kind: type[Stored], *key: object) -> Iterator[tuple[object, ...]]:
+    def rows_of(self, kind: type[Stored], *key: object) -> Iterator[tuple[object, ...]]:
         """The committed rows of a kind whose key begins so, not yet checked."""
         self.require_open()
         table, *columns = TABLES[kind]
@@ -170,7 +146,7 @@ class StoreFile:
 
     def record(self, kind: str, record: Record) -> None:
         """Adds a record, and commits it at once."""
-        self.require_writer()
+        self.require_open(writing=True)
         with self.turn:
             self.flush()
             with self.transaction(f"record a {kind}"):
@@ -192,11 +168,12 @@ class StoreFile:
         with suppress(StoreError):  # the next call tries again, and reports it
             self.flush()
 
+    @staged("storing")
     def flush(self) -> None:
         """Commits what waits."""
         if not self.waiting:
             return
-        self.require_writer()
+        self.require_open(writing=True)
         with self.turn:
             if not self.waiting:  # another thread was faster
                 return
@@ -204,13 +181,13 @@ class StoreFile:
             # A commit that reported a failure may have succeeded: then the same rows are written once more.
             with self.transaction(f"write {number} chunk{'s' * (number != 1)}"):
                 for new in self.waiting.values():
-                    row = row_of(new)
-                    values = ", ".join("?" * len(row))
-                    self.db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
-            self.n_committed += number
+                    values = ", ".join("?" * (len(new) + 1))
+                    table = TABLES[type(new)][0]
+                    self.db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({values})", (*new, digest_of(*new)))
             self.waiting.clear()
             self._alarm.cancel()
 
+    @staged("storing")
     def close(self) -> None:
         """Commits what waits, and closes the file; not in a forked copy of the process that opened it."""
         if self._process != os.getpid() or self._resources is None:
@@ -223,6 +200,17 @@ class StoreFile:
                 self._alarm.cancel()
                 self._resources.close()
                 self._resources = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            self.close()
+        except StoreError as second:
+            if error is None:
+                raise
+            error.add_note(f"Then the store could not be closed in order either: {second}")
 
 
 def create_schema(db: sqlite3.Connection) -> None:
@@ -264,7 +252,6 @@ class Contents(NamedTuple):
     graphs: tuple[GraphRecord, ...] = ()
     sessions: tuple[Session, ...] = ()
     looks: tuple[Look, ...] = ()
-    n_chunks: int = 0
 
 
 def verify(db: sqlite3.Connection) -> Contents:
@@ -283,12 +270,11 @@ def verify(db: sqlite3.Connection) -> Contents:
             raise ValueError(f"its format is {version}, this starcert reads format {FORMAT}: use the one that wrote it")
         if (verdict := pragma("quick_check(1)")) != "ok":
             raise ValueError(f"it is damaged: {' '.join(str(verdict).split())}")
-        contents, number = _read_records(db), dict.fromkeys(TABLES, 0)
+        contents = _read_records(db)
         for kind, (table, *_) in TABLES.items():
             for row in db.execute(f"SELECT * FROM {table}"):
-                believed(kind, row)
-                number[kind] += 1
-        return contents._replace(n_chunks=number[StoredVotes])
+                checked_row(kind, row)
+        return contents
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")

@@ -10,14 +10,12 @@ order of another plan (docs/mathematics.md, "One capital").
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from starcert.classifiers.identity import of_0_2
-from starcert.system.errors import InvalidParameterError, whole_number
-
-MAX_COUNT = 2**31  # samples of a chunk, and chunks of a graph: sums of votes stay below 2^62
+from starcert.system.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,6 @@ class VoteSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", json.loads(json.dumps(dict(self.noise), allow_nan=False)))  # as it is read
-        for name, least in (("n_classes", 2), ("seed", 0), ("chunk_size", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
 
 
 @dataclass(frozen=True)
@@ -120,25 +116,31 @@ RECORDS: dict[str, type[Record]] = {
 def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:
     """Every difference between two lists, as far as both go, as "name: stored X, now Y"; labels do not count."""
     found: list[str] = []
-    for before, after in zip(stored, now, strict=False):
-        prefix = f"graph {before.graph} " if isinstance(before, GraphRecord) else ""
-        found += _compare({**asdict(before), "name": ""}, {**asdict(after), "name": ""}, prefix)
-        regions = [list(each.noise) for each in (before, after) if isinstance(each, VoteSettings)]
-        if len(regions) == 2 and regions[0] != regions[1]:
-            found.append(f"order of the regions: stored {regions[0]}, now {regions[1]}")
+    for one, other in zip(stored, now, strict=False):
+        before, after = _named(one), _named(other)
+        for name in {**before, **after}:
+            was, is_now = before.get(name), after.get(name)
+            if was != is_now:
+                shown = ["nothing" if each is None else repr(each) for each in (was, is_now)]
+                found.append(f"{name}: stored {shown[0]}{of_0_2(was, is_now)}, now {shown[1]}")
     return tuple(found)
 
 
-def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: str) -> list[str]:
-    found: list[str] = []
-    for name in {**stored, **now}:
-        before, after = stored.get(name), now.get(name)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            found += _compare(before, after, f"{prefix}{name}.")
-        elif before != after:
-            was, is_now = ("nothing" if each is None else repr(each) for each in (before, after))
-            found.append(f"{prefix}{name}: stored {was}{of_0_2(before, after)}, now {is_now}")
+def _named(record: Record) -> dict[str, object]:
+    """What a record says, by name, without its label."""
+    prefix = f"graph {record.graph} " if isinstance(record, GraphRecord) else ""
+    found = dict(_leaves({**asdict(record), "name": None}, prefix))
+    if isinstance(record, VoteSettings):
+        found["order of the regions"] = list(record.noise)
     return found
+
+
+def _leaves(values: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 _FRESH = "draw fresh votes, with another seed into another store."

@@ -1,7 +1,6 @@
 """The tables of a vote store and their rows: votes, the flips of votes against a class, and votes at attacked graphs.
 
-What a caller brings is checked when a row is made of it (`of`). Every row has a digest of its columns: one that agrees
-with it is as it was written.
+Every row has a digest of its columns: one that agrees with it is as it was written.
 """
 
 from __future__ import annotations
@@ -16,13 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.flips import MAX_RECORDED_SITES, FlipRecord
-from starcert.math.joint import NO_CLASS
-from starcert.system.errors import InvalidParameterError, whole_number
-from starcert.voting import PURPOSES
-from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings
-
-MAX_POSITIONS = 2**16  # sites that one attack may flip
+from starcert.math.flips import FlipRecord
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
@@ -82,21 +75,9 @@ class StoredVotes(NamedTuple):
     samples: int
     blob: bytes
 
-    @classmethod
-    def of(
-        cls, settings: VoteSettings, record: GraphRecord, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int
-    ) -> StoredVotes:
-        """The votes that a caller brings, checked."""
-        if purpose not in PURPOSES:
-            raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", purpose)
-        chunk = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
-        samples = whole_number("samples", samples, 1, settings.chunk_size)
-        packed = _packed_counts(counts, samples, record.n_targets, settings.n_classes)
-        return cls(record.graph, purpose, chunk, samples, packed)
-
     def counts(self, n_classes: int) -> Counts:
         """The votes, shape (targets, classes)."""
-        return np.frombuffer(self.blob, dtype="<i8").reshape(-1, n_classes).astype(np.int64)
+        return _counts(self.blob).reshape(-1, n_classes)
 
     def conflict(self, new: StoredVotes, n_classes: int) -> str:
         """How both differ on the first target where neither begins with the other; "" if there is none."""
@@ -120,19 +101,18 @@ class StoredFlips(NamedTuple):
     content: bytes
 
     @classmethod
-    def of(cls, votes: StoredVotes, target: int, n_classes: int, record: FlipRecord) -> StoredFlips:
-        """The flips that a caller brings beside the votes of a chunk, checked."""
-        _check_flips(record, votes.samples, votes.counts(n_classes)[target])
-        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(_packed(record), 1))
+    def of(cls, votes: StoredVotes, target: int, record: FlipRecord) -> StoredFlips:
+        """The flips of a chunk of votes."""
+        arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in record.to_arrays().items()}
+        header = json.dumps({name: (array.dtype.str, array.shape) for name, array in arrays.items()})
+        content = b"".join([header.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
+        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(content, 1))
 
-    def is_alike(self, new: StoredFlips) -> bool:
-        """Whether both are against the same class and in the same form: one of them is then needless."""
+    def conflict(self, new: StoredFlips, _n_classes: int) -> str | None:
+        """How both differ, if they are of the same votes; None: they are against other classes, or in other forms."""
         mine, theirs = self.record, new.record
-        return all(getattr(mine, name) == getattr(theirs, name) for name in ("label", "n_sites", "complete"))
-
-    def conflict(self, new: StoredFlips, _n_classes: int) -> str:
-        """How both differ, if they are of the same votes; "" if they agree."""
-        mine, theirs = self.record, new.record
+        if any(getattr(mine, name) != getattr(theirs, name) for name in ("label", "n_sites", "complete")):
+            return None
         if self.samples != new.samples or mine.agrees_with(theirs):
             return ""
         return f"{_name(self)}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
@@ -140,7 +120,13 @@ class StoredFlips(NamedTuple):
     @property
     def record(self) -> FlipRecord:
         """The record itself."""
-        return _unpacked(self.content)
+        header, _, numbers = zlib.decompress(self.content).partition(b"\n")
+        arrays, start = {}, 0
+        for name, (dtype, shape) in json.loads(header).items():
+            end = start + np.dtype(dtype).itemsize * prod(shape)
+            arrays[name] = np.frombuffer(numbers[start:end], dtype).reshape(shape)
+            start = end
+        return FlipRecord.from_arrays(arrays)
 
 
 class StoredAttack(NamedTuple):
@@ -153,33 +139,10 @@ class StoredAttack(NamedTuple):
     blob: bytes
     numbers: bytes
 
-    @classmethod
-    def of(
-        cls,
-        settings: VoteSettings,
-        record: GraphRecord,
-        target: int,
-        positions: Iterable[int],
-        chunk: int,
-        counts: npt.ArrayLike,
-        numbers: npt.ArrayLike,
-    ) -> StoredAttack:
-        """The votes that a caller brings, checked; `numbers` has the flips on each axis of some of them."""
-        chunk = whole_number("chunk", chunk, 0, MAX_COUNT - 1)
-        packed = _packed_counts(counts, None, 1, settings.n_classes)
-        flips = np.ascontiguousarray(numbers, dtype="<u4")
-        votes, rest = divmod(flips.size, len(record.sizes)) if record.sizes else (0, flips.size)
-        found = cls(record.graph, target, positions_text(positions), chunk, packed, flips.tobytes())
-        if rest or votes > found.samples:
-            raise InvalidParameterError(
-                "numbers", f"be flips on each of {len(record.sizes)} axes of some votes", numbers
-            )
-        return found
-
     @property
     def counts(self) -> Counts:
         """The votes for each class."""
-        return np.frombuffer(self.blob, dtype="<i8").astype(np.int64)
+        return _counts(self.blob)
 
     @property
     def samples(self) -> int:
@@ -211,16 +174,15 @@ def key_of(stored: Stored) -> tuple[object, ...]:
     return stored[: len(TABLES[type(stored)]) - 1]
 
 
+def _counts(blob: bytes) -> Counts:
+    return np.frombuffer(blob, dtype="<i8").astype(np.int64)
+
+
 def _name(stored: Stored) -> str:
     place = f" attacked at {stored.flips:.80}" if isinstance(stored, StoredAttack) else ", estimation"
     if isinstance(stored, StoredVotes):
         place = f", {stored.purpose}"
     return f"graph {stored.graph}{place}, chunk {stored.chunk}"
-
-
-def row_of(stored: Stored) -> tuple[object, ...]:
-    """A row as it is stored, with its digest."""
-    return *stored, digest_of(*stored)
 
 
 def digest_of(*columns: object) -> bytes:
@@ -229,7 +191,7 @@ def digest_of(*columns: object) -> bytes:
     return blake2b(b" ".join(parts), digest_size=16).digest()
 
 
-def believed(kind: type[Row], row: Sequence[object]) -> Row:
+def checked_row(kind: type[Row], row: Sequence[object]) -> Row:
     """A row of a file; a ValueError says so if it is not what was written."""
     stored = kind(*row[:-1])  # type: ignore[arg-type]  # the types that were written
     if digest_of(*stored) != row[-1]:
@@ -238,61 +200,10 @@ def believed(kind: type[Row], row: Sequence[object]) -> Row:
 
 
 def positions_text(positions: Iterable[int]) -> str:
-    """The positions that an attack flips, as JSON, checked: different sites, in ascending order.
+    """The positions that an attack flips, ascending, as JSON.
 
     Example:
         >>> positions_text([7, 3])
         '[3, 7]'
     """
-    found = sorted(whole_number("positions", position, 0, MAX_RECORDED_SITES - 1) for position in positions)
-    if not 1 <= len(set(found)) == len(found) <= MAX_POSITIONS:
-        raise InvalidParameterError("positions", f"be 1 to {MAX_POSITIONS:,} different sites", found)
-    return json.dumps(found)
-
-
-def _packed_counts(counts: npt.ArrayLike, samples: int | None, n_targets: int, n_classes: int) -> bytes:
-    """Votes that a caller brings, as they are stored: on each target they add up, to `samples` or any number above 0.
-
-    Those on a single target need no second dimension.
-    """
-    array = np.asarray(counts)
-    if array.dtype.kind not in "iu" or array.shape not in ((n_targets, n_classes), (n_targets * n_classes,)):
-        raise _not_counts(n_targets, n_classes, counts)
-    votes = array.reshape(n_targets, n_classes).astype("<i8")
-    if votes.min() < 0 or votes.max() > MAX_COUNT:  # so that sums are exact
-        raise _not_counts(n_targets, n_classes, votes[:3].tolist())
-    wanted = whole_number("counts", int(votes[0].sum()), 1, MAX_COUNT) if samples is None else samples
-    if (votes.sum(axis=1) != wanted).any():
-        raise InvalidParameterError("counts", f"add up to the {samples} samples", votes[:3].tolist())
-    return votes.tobytes()
-
-
-def _not_counts(n_targets: int, n_classes: int, got: object) -> InvalidParameterError:
-    must = f"be {n_classes} whole numbers of votes, 0 or more, on each of {n_targets} targets"
-    return InvalidParameterError("counts", must, got)
-
-
-def _check_flips(record: FlipRecord, samples: int, votes: Counts) -> None:
-    """Refuses a record that is not of the first `samples` of these votes."""
-    every = record.label == NO_CLASS >= len(votes) and len(record) == samples  # all votes are recorded
-    found = np.bincount(record.classes, minlength=len(votes) if every else max(len(votes), record.label + 1))
-    if not every:
-        found[record.label] += samples - len(record)
-    if record.samples.tolist() != [samples] or len(found) > len(votes) or (found > votes).any():
-        raise InvalidParameterError("records", f"be of the votes {votes.tolist()} of one chunk", record)
-
-
-def _packed(record: FlipRecord) -> bytes:
-    arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in record.to_arrays().items()}
-    header = json.dumps({name: (array.dtype.str, array.shape) for name, array in arrays.items()})
-    return b"".join([header.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
-
-
-def _unpacked(content: bytes) -> FlipRecord:
-    header, _, numbers = zlib.decompress(content).partition(b"\n")
-    arrays, start = {}, 0
-    for name, (dtype, shape) in json.loads(header).items():
-        end = start + np.dtype(dtype).itemsize * prod(shape)
-        arrays[name] = np.frombuffer(numbers[start:end], dtype).reshape(shape)
-        start = end
-    return FlipRecord.from_arrays(arrays)
+    return json.dumps(sorted(map(int, positions)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
@@ -42,7 +42,7 @@ from starcert.voting.store.rows import (
     StoredAttack,
     StoredFlips,
     StoredVotes,
-    believed,
+    checked_row,
     key_of,
     positions_text,
 )
@@ -50,14 +50,8 @@ from starcert.voting.store.rows import (
 _LOG = logging.getLogger(__name__)
 
 
-class VoteStore:
+class VoteStore(StoreFile):
     """The votes of one run in one file; made by `open` for writing and by `read` for reading. Threads may share it.
-
-    Attributes:
-        settings: what the votes are a function of.
-        graphs: the graphs this session works on; all that are stored, after `read`.
-        sessions: every opening for writing, with its time and provenance.
-        looks: the certificates that were computed from the votes, and the plans that saw them.
 
     Example:
         >>> import tempfile
@@ -71,52 +65,38 @@ class VoteStore:
         (array([[97,  3]]), {'selection': 0, 'estimation': 100})
     """
 
-    def __init__(self, file: StoreFile, contents: Contents, graphs: Sequence[GraphRecord]) -> None:
-        self._file = file
-        self.path = file.path
-        # Of a graph that is stored, the stored record with its name is the one to show.
-        self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
-        self.settings, _, self.sessions, self.looks, file.n_committed = contents
+    settings: VoteSettings  # what the votes are a function of
+    graphs: tuple[GraphRecord, ...]  # those that this session works on; all that are stored, after `read`
+    sessions: tuple[Session, ...]  # every opening for writing
+    looks: tuple[Look, ...]  # the certificates that were computed from the votes, and the plans that saw them
 
     @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        settings: VoteSettings,
-        graphs: Sequence[GraphRecord],
-        *,
-        provenance: Mapping[str, str] | None = None,
-    ) -> VoteStore:
+    def open(cls, path: str | os.PathLike[str], settings: VoteSettings, graphs: Sequence[GraphRecord]) -> VoteStore:
         """Creates a store, or continues one that has the same settings and graphs; an empty file counts as new.
 
         The graphs may be more than those stored, or fewer, if one list begins with the other: else there is a
-        StoreSettingsError. The provenance of a session is by default the versions of what computes.
+        StoreSettingsError.
         """
-        for number, record in enumerate(graphs):
-            if record.graph != number:
-                raise InvalidParameterError(f"graphs[{number}].graph", f"be {number}, its place", record.graph)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        session = Session(now, versions() if provenance is None else provenance)
+        session = Session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
         with ExitStack() as undo:
-            file = StoreFile(target_file(path), writing=True)
-            undo.callback(file.close)
-            with read_errors(file.path):
-                new = not file.db.execute("PRAGMA page_count").fetchone()[0]
-                if new and file.path.stat().st_size:  # SQLite takes a file of one byte for an empty one
+            store = undo.enter_context(cls(target_file(path), writing=True))
+            with read_errors(store.path):
+                new = not store.db.execute("PRAGMA page_count").fetchone()[0]
+                if new and store.path.stat().st_size:  # SQLite takes a file of one byte for an empty one
                     raise ValueError("file is not a database")
-                contents = Contents(settings) if new else verify(file.db)
+                contents = Contents(settings) if new else verify(store.db)
             if found := differences((contents.settings, *contents.graphs), (settings, *graphs)):
-                raise StoreSettingsError(str(file.path), found)
-            store = cls(file, contents, graphs)
+                raise StoreSettingsError(str(store.path), found)
+            store._hold(contents, graphs)
             records = [record_row("session", len(contents.sessions), session)]
             records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
-            with file.transaction("create the file" if new else "continue"):
+            with store.transaction("create the file" if new else "continue"):
                 if new:
-                    create_schema(file.db)
+                    create_schema(store.db)
                     records.append(record_row("settings", 0, settings))
-                file.db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
+                store.db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
             store.sessions = (*contents.sessions, session)
-            _LOG.info("%s: %s, %s chunks stored", file.path, "made" if new else "continued", f"{file.n_committed:,}")
+            _LOG.info("%s: %s", store.path, "made" if new else "continued")
             undo.pop_all()
         return store
 
@@ -127,11 +107,16 @@ class VoteStore:
         if not target.exists():
             raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
         with ExitStack() as undo, read_errors(target):
-            file = StoreFile(target, writing=False)
-            undo.callback(file.close)
-            contents = verify(file.db)
+            store = undo.enter_context(cls(target, writing=False))
+            contents = verify(store.db)
+            store._hold(contents, contents.graphs)
             undo.pop_all()
-        return cls(file, contents, contents.graphs)
+        return store
+
+    def _hold(self, contents: Contents, graphs: Sequence[GraphRecord]) -> None:
+        # Of a graph that is stored, the stored record with its name is the one to show.
+        self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
+        self.settings, _, self.sessions, self.looks = contents
 
     @property
     def rows(self) -> list[tuple[int, int]]:
@@ -150,52 +135,46 @@ class VoteStore:
         """Records a look, unless the same one is recorded; it is committed at once."""
         look = Look(**attributes)
         if look not in self.looks:
-            self._file.record("look", look)
+            self.record("look", look)
             self.looks = (*self.looks, look)
 
     def condemn(self, reason: str) -> None:
         """Records why the votes must not be used, so that the store cannot be opened again."""
-        self._file.record("fault", Fault(reason))
+        self.record("fault", Fault(reason))
 
     def tallies(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
         """The chunks of a graph in order, committed or not: number, samples, votes on each target for each class."""
-        found = self._found(StoredVotes, self._graph(graph).graph, purpose)
+        found = self._rows(StoredVotes, self._graph(graph).graph, purpose)
         return [(each.chunk, each.samples, each.counts(self.settings.n_classes)) for each in found]
 
     def counts(self, purpose: str) -> Counts:
         """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph."""
-        self.flush()
-        firsts = np.cumsum([0, *(record.n_targets for record in self.graphs)])
-        totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
-        for each in self._committed(StoredVotes):
-            if each.purpose == purpose:
-                totals[firsts[each.graph] : firsts[each.graph + 1]] += each.counts(self.settings.n_classes)
-        return totals
+        nothing = [np.zeros((record.n_targets, self.settings.n_classes), dtype=np.int64) for record in self.graphs]
+        return np.concatenate(
+            [sum((votes for *_, votes in self.tallies(i, purpose)), start=each) for i, each in enumerate(nothing)]
+        )
 
     def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
         """The recorded flips of a target by estimation chunk, committed or not; the last that were added to each."""
         number = self._graph(graph, target).graph
-        with self._file.turn:
-            votes = {each.chunk for each in self._found(StoredVotes, number, "estimation")}
-            return {each.chunk: each.record for each in self._found(StoredFlips, number, target) if each.chunk in votes}
+        with self.turn:
+            votes = {each.chunk for each in self._rows(StoredVotes, number, "estimation")}
+            return {each.chunk: each.record for each in self._rows(StoredFlips, number, target) if each.chunk in votes}
 
     def attack_chunks(
         self, graph: int, positions: Iterable[int], *, target: int = 0
     ) -> list[tuple[int, Counts, Counts]]:
         """The chunks at an attacked graph in order: number, votes for each class, flips of those against its class."""
         record = self._graph(graph, target)
-        found = self._found(StoredAttack, record.graph, target, positions_text(positions))
+        found = self._rows(StoredAttack, record.graph, target, positions_text(positions))
         return [(each.chunk, each.counts, each.flip_numbers(len(record.sizes))) for each in found]
 
     def summary(self) -> StoreSummary:
         """Numbers about the store."""
-        self._file.require_open()
-        self.flush()
-        chunks: dict[str, int] = dict.fromkeys(PURPOSES, 0)
-        samples = dict(chunks)
-        for each in self._committed(StoredVotes):
-            chunks[each.purpose] += 1
-            samples[each.purpose] += each.samples * self.graphs[each.graph].n_targets
+        chunks, samples = dict[str, int](), dict[str, int]()
+        for purpose in PURPOSES:
+            found = [(record.n_targets, n) for record in self.graphs for _, n, _ in self.tallies(record.graph, purpose)]
+            chunks[purpose], samples[purpose] = len(found), sum(n_targets * n for n_targets, n in found)
         return StoreSummary(chunks, samples, self.path.stat().st_size)
 
     @staged("storing")
@@ -216,18 +195,14 @@ class VoteStore:
         target, the flips of its estimation votes against a class, and replace any that are stored for another class.
         A StoreError says that it is stored with other votes, or that earlier ones cannot be written, and keep waiting.
         """
-        self._file.require_writer()
-        its = self._graph(graph)
-        if records and (len(records) != its.n_targets or purpose != "estimation"):
-            must = f"be of estimation votes, one for each of {its.n_targets} targets"
-            raise InvalidParameterError("records", must, f"{len(records)} of {purpose} votes")
-        votes = StoredVotes.of(self.settings, its, purpose, chunk, counts, samples)
-        flips = (
-            StoredFlips.of(votes, target, self.settings.n_classes, record)
-            for target, record in enumerate(records)
-            if record is not None
-        )
-        self._take([votes, *flips])
+        self.require_open(writing=True)
+        its, samples = self._graph(graph), whole_number("samples", samples, 1, self.settings.chunk_size)
+        votes = np.asarray(counts).astype("<i8", casting="safe").reshape(its.n_targets, self.settings.n_classes)
+        if (votes < 0).any() or (votes.sum(axis=1) != samples).any():
+            raise InvalidParameterError("counts", f"add up to the {samples} samples", votes[:3].tolist())
+        stored = StoredVotes(its.graph, purpose, int(chunk), samples, votes.tobytes())
+        each = zip(range(its.n_targets), records, strict=True) if records else ()
+        self._take([stored, *(StoredFlips.of(stored, target, one) for target, one in each if one is not None)])
 
     @staged("storing")
     def add_attack(
@@ -241,72 +216,44 @@ class VoteStore:
         target: int = 0,
     ) -> None:
         """Takes in a chunk of votes at an attacked graph; `numbers`: flips on each axis in those against its class."""
-        self._file.require_writer()
+        self.require_open(writing=True)
         its = self._graph(graph, target)
-        self._take([StoredAttack.of(self.settings, its, target, positions, number, counts, numbers)])
+        votes, flips = (np.asarray(each).astype(dtype).tobytes() for each, dtype in ((counts, "<i8"), (numbers, "<u4")))
+        self._take([StoredAttack(its.graph, target, positions_text(positions), int(number), votes, flips)])
 
     def _take(self, rows: Sequence[Stored]) -> None:
-        with self._file.turn:
-            self._file.wait([new for new in rows if not self._is_stored(new)])
+        with self.turn:
+            self.wait([new for new in rows if not self._is_stored(new)])
 
     def _is_stored(self, new: Any) -> bool:  # noqa: ANN401  (of any kind, and compared with one of the same)
         """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
         kind, key = type(new), key_of(new)
-        old: Any = self._file.waiting.get((kind, key))
-        if old is None:
-            old = next(iter(list(self._committed(kind, *key))), None)
-        if old is None or (kind is StoredFlips and not old.is_alike(new)):
-            return False
-        if conflict := old.conflict(new, self.settings.n_classes):
+        old: Any = self.waiting.get((kind, key)) or next(iter(self._stored(kind, *key)), None)
+        conflict = None if old is None else old.conflict(new, self.settings.n_classes)
+        if conflict:
             raise StoreError(
                 f"{self.path}: the same settings gave other votes on {conflict}."
                 " The classifier has changed, or it is not deterministic: write into another file, or take the old one."
             )
-        return bool(old.samples >= new.samples)
-
-    @staged("storing")
-    def flush(self) -> None:
-        """Commits what was added."""
-        self._file.flush()
-
-    @staged("storing")
-    def close(self) -> None:
-        """Commits what was added, and closes the file."""
-        self._file.close()
-
-    def __enter__(self) -> VoteStore:
-        return self
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        try:
-            self.close()
-        except StoreError as second:
-            if error is None:
-                raise
-            error.add_note(f"Then the store could not be closed in order either: {second}")
-        else:
-            if error is not None and self._file.n_committed and not self._file.in_place():
-                error.add_note(f"{self.path}: {self._file.kept()}")
+        return conflict is not None and bool(old.samples >= new.samples)
 
     def _graph(self, graph: int, target: int = 0) -> GraphRecord:
         """The record of a graph, once it and the target are known to be there."""
-        self._file.require_open()
+        self.require_open()
         record = self.graphs[whole_number("graph", graph, 0, len(self.graphs) - 1)]
         whole_number("target", target, 0, record.n_targets - 1)
         return record
 
-    def _committed(self, kind: type[Row], *key: object) -> Iterator[Row]:
-        """The stored rows of this session's graphs, each checked again: the file may have changed meanwhile."""
-        with read_errors(self.path):
-            for row in self._file.rows(kind, *key):
-                if row[0] in range(len(self.graphs)):
-                    yield believed(kind, row)
-
-    def _found(self, kind: type[Row], *key: object) -> list[Row]:
+    def _rows(self, kind: type[Row], *key: object) -> list[Row]:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
-        with self._file.turn:
-            found: dict[Any, Row] = {key_of(row): row for row in self._committed(kind, *key)}
-            for (its_kind, its_key), row in self._file.waiting.items():
+        with self.turn:
+            found: dict[Any, Row] = {key_of(row): row for row in self._stored(kind, *key)}
+            for (its_kind, its_key), row in self.waiting.items():
                 if its_kind is kind and its_key[: len(key)] == key:
                     found[its_key] = row  # type: ignore[assignment]  # its kind was looked at
             return [found[each] for each in sorted(found)]
+
+    def _stored(self, kind: type[Row], *key: object) -> list[Row]:
+        """The committed ones of this session's graphs, each checked again: the file may have changed meanwhile."""
+        with read_errors(self.path):
+            return [checked_row(kind, row) for row in self.rows_of(kind, *key) if row[0] in range(len(self.graphs))]
