@@ -74,7 +74,7 @@ def test_a_summary_counts(full):
 def test_damage_that_came_later_is_found(full):
     with VoteStore.read(full) as store:
         edit(full, "UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2")
-        with pytest.raises(StoreError, match="graph 1, estimation, chunk 2"):
+        with pytest.raises(StoreError, match="graph 1, selection, chunk 2"):
             store.counts("selection")
 
 

@@ -136,13 +136,13 @@ class StoreFile:
         advice = _ADVICE.get(_error_code(error), "Check the disk, then run the same again: it continues.")
         return StoreError(f"{self.path}: could not {doing}: {error}. {advice}")
 
-    def rows_of(self, kind: type[Stored], *key: object) -> Iterator[tuple[object, ...]]:
+    def rows_of(self, kind: type[Stored], *key: object) -> list[tuple[object, ...]]:
         """The committed rows of a kind whose key begins so, not yet checked."""
         self.require_open()
         table, *columns = TABLES[kind]
         conditions = " AND ".join(["1", *(f"{column} = ?" for column in columns[: len(key)])])
         with self.turn, read_errors(self.path):
-            yield from self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", key)
+            return self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", key).fetchall()
 
     def record(self, kind: str, record: Record) -> None:
         """Adds a record, and commits it at once."""
