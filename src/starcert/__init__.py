@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.objects.threats import Threat
     from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-    from starcert.system.stages import stages
     from starcert.voting.options import Evidence, Voting
     from starcert.voting.plans import Plan
 
@@ -53,7 +52,7 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
            "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
            "kernels", "metrics", "models", "regions", "report",
-           "rho_lower", "rho_upper", "slack", "slack_table", "stages", "threats", "transforms"]  # fmt: skip
+           "rho_lower", "rho_upper", "slack", "slack_table", "threats", "transforms"]  # fmt: skip
 
 _MODULES = {"archive": "files", "kernels": "classifiers.kernels", "metrics": "certificates.metrics",
             "regions": "objects.regions", "threats": "objects.threats"}  # fmt: skip
@@ -83,7 +82,6 @@ _PLACES = {
     "objects.noise": "Noise",
     "objects.threats": "Threat",
     "system.errors": "ArchiveError ClassifierError InvalidParameterError StarcertError StoreError",
-    "system.stages": "stages",
     "voting.options": "Evidence Voting",
     "voting.plans": "Plan",
 }

@@ -180,26 +180,6 @@ def test_a_large_graph(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_clock_changes_no_vote_and_sees_the_stages(device):
-    graph = chain(18)
-    base = from_pyg(network("gcn", graph, DENSE, device), n_classes=2)
-    job = job_of(base, graph, DENSE, 4096)
-    chunk = Chunk(0, "estimation", 0, 4096, against=0)
-    plain = next(tallies(job, [chunk]))
-    with sc.stages() as clock:
-        timed = next(tallies(job, [chunk]))
-    assert plain.records[0] is not None
-    assert timed.records[0] is not None
-    assert timed.counts.tolist() == plain.counts.tolist()
-    assert timed.records[0].agrees_with(plain.records[0])
-    times = clock.times()
-    assert times.votes == 4096
-    assert min(times.seconds["drawing"], times.seconds["model"], times.seconds["counting"]) > 0
-    assert (times.seconds["transfer"] > 0) == (device != "cpu")
-    assert sum(times.seconds.values()) <= times.elapsed
-
-
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("record", [False, True])
 def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device, record, monkeypatch):
     """Of small and large graphs, whose flips are drawn in different ways; on the CPU nothing is gathered.

@@ -194,8 +194,6 @@ def test_nothing_is_done_for_no_pieces():
 
 
 def test_a_worker_is_a_process_and_a_thread():
-    reply = travelling._Span(
-        add, SentOnce("ab", Worker()), [(SentOnce(1, Worker()), 2)], 1.0, whole=True, timed=False
-    ).run()
+    reply = travelling._Span(add, SentOnce("ab", Worker()), [(SentOnce(1, Worker()), 2)], 1.0, whole=True).run()
     assert reply.results == [(2, 3)]
     assert str(os.getpid()) in reply.worker.split()

@@ -40,7 +40,6 @@ from starcert.sampling.batch import Copies, replace_sites, select_copies
 from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
-from starcert.system.stages import staged
 from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of, sampler_of
 from starcert.voting.plans import Job
 
@@ -305,7 +304,6 @@ def _batches(job: Job, sites: Sites, part: AuditedCopies) -> Iterator[_AuditedBa
             before += len(drawn)
 
 
-@staged("auditing")
 def _audit(job: Job, parts: Iterable[AuditedCopies], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
-    return sum((found for _, found in ask(job, parts, executor, auditing=True)), Audit())
+    return sum((found for _, found in ask(job, parts, executor)), Audit())

@@ -31,7 +31,6 @@ from starcert.objects.threats import Threat, read_threat
 from starcert.sampling.sampler import Attack
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
-from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from starcert.certificates.votes import OwnTally
@@ -207,7 +206,6 @@ class Certificate:
         return self.frontier_by_p_A if self.verdicts is None else self.verdicts.frontier
 
     @property
-    @staged("certifying")
     def frontier_by_p_A(self) -> Frontier:  # noqa: N802  (the paper's p_A)
         """The frontier of what the bounds on the class probabilities certify by themselves: the paper's certificate."""
         return self._frontiers.of(self._margin)

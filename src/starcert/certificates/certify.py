@@ -34,7 +34,6 @@ from starcert.objects.threats import AnyFlips, Box, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import MAX_SHOWN, html_table
 from starcert.system.output import as_frame
-from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +120,6 @@ class Certificates(Results, Sequence[Certificate]):
             self._frontiers[key] = Frontiers(slacks_of(self.noise.product, key[1]), limits)
         return self._frontiers[key]
 
-    @staged("certifying")
     def frontiers(self) -> list[Frontier]:
         """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
         if self.verdicts is not None:
@@ -342,7 +340,6 @@ class Certificates(Results, Sequence[Certificate]):
         return self.accuracy_table(labels, **at).to_latex()
 
 
-@staged("certifying")
 def certify(
     bounds: Bounds,
     noise: Noise,

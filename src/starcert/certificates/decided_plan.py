@@ -39,7 +39,6 @@ from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.objects.binding import Problem, axes_of
 from starcert.objects.threats import Threat
-from starcert.system.stages import staged
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
 _LOG = logging.getLogger(__name__)
@@ -95,7 +94,6 @@ class DecidedPlan(Plan):
         return self.shares.certified > 0
 
     @override
-    @staged("certifying")
     def wanted(self, so_far: SoFar) -> Wanted:
         drawn = so_far.n_estimation
         if drawn == self.most.estimation or (drawn and self._is_decided(so_far)):

@@ -32,7 +32,6 @@ from starcert.math.listed import LevelAttacks
 from starcert.objects.binding import axes_of
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
-from starcert.system.stages import staged
 from starcert.voting.plans import Job
 from starcert.voting.store import VoteStore
 
@@ -42,7 +41,6 @@ MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the cou
 FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 
 
-@staged("certifying")
 def with_evidence(
     certificates: Certificates,
     job: Job,

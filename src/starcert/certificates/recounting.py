@@ -62,7 +62,7 @@ def recount(
     """
     runs = (NO_CHANGE if each == NEVER else attacks.run(each, each + 1) for each in numbers)
     piece = AttackedAgain(number, numbers, Attacks.joined(runs), as_written)
-    ((_, (answers, tied)),) = ask(job, [piece], auditing=True)
+    ((_, (answers, tied)),) = ask(job, [piece])
     for place, each in enumerate(numbers):
         before, there = (tried.first == NEVER) | (each < tried.first), tried.first == each
         expected = np.where(there & (each != NEVER), tried.answers, tried.labels)

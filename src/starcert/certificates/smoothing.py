@@ -39,7 +39,6 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
-from starcert.system.stages import stage
 from starcert.voting.options import Evidence, Voting
 from starcert.voting.plans import FixedPlan, Job, Plan, Wanted, default_selection
 from starcert.voting.store import VoteStore
@@ -218,12 +217,11 @@ class SmoothedClassifier(SmoothedEstimator):
             # Sample, select and audit.
             votes = draw_votes(run, drawing, store, record=weighed, look=look)
             # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
-            with stage("certifying"):
-                counts_alpha = float(shares.counts * together)  # of all certificates that share it
-                if plan == "decided":
-                    bounds = anytime_bounds(replace(votes, history="stopped"), alpha=counts_alpha, family_size=together)
-                else:
-                    bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
+            counts_alpha = float(shares.counts * together)  # of all certificates that share it
+            if plan == "decided":
+                bounds = anytime_bounds(replace(votes, history="stopped"), alpha=counts_alpha, family_size=together)
+            else:
+                bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
             # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(

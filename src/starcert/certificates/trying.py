@@ -33,7 +33,6 @@ from starcert.sampling.batch import Copies
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import Advance
-from starcert.system.stages import add_votes, stage
 from starcert.voting.ask import Asking, Batch, ask, checked, device_of, fitting_batch_of, nodes_of
 from starcert.voting.plans import Job
 
@@ -76,7 +75,6 @@ class AttackedObjects(NamedTuple):
         copies = show_attacked(job.classifier, sites, Attacks.joined([NO_CHANGE, self.attacks]))
         found = yield Batch(copies, f"graph {self.graph}, attacks {self.first} to {self.first + len(self.attacks) - 1}")
         answers = np.asarray(found.answers).reshape(len(copies), -1)
-        add_votes(len(copies))
         clean, changed = answers[0], answers[1:] != answers[0]
         broken = changed.any(axis=0)
         places = np.where(broken, changed.argmax(axis=0), NEVER) if len(changed) else np.full(len(clean), NEVER)
@@ -171,8 +169,7 @@ class ProgressFile:
         """Writes what was tried, if the last time is a while ago."""
         if now or time.monotonic() - self._saved > SAVE_SECONDS:
             objects = {str(number): each.to_json() for number, each in tried.items() if each.begun}
-            with stage("storing"):
-                write_whole(self._path, [json.dumps({"format": FORMAT, "about": self._about, "objects": objects})])
+            write_whole(self._path, [json.dumps({"format": FORMAT, "about": self._about, "objects": objects})])
             self._saved = time.monotonic()
 
 
@@ -256,5 +253,4 @@ def _shown_by(sites: Sites, device: str) -> ShowAttacked:
 
 def show_attacked(classifier: Classifier, sites: Sites, attacks: Attacks) -> Copies:
     """The object under these attacks, as a classifier sees it."""
-    with stage("drawing", device_of(classifier)):
-        return _shown_by(sites, device_of(classifier))(attacks)
+    return _shown_by(sites, device_of(classifier))(attacks)

@@ -36,7 +36,6 @@ from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import as_frame, holds_at_least, quantity
-from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +185,6 @@ class ValueCertificates(Sequence["ValueCertificate"]):
             raise InvalidParameterError("threat", "be the one that was asked about", str(asked), hint)
         return Claim(None, size, above)
 
-    @staged("certifying")
     def interval(self, row: int, claim: Claim, alpha: float | None) -> ValueInterval:
         """The interval of a row; what was computed before is remembered."""
         failure = self.alpha if alpha is None else check_alpha(alpha)

@@ -25,7 +25,6 @@ from starcert.objects.binding import axes_of, clean_values
 from starcert.objects.noise import Noise
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
-from starcert.system.stages import add_votes, stage
 from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of
 from starcert.voting.plans import Job
 from starcert.voting.recounting import ChangedError
@@ -133,27 +132,23 @@ class OwnChunk(NamedTuple):
     def ask(self, job: Job, sites: Sites) -> Asking[list[tuple[OwnTally, int]]]:
         """For each attack its votes, and how many of them could go to either of two classes."""
         n_classes, answers, tied, numbers = job.classifier.n_classes, [], [], [np.empty((0, len(job.noise.axes)), int)]
-        with stage("drawing"):
-            attacked = _attacked(sites, job.noise, job.seed)
-            drawn = attacked.copies.draw(self.attacks, self.chunk)
+        attacked = _attacked(sites, job.noise, job.seed)
+        drawn = attacked.copies.draw(self.attacks, self.chunk)
         for batch in drawn.split(fitting_batch_of(job, sites)):
             found = yield Batch(batch, f"copies of graph {self.graph} under attack", scored=self.again)
-            with stage("counting"):
-                answers.append(np.asarray(found.answers).reshape(len(batch), -1)[:, self.target])
-                tied.append(are_tied(found).reshape(len(batch), -1)[:, self.target])
-                against = answers[-1] != self.label
-                if against.any():
-                    flips = batch.values[against] != attacked.clean
-                    numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in attacked.axes], axis=1))
-        add_votes(len(drawn))
-        with stage("counting"):
-            rows, ties = (np.concatenate(each).reshape(len(self.attacks), -1) for each in (answers, tied))
-            ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
-            listed = np.concatenate(numbers)
-            return [
-                (OwnTally(np.bincount(row, minlength=n_classes), listed[first:end]), int(n_tied))
-                for row, n_tied, (first, end) in zip(rows, ties.sum(axis=1), pairwise(ends), strict=True)
-            ]
+            answers.append(np.asarray(found.answers).reshape(len(batch), -1)[:, self.target])
+            tied.append(are_tied(found).reshape(len(batch), -1)[:, self.target])
+            against = answers[-1] != self.label
+            if against.any():
+                flips = batch.values[against] != attacked.clean
+                numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in attacked.axes], axis=1))
+        rows, ties = (np.concatenate(each).reshape(len(self.attacks), -1) for each in (answers, tied))
+        ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
+        listed = np.concatenate(numbers)
+        return [
+            (OwnTally(np.bincount(row, minlength=n_classes), listed[first:end]), int(n_tied))
+            for row, n_tied, (first, end) in zip(rows, ties.sum(axis=1), pairwise(ends), strict=True)
+        ]
 
 
 class _Attacked(NamedTuple):
@@ -208,7 +203,7 @@ class OwnVotes(AttackVotes):
             self._piece(some, 0, again=True),
             self._piece(attacks[-1:], len(self.tallies[attacks[-1]]) - 1, again=True),
         )
-        for piece, tallies in ask(self._job, pieces, auditing=True):
+        for piece, tallies in ask(self._job, pieces):
             for attack, (tally, n_tied) in zip(piece.attacks, tallies, strict=True):
                 if abs(tally.counts - self.tallies[attack][piece.chunk].counts).sum() > 2 * n_tied:
                     raise ChangedError

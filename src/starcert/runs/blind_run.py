@@ -25,7 +25,6 @@ from starcert.runs.training_run import TRAIN_MASK
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertError
 from starcert.system.files import versions, write_whole
-from starcert.system.stages import staged
 
 MAX_TRAINING = 5_000  # of more training objects, some are drawn from every class
 NO_PART = "There is no training part to learn from: --split test has one."
@@ -41,7 +40,6 @@ class FittedBlind(NamedTuple):
     missing: str = ""
 
 
-@staged("learning")
 def fit_blind(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -> FittedBlind:
     """Fits the blind model on the training part, once; classes are numbered as the classifier numbers them."""
     if ready.fitted is not None:

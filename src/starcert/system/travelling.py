@@ -29,7 +29,6 @@ from uuid import uuid4
 
 from starcert.system.errors import ExecutorError, InvalidParameterError, StarcertError
 from starcert.system.processes import Pending
-from starcert.system.stages import StageTimes, clock_here, stage, stages
 
 Content = TypeVar("Content")
 Common = TypeVar("Common")
@@ -109,22 +108,17 @@ class _Reply(NamedTuple):
     unknown: bool
     seconds: float
     worker: str
-    times: StageTimes | None = None  # by stage, where there is a clock
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Pieces that are sent together, each with what it needs of its own.
-
-    `whole`: shared things are sent in full; `timed`: a clock waits for the seconds of their stages.
-    """
+    """Pieces that are sent together, each with what it needs of its own."""
 
     function: Callable[[Any, Any, Any], Any]
     common: SentOnce[Any] | _Received
     pieces: list[tuple[Any, Any]]
     seconds: float
-    whole: bool
-    timed: bool
+    whole: bool  # whether shared things are sent in full
 
     def __reduce__(self) -> tuple[object, ...]:
         def sent(shared: SentOnce[Any] | _Received) -> _Received:
@@ -134,20 +128,13 @@ class _Span:
             return _Received(shared.digest, shared.packed if in_full else None)
 
         pieces = [(sent(own), item) for own, item in self.pieces]
-        return _Span, (self.function, sent(self.common), pieces, self.seconds, self.whole, self.timed)
+        return _Span, (self.function, sent(self.common), pieces, self.seconds, self.whole)
 
     def __dask_tokenize__(self) -> str:
         """Dask would take calls with equal arguments for one, and pickle them to compare: no span equals another."""
         return uuid4().hex
 
     def run(self) -> _Reply:
-        if not self.timed:
-            return self._run()
-        with stages() as clock:
-            reply = self._run()
-        return reply._replace(times=clock.times())
-
-    def _run(self) -> _Reply:
         start, unknown = time.perf_counter(), False
         results: list[Any] = []
         for own, item in self.pieces:
@@ -190,18 +177,15 @@ def map_on_workers(
                 # A few in full are enough: each goes to some worker, and one that still lacks it says so again.
                 whole = unknown and sum(each.whole for each in spans.values()) < max(2, len(workers))
                 unknown = unknown and not whole
-                span = _Span(function, common, found, SPAN_SECONDS, whole, clock_here() is not None)
+                span = _Span(function, common, found, SPAN_SECONDS, whole)
                 with _executor_errors():
                     spans[pending.submit(_Span.run, span)] = span
             if not spans:
                 return
-            with stage("waiting"):
-                future = pending.next_done()
+            future = pending.next_done()
             span = spans.pop(future)
             with _executor_errors():
                 reply = future.result()
-            if (clock := clock_here()) is not None and reply.times is not None:
-                clock.add_worker(reply.times)
             workers.add(reply.worker)
             unknown = reply.unknown or (unknown and not span.whole)
             done = len(reply.results)

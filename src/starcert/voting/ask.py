@@ -6,8 +6,8 @@ the classifier answers, and returns what is kept of it: `Answers`. Pieces are de
 travel.
 
 Everything that pieces have in common stands here: a failing classifier is reported with the piece, answers are checked,
-several objects share a call where the classifier takes them, what workers need is sent once, and the time is added to
-its stage. Which pieces share a call, and where they are answered, changes no answer.
+several objects share a call where the classifier takes them, and what workers need is sent once. Which pieces share a
+call, and where they are answered, changes no answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -31,7 +30,6 @@ from starcert.sampling.batch import Copies
 from starcert.sampling.sampler import Sampler, fitting_batch, kept_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
-from starcert.system.stages import stage, unstaged
 from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.plans import Job
 
@@ -70,24 +68,18 @@ class Piece(Protocol[Kept_co]):
 AnyPiece = TypeVar("AnyPiece", bound=Piece[Any])
 
 
-def ask(
-    job: Job, pieces: Iterable[AnyPiece], executor: Executor | None = None, *, auditing: bool = False
-) -> Iterator[tuple[AnyPiece, Any]]:
+def ask(job: Job, pieces: Iterable[AnyPiece], executor: Executor | None = None) -> Iterator[tuple[AnyPiece, Any]]:
     """Every piece with what is kept of the answers, in whatever order they come; in order without an executor.
 
-    Pieces are taken one by one as they are needed: what is found may decide which come next. If `auditing`, the time
-    belongs to the audit, and votes do not count.
+    Pieces are taken one by one as they are needed: what is found may decide which come next.
     """
     if executor is not None:
         sent = _sent(job, executor)
-        yield from map_on_workers(
-            executor, partial(_on_worker, auditing=auditing), sent.job, sent.with_sites(job, pieces)
-        )
+        yield from map_on_workers(executor, _on_worker, sent.job, sent.with_sites(job, pieces))
         return
     most = job.classifier.max_batch_nodes if job.batch_size is None else 0
-
     for group in _gathered(job, pieces, most) if most else ([piece] for piece in pieces):
-        yield from zip(group, _answers(job, [(job.sites[each.graph], each) for each in group], auditing), strict=True)
+        yield from zip(group, _answers(job, [(job.sites[each.graph], each) for each in group]), strict=True)
 
 
 def nodes_of(sites: Sites) -> int:
@@ -136,14 +128,11 @@ def _sent(job: Job, executor: Executor) -> _Sent:
     return found
 
 
-def _on_worker(job: Job, sites: Sites, piece: Piece[Answers], *, auditing: bool) -> Answers:
-    return _answers(job, [(sites, piece)], auditing)[0]
+def _on_worker(job: Job, sites: Sites, piece: Piece[Answers]) -> Answers:
+    return _answers(job, [(sites, piece)])[0]
 
 
-def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]], auditing: bool) -> list[Answers]:
-    if auditing:
-        with stage("auditing"), unstaged():
-            return _answers(job, pieces, auditing=False)
+def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]]) -> list[Answers]:
     asking = [piece.ask(job, sites) for sites, piece in pieces]
     return _together(job.classifier, asking) if len(asking) > 1 else [_alone(job.classifier, asking[0])]
 
@@ -181,7 +170,7 @@ def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
         if any(each.as_written != as_written for each in batches):
             return [_scores_of(classifier, each) for each in batches]
         asked, order = (classifier.as_written, -1) if as_written else (classifier, 1)  # again: in another order
-        with suppress(Exception), stage("model", device_of(asked)):  # one by one, the one that fails is named
+        with suppress(Exception):  # one by one, the one that fails is named
             found = asked.scored_each([each.copies for each in batches[::order]])[::order]
             return [base.checked_scores(each, asked, batch.copies) for each, batch in zip(found, batches, strict=True)]
     return [_scores_of(classifier, each) for each in batches]
@@ -189,7 +178,7 @@ def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
 
 def _scores_of(classifier: Classifier, batch: Batch) -> Scores:
     asked = classifier.as_written if batch.as_written else classifier
-    with base.named_errors(batch.name), stage("model", device_of(asked)):
+    with base.named_errors(batch.name):
         found = asked.scored(batch.copies) if batch.scored else Scores(asked.classify(batch.copies))
         return base.checked_scores(found, asked, batch.copies)
 
@@ -208,10 +197,9 @@ def checked(
         while True:
             found = yield batch._replace(scored=True)
             like_probabilities = like_probabilities and base.look_like_probabilities(found)
-            with stage("model", device_of(classifier)):
-                for copy in base.places_to_check(n_copies, scored=found.numbers is not None):
-                    if first <= copy < first + len(batch.copies):
-                        base.check_alone(classifier, batch.copies, found, copy - first, name=name(copy))
+            for copy in base.places_to_check(n_copies, scored=found.numbers is not None):
+                if first <= copy < first + len(batch.copies):
+                    base.check_alone(classifier, batch.copies, found, copy - first, name=name(copy))
             first += len(batch.copies)
             batch = asking.send(found)
     except StopIteration as end:

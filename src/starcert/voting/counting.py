@@ -21,7 +21,6 @@ from starcert.objects.binding import axes_of_sites
 from starcert.sampling.batch import Copies, NoisyCopies, flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream
-from starcert.system.stages import Stage, add_votes, stage
 from starcert.voting.ask import (
     Again,
     Asking,
@@ -29,7 +28,6 @@ from starcert.voting.ask import (
     ask,
     asked_again,
     checked,
-    device_of,
     fitting_batch_of,
     nodes_of,
     sampler_of,
@@ -88,9 +86,8 @@ class NoisyChunks(NamedTuple):
         return [counter.tally() for counter in counters]
 
     def _joined(self, job: Job, sites: Sites) -> Copies | None:
-        with stage("drawing"):
-            streams = (_stream_of(job, sites, chunk) for chunk in self.chunks)
-            return draw_each(sampler_of(job.classifier, sites, job.noise), streams, job.chunk_size)
+        streams = (_stream_of(job, sites, chunk) for chunk in self.chunks)
+        return draw_each(sampler_of(job.classifier, sites, job.noise), streams, job.chunk_size)
 
 
 class ChunkAgain(NamedTuple):
@@ -119,15 +116,9 @@ def _stream_of(job: Job, sites: Sites, chunk: Chunk) -> WordStream:
 
 def _batches(job: Job, sites: Sites, chunk: Chunk, n_copies: int) -> Iterator[Batch]:
     """The first copies of a chunk, as many at a time as the classifier sees at once, each portion drawn in its turn."""
-    device, most, name = device_of(job.classifier), fitting_batch_of(job, sites), _name_of(chunk)
-    with stage("drawing", device):
-        sampler = sampler_of(job.classifier, sites, job.noise)
-        portions = sampler.portions(_stream_of(job, sites, chunk), job.chunk_size, n_copies)
-    while True:
-        with stage("drawing", device):
-            copies = next(portions, None)
-        if copies is None:
-            return
+    most, name = fitting_batch_of(job, sites), _name_of(chunk)
+    sampler = sampler_of(job.classifier, sites, job.noise)
+    for copies in sampler.portions(_stream_of(job, sites, chunk), job.chunk_size, n_copies):
         yield from (Batch(batch, name) for batch in copies.split(most))
 
 
@@ -137,14 +128,12 @@ class _Counter:
     def __init__(self, job: Job, sites: Sites, chunk: Chunk) -> None:
         self._job, self._sites, self._chunk = job, sites, chunk
         classifier = job.classifier
-        self._device = device_of(classifier)
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
         self._labels = None if chunk.against is None else np.atleast_1d(chunk.against)
         self._joint_sites = job.joint_sites.get(chunk.graph)
         self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips] = []
-        self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
         self._n_counted = 0
         self._first: list[npt.NDArray[np.signedinteger]] = []
 
@@ -166,27 +155,23 @@ class _Counter:
     def count(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
         """Counts the answers on the next copies, which are in a batch from the `first` on; no more than are wanted."""
         n_targets, n_classes = self._counts.shape
-        with stage("counting"):
-            wanted = answers[: max(0, self._chunk.samples - self._n_counted)].reshape(-1, n_targets)
-            places = wanted + n_classes * np.arange(n_targets)
-            self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
-            if (kept := n_first(n_targets) - self._n_counted) > 0:
-                self._first.append(wanted[:kept])
+        wanted = answers[: max(0, self._chunk.samples - self._n_counted)].reshape(-1, n_targets)
+        places = wanted + n_classes * np.arange(n_targets)
+        self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
+        if (kept := n_first(n_targets) - self._n_counted) > 0:
+            self._first.append(wanted[:kept])
         if self._labels is not None:
-            with stage(self._recording, self._device):  # a copy is fetched once for all targets that it is against
-                kept = (wanted != self._labels) & (self._labels != NOT_RECORDED) | (self._joint_sites is not None)
-                against = np.flatnonzero(kept.any(axis=1))
-                self._answers.append(wanted[against])
-                self._flips.append(flips_of(batch, against + first))
+            kept = (wanted != self._labels) & (self._labels != NOT_RECORDED) | (self._joint_sites is not None)
+            against = np.flatnonzero(kept.any(axis=1))
+            self._answers.append(wanted[against])
+            self._flips.append(flips_of(batch, against + first))
         self._n_counted += len(answers)
 
     def tally(self) -> Tally:
         """The votes, and the flips that are to be recorded."""
-        add_votes(self._chunk.samples)
         if self._labels is None:
             return Tally(self._chunk, self._counts, first=self._first_answers())
-        with stage(self._recording, self._device):
-            return self._recorded(self._labels)
+        return self._recorded(self._labels)
 
     def _recorded(self, labels: npt.NDArray[np.int64]) -> Tally:
         noise, n_sites, flips = self._job.noise, self._sites.n_sites, self._flips

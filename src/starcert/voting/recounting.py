@@ -64,7 +64,7 @@ class DrawnVotes:
     def _check(self, tally: Tally) -> None:
         assert tally.first is not None
         piece = ChunkAgain(tally.chunk._replace(samples=len(tally.first), against=None))
-        for _, (answers, tied) in ask(self._job, [piece], auditing=True):
+        for _, (answers, tied) in ask(self._job, [piece]):
             if ((answers != tally.first) & ~tied).any():
                 raise ChangedError
 

@@ -25,7 +25,6 @@ from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.output import Advance
-from starcert.system.stages import staged
 from starcert.voting import PURPOSES, plans
 from starcert.voting.ask import prepare
 from starcert.voting.counting import tallies
@@ -162,7 +161,6 @@ class _Count:
         for graph in range(len(job.sites)):
             self._look(graph)
 
-    @staged("counting")
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
         for graph in {} if self._job.joint_only else self._recordings:
@@ -205,7 +203,6 @@ class _Count:
                         yield chunk
             self._close(graph)
 
-    @staged("counting")
     def take(self, tally: Tally) -> None:
         """Takes in the votes of a chunk that was sent."""
         if self._store is not None:

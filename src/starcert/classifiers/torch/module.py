@@ -25,7 +25,6 @@ from starcert.sampling.batch import Copies, NoisyCopies, NoisyVectors
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes, one_torch_thread, threads_are_chosen
-from starcert.system.stages import stage
 
 DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
@@ -184,8 +183,7 @@ class ModuleClassifier(DrawsItself):
 def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:
     if tensor.device.type == "cpu":
         return tensor.numpy()
-    with stage("transfer", tensor.device):
-        return tensor.cpu().numpy()
+    return tensor.cpu().numpy()
 
 
 def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, Self
 
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
-from starcert.system.stages import staged
 from starcert.voting.store.records import RECORDS, GraphRecord, Look, Record, Session, VoteSettings
 from starcert.voting.store.rows import (
     SCHEMA,
@@ -168,7 +167,6 @@ class StoreFile:
         with suppress(StoreError):  # the next call tries again, and reports it
             self.flush()
 
-    @staged("storing")
     def flush(self) -> None:
         """Commits what waits."""
         if not self.waiting:
@@ -187,7 +185,6 @@ class StoreFile:
             self.waiting.clear()
             self._alarm.cancel()
 
-    @staged("storing")
     def close(self) -> None:
         """Commits what waits, and closes the file; not in a forked copy of the process that opened it."""
         if self._process != os.getpid() or self._resources is None:

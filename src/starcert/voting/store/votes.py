@@ -21,7 +21,6 @@ import numpy.typing as npt
 from starcert.math.flips import FlipRecord
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError, whole_number
 from starcert.system.files import versions
-from starcert.system.stages import staged
 from starcert.voting import PURPOSES
 from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, record_row, target_file, verify
 from starcert.voting.store.records import (
@@ -177,7 +176,6 @@ class VoteStore(StoreFile):
             chunks[purpose], samples[purpose] = len(found), sum(n_targets * n for n_targets, n in found)
         return StoreSummary(chunks, samples, self.path.stat().st_size)
 
-    @staged("storing")
     def add(
         self,
         graph: int,
@@ -204,7 +202,6 @@ class VoteStore(StoreFile):
         each = zip(range(its.n_targets), records, strict=True) if records else ()
         self._take([stored, *(StoredFlips.of(stored, target, one) for target, one in each if one is not None)])
 
-    @staged("storing")
     def add_attack(
         self,
         graph: int,
